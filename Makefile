@@ -1,0 +1,226 @@
+# Crescent: `make help` lists what can be asked for.
+#
+# Only the front end knows which Lua it is built with, so its objects exist once a Lua
+# (build/obj/lua5.4, build/obj/luajit) and everything else once.  build/<lua>/ holds the
+# programs and libraries of a Lua; build/ has copies of the ones chosen by LUA.
+
+LUA    ?= lua5.4
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+BUILD  ?= build
+
+LUAS   := lua5.4 luajit
+FLAGS  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Wpedantic -I. -MMD -MP
+
+ifeq ($(filter $(LUA),$(LUAS)),)
+$(error LUA=$(LUA) is not known, expected one of: $(LUAS))
+endif
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# ---- Libraries -----------------------------------------------------------------------
+# Expanded when a recipe runs, not before: by then `setup` may have installed them.
+
+# -l for a library: its static archive where there is one, so that the program runs
+# where nothing is installed.
+static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
+
+lua_name_lua5.4 := lua5.4
+lua_name_luajit := luajit-5.1
+lua_flags = $(shell pkg-config --cflags $(1))
+libraries = $(call static,$(lua_name_$(1))) $(call static,tcc) $(call static,jansson) \
+            -ldl -lpthread -lm
+check_flags = $(shell pkg-config --cflags check)
+check_libraries = $(shell pkg-config --libs check)
+
+# ---- Sources -------------------------------------------------------------------------
+
+compiler_sources := $(wildcard compiler/*.c) \
+    $(foreach d,cli ir passes emit exec,$(wildcard compiler/$(d)/*.c))
+frontend_sources := $(wildcard compiler/frontend/*.c)
+runtime_sources  := $(wildcard runtime/*.c)
+test_sources     := $(wildcard tests/test_*.c)
+support_sources  := $(wildcard tests/support*.c)
+
+object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
+suites   = $(patsubst tests/%.c,$(BUILD)/$(1)/tests/%,$(test_sources))
+
+main_object     := $(call object,compiler/cli/main.c)
+compiler_objects := $(filter-out $(main_object),$(call object,$(compiler_sources)))
+runtime_objects := $(call object,$(runtime_sources))
+runtime_library := $(BUILD)/libcrescent_rt.a
+
+# Texts that are built into the program (.incbin), which the compiler does not report.
+embedded_lua     := $(wildcard graphs/lib/*.lua)
+embedded_runtime := $(wildcard runtime/*.h runtime/*.inc runtime/*.c)
+
+# ---- Building ------------------------------------------------------------------------
+
+all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(runtime_library)
+
+compile = @mkdir -p $(@D); echo "  CC    $<"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE)
+link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE)
+archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
+
+# What the last build was made with: what depends on it is made anew when it changes.
+remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
+
+$(BUILD)/obj/flags: always
+	$(call remember,$(CC) $(FLAGS) $(CFLAGS) $(SANITIZE))
+
+$(BUILD)/obj/lua: always
+	$(call remember,$(LUA))
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
+	$(compile) -c $< -o $@
+
+$(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
+
+$(runtime_library): $(runtime_objects)
+	$(archive) $^
+
+# The rules of one Lua, $(1).
+define rules_of_a_lua
+$(call frontend,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags
+	$$(compile) $$(call lua_flags,$(1)) -c $$< -o $$@
+
+$(BUILD)/obj/$(1)/compiler/frontend/library.o: $(embedded_lua)
+
+$(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1))
+	$$(archive) $$^
+
+$(BUILD)/$(1)/crescent: $(main_object) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
+	$$(link) $$^ -o $$@ $$(call libraries,$(1))
+
+$(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c $(call object,$(support_sources)) \
+    $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
+	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d \
+	    $$(filter %.c %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
+endef
+$(foreach lua,$(LUAS),$(eval $(call rules_of_a_lua,$(lua))))
+
+$(BUILD)/crescent $(BUILD)/libcrescent.a: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)/obj/lua
+	@cp -f $< $@
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---- Set-up --------------------------------------------------------------------------
+# `make test` and `make demo` install what is missing, before anything is compiled;
+# other targets leave the machine as it is.
+
+setup:
+	@sh tests/setup.sh
+
+ifneq ($(filter setup test demo,$(MAKECMDGOALS)),)
+everything_compiled := $(main_object) $(compiler_objects) $(runtime_objects) \
+    $(call object,$(support_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
+    $(call suites,$(lua)))
+$(everything_compiled): | setup
+endif
+
+# ---- Testing -------------------------------------------------------------------------
+
+# Scripts of tests/ that join the suites where they exist; CRESCENT is the program.
+script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
+suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
+    $(call script,$(1),fixtures.sh) $(call script,$(1),golden.sh) $(call generate,--check,$(1))
+built_for = $(call suites,$(1)) $(BUILD)/$(1)/crescent
+
+test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
+	@sh tests/run.sh 'sh tests/check_layers.sh' $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
+
+# The suites of one Lua only, without the set-up.
+check: $(call built_for,$(LUA))
+	@sh tests/run.sh 'sh tests/check_layers.sh' $(call suites_of,$(LUA))
+
+layers:
+	@sh tests/check_layers.sh
+
+asan:
+	@ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	$(MAKE) --no-print-directory check BUILD=build/asan CFLAGS='-O1 -g' \
+	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+
+valgrind: $(call built_for,$(LUA))
+	@CK_FORK=no sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
+	    'CRESCENT=$(BUILD)/$(LUA)/crescent valgrind -q --leak-check=full --error-exitcode=9 $(s)')
+
+# ---- generated/ ----------------------------------------------------------------------
+# SCRIPT:OPTIONS; the standalone C of each is committed, for people to read.  Exported to
+# generate.sh.
+
+export GENERATED := \
+    decoder_block:B=2,T=8,n_embd=48,n_head=3 \
+    heads_block:B=2,T=8,n_embd=48,n_head=3 \
+    tiny_block:B=2,T=8,n_embd=48,n_head=3 \
+    gpt2_block:B=2,T=8,n_embd=48,n_head=3 \
+    stream_block:B=2,T=8,n_embd=48,n_head=3,d_ff=192 \
+    gpt2_stack:B=2,T=8,n_embd=48,n_head=3,n_layer=2
+
+generate = 'CRESCENT=$(BUILD)/$(2)/crescent sh tests/generate.sh $(1)'
+
+generated: $(BUILD)/$(LUA)/crescent
+	@sh -c $(call generate,--write,$(LUA))
+
+check-generated: $(BUILD)/$(LUA)/crescent
+	@sh -c $(call generate,--check,$(LUA))
+
+# Accepts what the compiler does now as what is expected; read the diff before committing.
+bless: generated
+	@BLESS=1 CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/golden.sh
+
+# ---- Showing and measuring -----------------------------------------------------------
+
+demo: setup all
+	@CRESCENT=$(BUILD)/crescent sh tests/demo.sh
+
+shapes := B=1,T=1 B=1,T=10 B=2,T=32 B=1,T=128 B=1,T=512
+
+bench: all
+	@for threads in 1 2; do for shape in $(shapes); do \
+	    echo "gpt2_block $$shape, $$threads thread(s)"; \
+	    $(BUILD)/crescent bench graphs/gpt2_block.lua --threads $$threads \
+	        $$(echo "$$shape" | sed 's/^/--set /; s/,/ --set /g') || exit; \
+	done; done
+
+# ---- Housekeeping --------------------------------------------------------------------
+
+format:
+	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] runtime/*.[ch] runtime/*.inc \
+	    tests/*.[ch])
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/share/crescent/graphs
+	install $(BUILD)/crescent $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/libcrescent.a $(runtime_library) $(DESTDIR)$(PREFIX)/lib
+	for header in $(wildcard compiler/crescent.h); do \
+	    install -m 644 $$header $(DESTDIR)$(PREFIX)/include || exit; \
+	done
+	install -m 644 $(wildcard graphs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
+	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
+	@echo 'make demo              set up, build, and run a GPT-2 block against PyTorch'
+	@echo 'make test              set up, build, and run every test with both Luas'
+	@echo 'make check             build and run the tests with one Lua; no set-up'
+	@echo 'make setup             install what is missing (Debian packages)'
+	@echo 'make asan, valgrind    the tests under sanitizers, under valgrind'
+	@echo 'make layers            prove that includes follow the layers'
+	@echo 'make generated         write generated/ anew; check-generated compares'
+	@echo 'make bless             accept the current output in the golden files'
+	@echo 'make bench             measure the GPT-2 block at several shapes'
+	@echo 'make format            clang-format in place'
+	@echo 'make install PREFIX=   program, libraries, header, graphs'
+	@echo 'make clean             remove build/'
+
+always:
+.PHONY: all always asan bench bless check check-generated clean demo format generated help \
+    install layers setup test valgrind

@@ -1,0 +1,429 @@
+/* compare.c - crescent compare: backends against each other and against files. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/memory.h"
+#include "compiler/ir/mem.h"
+#include "model.h"
+#include "report.h"
+#include "runtime/npy.h"
+
+enum { MAX_BACKENDS = 8 };
+
+/* The outputs of one backend, as doubles and as the bits that came out. */
+struct result {
+    enum cr_backend backend;
+    double **values;
+    struct cr_arrays raw;
+};
+
+/* A file --expect gives for an output. */
+struct expected {
+    const char *file;
+    double *values; /* null: none */
+};
+
+struct comparison {
+    const struct cr_options *options;
+    double atol, rtol;
+    enum cr_backend backends[MAX_BACKENDS];
+    int n_backends;
+    struct result results[MAX_BACKENDS];
+    int n_results;
+    char *name;
+    struct cr_port *outputs; /* copies of the first engine's */
+    int n_outputs;
+    struct expected *expected; /* by output */
+    struct cr_surplus surplus;
+    json_t *rows;
+    int failures;
+};
+
+/* ---- how far two arrays are apart ---- */
+
+struct difference {
+    double max_abs, max_rel;
+    int64_t max_ulp;
+    int64_t worst; /* the element that fails the most, else that differs the most; or -1 */
+    double got, want; /* there */
+    int64_t failures;
+};
+
+/* A float's place in the order of all floats, so that neighbours differ by 1. */
+static int64_t place_of(double value)
+{
+    float f = (float)value;
+    int32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
+}
+
+static int64_t ulp_between(double a, double b)
+{
+    int64_t distance = place_of(a) - place_of(b);
+    return distance < 0 ? -distance : distance;
+}
+
+/* Whether an element passes; `excess` says by how much it does not. */
+static bool passes(const struct comparison *c, double got, double want, double *excess)
+{
+    int64_t most = c->options->max_ulp;
+    double allowed = c->atol + c->rtol * fabs(want), apart = fabs(got - want);
+    *excess = apart;
+    if (got == want || (isnan(got) && isnan(want)))
+        return true;
+    if (!(apart < INFINITY)) {
+        *excess = INFINITY;
+        return false;
+    }
+    bool only_ulp = most >= 0 && c->atol == 0 && c->rtol == 0;
+    return (only_ulp || apart <= allowed) && (most < 0 || ulp_between(got, want) <= most);
+}
+
+static void note_element(const struct comparison *c, struct difference *d, double *worst,
+                         int64_t i, double got, double want)
+{
+    double excess;
+    bool good = passes(c, got, want, &excess);
+    bool alike = got == want || (isnan(got) && isnan(want));
+    double apart = alike ? 0 : excess;
+    double relative = apart == 0 ? 0 : apart / fabs(want);
+    int64_t ulp = alike ? 0 : isinf(apart) ? INT64_MAX : ulp_between(got, want);
+    d->max_abs = fmax(d->max_abs, apart);
+    d->max_rel = fmax(d->max_rel, relative);
+    d->max_ulp = ulp > d->max_ulp ? ulp : d->max_ulp;
+    if (d->worst < 0 || (!good && !d->failures) || (good == !d->failures && apart > *worst)) {
+        *worst = apart;
+        d->worst = i;
+        d->got = got;
+        d->want = want;
+    }
+    d->failures += !good;
+}
+
+static struct difference compare(const struct comparison *c, const double *got,
+                                 const double *want, int64_t n)
+{
+    struct difference d = {.worst = -1};
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++)
+        note_element(c, &d, &worst, i, got[i], want[i]);
+    return d;
+}
+
+/* ---- expected files ---- */
+
+static int read_doubles(const struct cr_npy *file, double *out)
+{
+    for (int64_t i = 0; i < file->elements; i++) {
+        float f4;
+        int32_t i4;
+        int64_t i8;
+        switch (file->type) {
+        case CR_NPY_F4:
+            memcpy(&f4, file->data + 4 * i, 4);
+            out[i] = (double)f4;
+            break;
+        case CR_NPY_F8:
+            memcpy(&out[i], file->data + 8 * i, 8);
+            break;
+        case CR_NPY_I4:
+            memcpy(&i4, file->data + 4 * i, 4);
+            out[i] = i4;
+            break;
+        case CR_NPY_I8:
+            memcpy(&i8, file->data + 8 * i, 8);
+            out[i] = (double)i8;
+        }
+    }
+    return 0;
+}
+
+static int read_expected(const struct cr_port *port, struct expected *x, struct cr_error *error)
+{
+    struct cr_npy file;
+    int status = 0;
+    if (cr_npy_open(&file, x->file, error->text, sizeof error->text))
+        return -1;
+    free(x->values);
+    x->values = NULL;
+    struct cr_port found = {.rank = file.rank < CR_MAX_RANK ? file.rank : CR_MAX_RANK};
+    memcpy(found.shape, file.shape, (size_t)found.rank * sizeof *found.shape);
+    if (file.rank != port->rank ||
+        memcmp(file.shape, port->shape, (size_t)port->rank * sizeof *port->shape) != 0)
+        status = cr_fail(error, "%.400s: shape %s, expected %s for %.100s", x->file,
+                         cr_port_shape(&found).text, cr_port_shape(port).text, port->name);
+    else if (!(x->values = cr_memory_new(file.elements * (int64_t)sizeof(double), x->file, error)))
+        status = -1;
+    else
+        status = read_doubles(&file, x->values);
+    cr_npy_close(&file);
+    return status;
+}
+
+static int read_all_expected(struct comparison *c, struct cr_error *error)
+{
+    const struct cr_pairs *pairs = &c->options->expect;
+    for (int i = 0; i < pairs->n; i++) {
+        int port = cr_port_find(c->outputs, c->n_outputs, pairs->items[i].key);
+        c->expected[port].file = pairs->items[i].value;
+        if (read_expected(&c->outputs[port], &c->expected[port], error))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- running the backends ---- */
+
+/* The list of --backends: ref,tcc,cc unless files are expected; then --backend or tcc. */
+static int choose_backends(struct comparison *c, struct cr_error *error)
+{
+    const struct cr_options *o = c->options;
+    const char *list = o->backends ? o->backends
+                       : o->backend || o->expect.n ? cr_backend_names[cr_model_backend(o)]
+                                                   : "ref,tcc,cc";
+    char *words = cr_strdup(list), *rest = NULL;
+    int status = 0;
+    for (char *word = strtok_r(words, ",", &rest); word && !status;
+         word = strtok_r(NULL, ",", &rest)) {
+        int backend = cr_backend_by_name(word, error);
+        if (backend < 0)
+            status = -1;
+        else if (c->n_backends == MAX_BACKENDS)
+            status = cr_fail(error, "--backends %.60s: more than %d", list, MAX_BACKENDS);
+        else
+            c->backends[c->n_backends++] = (enum cr_backend)backend;
+    }
+    free(words);
+    if (!status && !c->n_backends)
+        status = cr_fail(error, "--backends '': expected some of tcc, cc, ref");
+    if (!status && c->n_backends < 2 && !o->expect.n)
+        status = cr_fail(error, "--backends %.60s: expected two or more, or --expect", list);
+    return status;
+}
+
+/* Tolerances given replace the defaults, all of them. */
+static void choose_tolerances(struct comparison *c)
+{
+    const struct cr_options *o = c->options;
+    bool given = o->atol >= 0 || o->rtol >= 0 || o->max_ulp >= 0;
+    c->atol = o->atol >= 0 ? o->atol : given ? 0 : 2e-5;
+    c->rtol = o->rtol >= 0 ? o->rtol : given ? 0 : 1e-5;
+}
+
+/* The engine's outputs as doubles: the interpreter's own, or floats widened. */
+static int widen(struct result *r, const struct cr_engine *e, struct cr_error *error)
+{
+    r->values = cr_calloc((size_t)e->n_outputs, sizeof *r->values);
+    for (int i = 0; i < e->n_outputs; i++) {
+        int64_t n = cr_port_elements(&e->outputs[i]);
+        r->values[i] = cr_memory_new(n * (int64_t)sizeof(double), e->outputs[i].name, error);
+        if (!r->values[i])
+            return -1;
+        for (int64_t j = 0; j < n; j++) {
+            if (e->exact)
+                r->values[i][j] = e->exact[i][j];
+            else if (e->outputs[i].dtype == CR_I32)
+                r->values[i][j] = ((const int32_t *)r->raw.data[i])[j];
+            else
+                r->values[i][j] = (double)((const float *)r->raw.data[i])[j];
+        }
+    }
+    return 0;
+}
+
+static int run_engine(struct comparison *c, struct cr_engine *e, struct result *r,
+                      struct cr_error *error)
+{
+    struct cr_arrays inputs = {0};
+    int status = cr_arrays_inputs(&inputs, e, c->options, error);
+    if (!status)
+        status = cr_arrays_new(&r->raw, e->outputs, e->n_outputs, error);
+    if (!status)
+        status = cr_fill_params(e, c->options, &c->surplus, error);
+    if (!status)
+        status = cr_engine_run(e, (const void *const *)inputs.data, r->raw.data, error);
+    if (!status)
+        status = widen(r, e, error);
+    cr_arrays_free(&inputs);
+    return status;
+}
+
+/* What is common to all backends is taken from the first; the files are read before it runs. */
+static int adopt_outputs(struct comparison *c, const struct cr_engine *e, struct cr_error *error)
+{
+    if (c->outputs)
+        return 0;
+    c->name = cr_strdup(e->name);
+    c->outputs = cr_calloc((size_t)e->n_outputs, sizeof *c->outputs);
+    c->expected = cr_calloc((size_t)e->n_outputs, sizeof *c->expected);
+    c->n_outputs = e->n_outputs;
+    for (int i = 0; i < e->n_outputs; i++) {
+        c->outputs[i] = e->outputs[i];
+        c->outputs[i].name = cr_strdup(e->outputs[i].name);
+    }
+    return read_all_expected(c, error);
+}
+
+static int run_backend(struct comparison *c, enum cr_backend backend, struct cr_error *error)
+{
+    struct result *r = &c->results[c->n_results];
+    struct cr_model model;
+    struct cr_engine engine;
+    if (cr_model_load(&model, c->options, error))
+        return -1;
+    int status = cr_model_open(&model, backend, &engine, error);
+    if (!status) {
+        c->n_results++;
+        r->backend = backend;
+        status = adopt_outputs(c, &engine, error) || run_engine(c, &engine, r, error) ? -1 : 0;
+        cr_engine_close(&engine);
+    }
+    cr_model_free(&model);
+    return status;
+}
+
+/* ---- the table ---- */
+
+/* A file by its last name: the table is wide enough. */
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void print_head(const struct comparison *c)
+{
+    if (c->options->json)
+        return;
+    printf("%-20s %-8s %-16s %10s %10s %10s  %-7s worst at\n", "output", "backend", "against",
+           "max abs", "max rel", "max ulp", "verdict");
+}
+
+static void print_row(struct comparison *c, int output, const char *backend, const char *against,
+                      const struct difference *d)
+{
+    const struct cr_port *port = &c->outputs[output];
+    const char *verdict = d->failures ? "FAIL" : "ok";
+    struct cr_phrase where = cr_coordinates(port, d->worst);
+    char ulp[32] = "-";
+    c->failures += d->failures > 0;
+    if (c->options->json) {
+        json_array_append_new(
+            c->rows,
+            json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "output",
+                      port->name, "backend", backend, "against", against, "max_abs",
+                      cr_json_number(d->max_abs), "max_rel", cr_json_number(d->max_rel),
+                      "max_ulp",
+                      d->max_ulp == INT64_MAX ? json_null() : json_integer(d->max_ulp),
+                      "worst_at", json_loads(where.text, 0, NULL), "got",
+                      cr_json_number(d->got), "expected", cr_json_number(d->want), "failing",
+                      (json_int_t)d->failures, "ok", d->failures == 0));
+        return;
+    }
+    if (d->max_ulp != INT64_MAX)
+        snprintf(ulp, sizeof ulp, "%" PRId64, d->max_ulp);
+    printf("%-20s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", port->name, backend,
+           last_name(against), d->max_abs, d->max_rel, ulp, verdict, where.text, d->got, d->want);
+    if (d->failures)
+        printf(" (%s elements fail)", cr_thousands(d->failures).text);
+    putchar('\n');
+}
+
+/* The rows of one output: each backend against the file, or against the first. */
+static void compare_output(struct comparison *c, int output)
+{
+    int64_t n = cr_port_elements(&c->outputs[output]);
+    const struct expected *x = &c->expected[output];
+    for (int i = x->values ? 0 : 1; i < c->n_results; i++) {
+        const double *want = x->values ? x->values : c->results[0].values[output];
+        const char *against = x->values ? x->file : cr_backend_names[c->results[0].backend];
+        struct difference d = compare(c, c->results[i].values[output], want, n);
+        print_row(c, output, cr_backend_names[c->results[i].backend], against, &d);
+    }
+}
+
+static const struct result *result_of(const struct comparison *c, enum cr_backend backend)
+{
+    for (int i = 0; i < c->n_results; i++)
+        if (c->results[i].backend == backend)
+            return &c->results[i];
+    return NULL;
+}
+
+/* TinyCC and the system's compiler must give the same bits. */
+static void compare_bits(struct comparison *c)
+{
+    const struct result *tcc = result_of(c, CR_BACKEND_TCC), *cc = result_of(c, CR_BACKEND_CC);
+    for (int i = 0; tcc && cc && i < c->n_outputs; i++) {
+        int64_t n = cr_port_elements(&c->outputs[i]);
+        bool same = memcmp(tcc->raw.data[i], cc->raw.data[i], (size_t)n * sizeof(float)) == 0;
+        c->failures += !same;
+        if (c->options->json)
+            json_array_append_new(c->rows,
+                                  json_pack("{s:s, s:s, s:s, s:b, s:b}", "output",
+                                            c->outputs[i].name, "backend", "tcc", "against", "cc",
+                                            "same_bits", same, "ok", same));
+        else
+            printf("%-20s %-8s %-16s %s\n", c->outputs[i].name, "tcc", "cc, bit by bit",
+                   same ? "the same bits  ok" : "different bits  FAIL");
+    }
+}
+
+static void print_end(struct comparison *c)
+{
+    const struct cr_options *o = c->options;
+    if (o->json) {
+        cr_print_json(json_pack("{s:s, s:o, s:f, s:f, s:b}", "model", c->name, "rows", c->rows,
+                                "atol", c->atol, "rtol", c->rtol, "ok", c->failures == 0));
+        c->rows = NULL;
+        return;
+    }
+    printf("%s (atol %g, rtol %g", c->failures ? "MISMATCH" : "agreement", c->atol, c->rtol);
+    if (o->max_ulp >= 0)
+        printf(", at most %" PRId64 " ulp", o->max_ulp);
+    puts(")");
+}
+
+/* ---- the verb ---- */
+
+static int run(struct comparison *c, struct cr_error *error)
+{
+    if (cr_refuse_gradients(c->options, error) || choose_backends(c, error))
+        return 2;
+    choose_tolerances(c);
+    for (int i = 0; i < c->n_backends; i++)
+        if (run_backend(c, c->backends[i], error))
+            return 2;
+    c->rows = json_array();
+    print_head(c);
+    for (int i = 0; i < c->n_outputs; i++)
+        compare_output(c, i);
+    compare_bits(c);
+    print_end(c);
+    cr_note_surplus(&c->surplus);
+    return c->failures ? 1 : 0;
+}
+
+int cr_verb_compare(const struct cr_options *options, struct cr_error *error)
+{
+    struct comparison c = {.options = options};
+    int status = run(&c, error);
+    for (int i = 0; i < c.n_results; i++) {
+        for (int j = 0; c.results[i].values && j < c.n_outputs; j++)
+            free(c.results[i].values[j]);
+        free(c.results[i].values);
+        cr_arrays_free(&c.results[i].raw);
+    }
+    for (int i = 0; i < c.n_outputs; i++) {
+        free((char *)c.outputs[i].name);
+        free(c.expected[i].values);
+    }
+    free(c.outputs);
+    free(c.expected);
+    free(c.name);
+    json_decref(c.rows);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* dump.c - crescent dump: the module after a pass. */
+#include <string.h>
+
+#include "compiler/passes/passes.h"
+#include "model.h"
+
+static void list_passes(const char *model)
+{
+    printf("passes of %s, for --after:\n", model);
+    puts("  script     the graph as the script built it");
+    for (int i = 0; i < cr_n_passes; i++)
+        printf("  %-10s %s\n", cr_passes[i].name, cr_passes[i].doc);
+}
+
+/* Prints the module after a pass; the graph is used up. */
+static int dump(struct cr_model *m, const struct cr_options *o, struct cr_error *error)
+{
+    struct cr_pass_options passes = {.dump_after = o->after, .stop_after = o->after,
+                                     .skip = o->skip.items, .n_skip = o->skip.n,
+                                     .dump_to = stdout};
+    struct cr_module *module = cr_module_new(m->script.graph);
+    int status = 0;
+    m->script.graph = NULL;
+    if (strcmp(o->after, "script") == 0)
+        cr_dump(stdout, module, "script");
+    else
+        status = cr_run_passes(module, &passes, error);
+    cr_module_free(module);
+    return status ? 2 : 0;
+}
+
+int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
+{
+    struct cr_model model;
+    int status = 0;
+    if (cr_model_load(&model, o, error))
+        return 2;
+    if (o->after)
+        status = dump(&model, o, error);
+    else
+        list_passes(model.script.graph->name);
+    cr_model_free(&model);
+    return status;
+}

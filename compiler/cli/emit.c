@@ -1,0 +1,47 @@
+/* emit.c - crescent emit: standalone C. */
+#include <string.h>
+
+#include "compiler/passes/passes.h"
+#include "model.h"
+#include "report.h"
+
+/* The passes and the printer, without an engine. */
+static struct cr_program *make_program(struct cr_model *m, struct cr_error *error)
+{
+    struct cr_pass_options passes = {.skip = m->options->skip.items, .n_skip = m->options->skip.n};
+    struct cr_module *module = cr_module_new(m->script.graph);
+    struct cr_program *program = NULL;
+    m->script.graph = NULL;
+    if (cr_run_passes(module, &passes, error) == 0)
+        program = cr_emit_program(module);
+    cr_module_free(module);
+    return program;
+}
+
+static int write_program(const struct cr_program *p, const char *path, struct cr_error *error)
+{
+    int stem = (int)strlen(path) - 2;
+    if (cr_write_standalone(p, path, error))
+        return -1;
+    printf("Wrote %s and %.*s.h: %s, %d ops in %d kernel%s, %s parameters\n", path, stem, path,
+           p->name, p->ops_before, p->n_kernels, p->n_kernels == 1 ? "" : "s",
+           cr_thousands(cr_count_elements(p->params, p->n_params)).text);
+    return 0;
+}
+
+int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
+{
+    struct cr_model model;
+    size_t length = o->out ? strlen(o->out) : 0;
+    if (!o->out)
+        return cr_fail(error, "%.400s: no -o, expected -o FILE.c", o->model), 2;
+    if (length < 3 || strcmp(o->out + length - 2, ".c") != 0 || o->out[length - 3] == '/')
+        return cr_fail(error, "-o %.400s: expected a name that ends in .c", o->out), 2;
+    if (cr_model_load(&model, o, error))
+        return 2;
+    struct cr_program *program = make_program(&model, error);
+    int status = program && write_program(program, o->out, error) == 0 ? 0 : 2;
+    cr_program_free(program);
+    cr_model_free(&model);
+    return status;
+}

@@ -1,0 +1,76 @@
+/* main.c - finds the verb and lets it do the work. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/crescent.h"
+#include "options.h"
+
+static int version(void)
+{
+    printf("crescent %s\n", CRESCENT_VERSION);
+    return 0;
+}
+
+static int help(const char *name, struct cr_error *error)
+{
+    const struct cr_verb *verb = name ? cr_verb_find(name, error) : NULL;
+    if (name && !verb)
+        return 2;
+    if (verb)
+        cr_help_verb(stdout, verb);
+    else
+        cr_help(stdout);
+    return 0;
+}
+
+static int run_verb(int argc, char **argv, struct cr_error *error)
+{
+    struct cr_options options = {0};
+    const struct cr_verb *verb = cr_verb_find(argv[0], error);
+    int status = 2;
+    if (!verb)
+        return 2;
+    if (cr_options_parse(&options, verb, argc, argv, error) == 0)
+        status = options.help ? help(verb->name, error) : verb->run(&options, error);
+    cr_options_free(&options);
+    return status;
+}
+
+static int dispatch(int argc, char **argv, struct cr_error *error)
+{
+    if (argc < 2) {
+        cr_fail(error, "no verb given, expected crescent VERB MODEL.lua (crescent --help)");
+        return 2;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return help(argc > 2 ? argv[2] : NULL, error);
+    if (!strcmp(argv[1], "--version"))
+        return version();
+    return run_verb(argc - 1, argv + 1, error);
+}
+
+/* One line, whatever the names of files have in them. */
+static void print_error(struct cr_error *error)
+{
+    for (char *c = error->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    fprintf(stderr, "crescent: %s\n", error->text);
+}
+
+/* What was printed has to arrive: a full disk or a closed pipe is an error, too. */
+int main(int argc, char **argv)
+{
+    struct cr_error error = {""};
+    signal(SIGPIPE, SIG_IGN);
+    int status = dispatch(argc, argv, &error);
+    if (status != 2 && (fflush(stdout) != 0 || ferror(stdout))) {
+        cr_fail(&error, "standard output: cannot be written: %s", strerror(errno));
+        status = 2;
+    }
+    if (status == 2)
+        print_error(&error);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* near.c - what somebody may have meant; see near.h. */
+#include "near.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_WORD = 96 };
+
+static int smallest(int a, int b, int c)
+{
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* How many letters to add, drop, change or swap with their neighbour (Damerau 1964). */
+static int distance(const char *a, int n, const char *b, int m)
+{
+    int d[3][MAX_WORD + 1]; /* the rows before the last, the last, this one */
+    for (int j = 0; j <= m; j++)
+        d[1][j] = j;
+    for (int i = 1; i <= n; i++) {
+        d[2][0] = i;
+        for (int j = 1; j <= m; j++) {
+            d[2][j] = smallest(d[1][j] + 1, d[2][j - 1] + 1, d[1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[2][j] = smallest(d[2][j], d[0][j - 2] + 1, d[2][j]);
+        }
+        memcpy(d[0], d[1], sizeof d[0]);
+        memcpy(d[1], d[2], sizeof d[1]);
+    }
+    return d[1][m];
+}
+
+const char *cr_nearest(const char *word, const char *const *names, int n)
+{
+    size_t length = strlen(word);
+    const char *best = NULL;
+    int least = (int)(length > MAX_WORD ? 0 : 1 + length / 3) + 1;
+    for (int i = 0; i < n && length <= MAX_WORD; i++) {
+        size_t other = names[i] ? strlen(names[i]) : MAX_WORD + 1;
+        if (other > MAX_WORD)
+            continue;
+        int d = distance(word, (int)length, names[i], (int)other);
+        if (d < least && d < (int)other) {
+            least = d;
+            best = names[i];
+        }
+    }
+    return best;
+}
+
+char *cr_did_you_mean(char *buf, size_t size, const char *word, const char *const *names, int n)
+{
+    const char *near = cr_nearest(word, names, n);
+    snprintf(buf, size, "%s%s%s", near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+    return buf;
+}

@@ -1,0 +1,66 @@
+/*
+ * options.h - the verbs and options of the command line, each from a table.
+ */
+#ifndef CR_OPTIONS_H
+#define CR_OPTIONS_H
+
+#include <stdio.h>
+
+#include "compiler/exec/engine.h"
+#include "compiler/frontend/script.h"
+
+/* Values of a repeatable option: NAME=FILE or KEY=VALUE, and plain ones. */
+struct cr_pairs {
+    struct cr_setting *items;
+    int n, cap;
+};
+
+struct cr_list {
+    const char **items;
+    int n, cap;
+};
+
+/* What the user asked for. */
+struct cr_options {
+    const char *model;
+    struct cr_pairs set, input, output, expect, cotangent;
+    struct cr_list weights, skip;
+    const char *grads, *after, *out, *isa, *backend, *backends;
+    bool strict, json, help;
+    int64_t threads, seed, max_ulp;
+    double atol, rtol, seconds;
+};
+
+/* A verb returns 0, 1 if a comparison failed, or 2 with the error set. */
+typedef int cr_verb_function(const struct cr_options *options, struct cr_error *error);
+
+struct cr_verb {
+    const char *name;
+    unsigned bit; /* which options it takes */
+    cr_verb_function *run;
+    const char *usage;
+    const char *summary; /* one line */
+    const char *about;   /* the rest of its help */
+};
+
+extern const struct cr_verb cr_verbs[];
+extern const int cr_n_verbs;
+
+cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_verb_params,
+    cr_verb_bench;
+
+/* The verb of that name, or null with an error that suggests one. */
+const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
+
+/* Reads what follows the verb: argv[0] is ignored, as getopt does. */
+int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc,
+                     char **argv, struct cr_error *error);
+void cr_options_free(struct cr_options *options);
+
+void cr_help(FILE *out);
+void cr_help_verb(FILE *out, const struct cr_verb *verb);
+
+/* The backend of that name, or -1 with an error that lists them. */
+int cr_backend_by_name(const char *name, struct cr_error *error);
+
+#endif

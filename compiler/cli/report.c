@@ -1,0 +1,91 @@
+/* report.c - numbers, shapes and times as people read them; see report.h. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct cr_phrase cr_thousands(int64_t n)
+{
+    char digits[32];
+    struct cr_phrase out = {""};
+    int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
+    for (int i = 0; i < length; i++) {
+        out.text[at++] = digits[i];
+        if (digits[i] != '-' && i + 1 < length && (length - 1 - i) % 3 == 0)
+            out.text[at++] = ',';
+    }
+    return out;
+}
+
+struct cr_phrase cr_duration(int64_t nanoseconds)
+{
+    struct cr_phrase out;
+    double ms = (double)nanoseconds * 1e-6;
+    if (ms < 1)
+        snprintf(out.text, sizeof out.text, "%.0f us", ms * 1e3);
+    else if (ms < 1000)
+        snprintf(out.text, sizeof out.text, "%.*f ms", ms < 10 ? 2 : 1, ms);
+    else
+        snprintf(out.text, sizeof out.text, "%.2f s", ms * 1e-3);
+    return out;
+}
+
+struct cr_phrase cr_bytes(int64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    struct cr_phrase out;
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 1024 && unit < 4; unit++)
+        value /= 1024;
+    snprintf(out.text, sizeof out.text, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    return out;
+}
+
+struct cr_phrase cr_port_shape(const struct cr_port *port)
+{
+    struct cr_phrase out;
+    cr_shape_text(out.text, sizeof out.text, port->rank, port->shape);
+    return out;
+}
+
+struct cr_phrase cr_coordinates(const struct cr_port *port, int64_t i)
+{
+    int64_t index[CR_MAX_RANK];
+    struct cr_phrase out;
+    for (int axis = port->rank - 1; axis >= 0; axis--) {
+        index[axis] = i % port->shape[axis];
+        i /= port->shape[axis];
+    }
+    cr_shape_text(out.text, sizeof out.text, port->rank, index);
+    return out;
+}
+
+int64_t cr_count_elements(const struct cr_port *ports, int n)
+{
+    int64_t total = 0;
+    for (int i = 0; i < n; i++)
+        total += cr_port_elements(&ports[i]);
+    return total;
+}
+
+void cr_print_json(json_t *json)
+{
+    json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(json);
+}
+
+json_t *cr_json_shape(const struct cr_port *port)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < port->rank; i++)
+        json_array_append_new(shape, json_integer(port->shape[i]));
+    return shape;
+}
+
+json_t *cr_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}

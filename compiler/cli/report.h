@@ -1,0 +1,37 @@
+/* report.h - numbers, shapes and times as people read them. */
+#ifndef CR_REPORT_H
+#define CR_REPORT_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "compiler/exec/engine.h"
+
+/* Text in a buffer of its own, to be passed by value to printf's arguments. */
+struct cr_phrase {
+    char text[224];
+};
+
+struct cr_phrase cr_thousands(int64_t n);           /* 7,087,872 */
+struct cr_phrase cr_duration(int64_t nanoseconds);  /* 1.24 ms */
+struct cr_phrase cr_bytes(int64_t bytes);           /* 27.0 MiB */
+struct cr_phrase cr_port_shape(const struct cr_port *port); /* [1, 128, 768] */
+
+/* The coordinates of element number `i` of a port, as a shape is printed. */
+struct cr_phrase cr_coordinates(const struct cr_port *port, int64_t i);
+
+/* Sums over ports: of elements. */
+int64_t cr_count_elements(const struct cr_port *ports, int n);
+
+/* Prints a JSON value and a newline to stdout and frees it. */
+void cr_print_json(json_t *json);
+
+/* A shape as a JSON array. */
+json_t *cr_json_shape(const struct cr_port *port);
+
+/* A number, or null where JSON has none for it (NaN, infinity). */
+json_t *cr_json_number(double value);
+
+#endif

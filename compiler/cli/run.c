@@ -1,0 +1,192 @@
+/* run.c - crescent run: compile, run, report, write outputs. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "model.h"
+#include "report.h"
+#include "runtime/npy.h"
+
+/* A run and what it took. */
+struct run {
+    const struct cr_options *options;
+    struct cr_model model;
+    struct cr_engine engine;
+    struct cr_arrays inputs, outputs;
+    struct cr_writer *writers; /* one an --output */
+    int n_writers;
+    struct cr_surplus surplus;
+    int64_t fill_ns, run_ns;
+};
+
+/* ---- writing ---- */
+
+/* Opens all files before anything is computed, so that a bad path fails at once. */
+static int open_writers(struct run *r, struct cr_error *error)
+{
+    const struct cr_pairs *output = &r->options->output;
+    r->writers = cr_calloc((size_t)output->n, sizeof *r->writers);
+    for (; r->n_writers < output->n; r->n_writers++)
+        if (cr_writer_open(&r->writers[r->n_writers], output->items[r->n_writers].value,
+                           error->text, sizeof error->text))
+            return -1;
+    return 0;
+}
+
+/* Everything is on the disk before the first file gets its name. */
+static int write_outputs(struct run *r, struct cr_error *error)
+{
+    const struct cr_engine *e = &r->engine;
+    for (int i = 0; i < r->n_writers; i++) {
+        int port = cr_port_find(e->outputs, e->n_outputs, r->options->output.items[i].key);
+        const struct cr_port *p = &e->outputs[port];
+        cr_npy_put(&r->writers[i], p->dtype == CR_I32 ? CR_NPY_I4 : CR_NPY_F4, p->rank, p->shape,
+                   r->outputs.data[port]);
+        if (fflush(r->writers[i].file) || r->writers[i].failure)
+            return cr_fail(error, "%.400s: cannot be written", r->options->output.items[i].value);
+    }
+    while (r->n_writers > 0)
+        if (cr_writer_commit(&r->writers[--r->n_writers], error->text, sizeof error->text))
+            return -1;
+    return 0;
+}
+
+/* ---- reporting ---- */
+
+static void print_ports(const char *what, const struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (n == 1)
+            printf("%s shape: %s\n", what, cr_port_shape(&ports[i]).text);
+        else
+            printf("%s shape: %s (%s)\n", what, cr_port_shape(&ports[i]).text, ports[i].name);
+    }
+}
+
+/* Whether the first output has the shape of an input, as a residual stream has. */
+static bool shapes_match(const struct cr_engine *e)
+{
+    for (int i = 0; e->n_outputs && i < e->n_inputs; i++)
+        if (e->inputs[i].rank == e->outputs[0].rank &&
+            memcmp(e->inputs[i].shape, e->outputs[0].shape,
+                   (size_t)e->inputs[i].rank * sizeof(int64_t)) == 0)
+            return true;
+    return false;
+}
+
+static void print_statistics(const struct run *r)
+{
+    const struct cr_port *port = &r->engine.outputs[0];
+    if (!r->engine.n_outputs || port->dtype != CR_F32)
+        return;
+    int64_t n = cr_port_elements(port);
+    const float *y = r->outputs.data[0];
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += y[i];
+    for (int64_t i = 0; i < n; i++)
+        squares += (y[i] - sum / (double)n) * (y[i] - sum / (double)n);
+    printf("Output mean: %.6g, std: %.6g\n", sum / (double)n, sqrt(squares / (double)n));
+}
+
+static void print_model(const struct run *r)
+{
+    const struct cr_script *script = &r->model.script;
+    printf("Model: %s (%s)\n", r->engine.name, r->options->model);
+    for (int i = 0; i < script->n_options; i++)
+        printf("%s%s=%s%s", i ? " " : "Options: ", script->options[i].name,
+               script->options[i].value, i + 1 == script->n_options ? "\n" : "");
+}
+
+static void print_compiled(const struct run *r)
+{
+    const struct cr_engine *e = &r->engine;
+    const struct cr_program *p = e->program;
+    if (!p) {
+        puts("Compiled: nothing, the interpreter ran the graph");
+        return;
+    }
+    int calls = 0;
+    for (int i = 0; i < p->n_kernels; i++)
+        calls += p->kernels[i].calls;
+    printf("Compiled: %d ops -> %d kernel%s", p->ops_before, p->n_kernels,
+           p->n_kernels == 1 ? "" : "s");
+    if (calls != p->n_kernels)
+        printf(" (%d calls)", calls);
+    printf(", %s bytes of C, by %s for %s, %d thread%s\n",
+           cr_thousands((int64_t)p->text_length).text, cr_backend_names[e->backend],
+           e->kernels->isa, e->threads, e->threads == 1 ? "" : "s");
+    printf("Memory: weights %s, arena %s, scratch %s a thread\n", cr_bytes(p->weights_bytes).text,
+           cr_bytes(p->arena_bytes).text, cr_bytes(p->scratch_bytes).text);
+}
+
+static void print_times(const struct run *r)
+{
+    const struct cr_engine *e = &r->engine;
+    printf("Time: script %s", cr_duration(r->model.script_ns).text);
+    if (e->program)
+        printf(", passes %s, emit %s, compile %s", cr_duration(e->passes_ns).text,
+               cr_duration(e->emit_ns).text, cr_duration(e->compile_ns).text);
+    printf(", %s weights %s, run %s\n", r->options->weights.n ? "load" : "draw",
+           cr_duration(r->fill_ns).text, cr_duration(r->run_ns).text);
+}
+
+static void report(const struct run *r)
+{
+    const struct cr_engine *e = &r->engine;
+    print_model(r);
+    print_ports("Input", e->inputs, e->n_inputs);
+    print_ports("Output", e->outputs, e->n_outputs);
+    if (shapes_match(e))
+        puts("shapes match");
+    print_statistics(r);
+    printf("Parameters: %s in %d tensors (%s)\n",
+           cr_thousands(cr_count_elements(e->params, e->n_params)).text, e->n_params,
+           r->options->weights.n ? "from the weights given" : "drawn from the seed");
+    print_compiled(r);
+    print_times(r);
+    for (int i = 0; i < r->options->output.n; i++)
+        printf("Wrote %s: %s\n", r->options->output.items[i].value,
+               r->options->output.items[i].key);
+}
+
+/* ---- the verb ---- */
+
+static int run(struct run *r, struct cr_error *error)
+{
+    const struct cr_options *o = r->options;
+    if (cr_refuse_gradients(o, error) || cr_model_load(&r->model, o, error) ||
+        cr_model_open(&r->model, cr_model_backend(o), &r->engine, error) ||
+        cr_arrays_inputs(&r->inputs, &r->engine, o, error) || open_writers(r, error) ||
+        cr_arrays_new(&r->outputs, r->engine.outputs, r->engine.n_outputs, error))
+        return 2;
+    int64_t start = cr_clock();
+    if (cr_fill_params(&r->engine, o, &r->surplus, error))
+        return 2;
+    r->fill_ns = cr_clock() - start;
+    start = cr_clock();
+    if (cr_engine_run(&r->engine, (const void *const *)r->inputs.data, r->outputs.data, error))
+        return 2;
+    r->run_ns = cr_clock() - start;
+    if (write_outputs(r, error))
+        return 2;
+    report(r);
+    cr_note_surplus(&r->surplus);
+    return 0;
+}
+
+int cr_verb_run(const struct cr_options *options, struct cr_error *error)
+{
+    struct run r = {.options = options};
+    int status = run(&r, error);
+    for (int i = 0; i < r.n_writers; i++)
+        cr_writer_discard(&r.writers[i]);
+    free(r.writers);
+    cr_arrays_free(&r.inputs);
+    cr_arrays_free(&r.outputs);
+    cr_engine_close(&r.engine);
+    cr_model_free(&r.model);
+    return status;
+}

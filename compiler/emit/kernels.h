@@ -1,0 +1,24 @@
+/* kernels.h - each kernel as a C function over the runtime. */
+#ifndef CR_KERNELS_H
+#define CR_KERNELS_H
+
+#include "compiler/passes/module.h"
+#include "text.h"
+
+/* What the caller of a kernel's function must know. */
+struct cr_function {
+    int number;                    /* its name is k<number>_<title> */
+    char title[64];
+    int64_t items;                 /* of its parallel loop */
+    int64_t scratch;               /* floats each thread needs */
+    char fields[CR_MAX_REFS][64];  /* of its arguments, by ref; "w" and "out" besides */
+};
+
+/* Prints the arguments' struct and the function of kernel `kernel` of the module. */
+void cr_print_kernel_function(struct cr_text *text, const struct cr_module *module, int kernel,
+                              int number, struct cr_function *function);
+
+/* A scope's name without its numbers, as part of a C identifier: "h.3.attn" is h_attn. */
+void cr_identifier(char *buffer, size_t size, const char *name);
+
+#endif

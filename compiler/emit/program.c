@@ -1,0 +1,370 @@
+/* The whole text of a model: its kernels' functions and the function that calls them. */
+#include "program.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "kernels.h"
+#include "text.h"
+
+struct writer {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_text text;
+    struct cr_function *functions; /* by kernel; filled for those that have code of their own */
+    int64_t scratch;
+};
+
+static const struct cr_function *function_of(const struct writer *w, int kernel)
+{
+    return &w->functions[w->m->function[kernel]];
+}
+
+static void print_functions(struct writer *w)
+{
+    int number = 0;
+    for (int i = 0; i < w->m->n_kernels; i++) {
+        if (w->m->function[i] != i)
+            continue;
+        cr_print_kernel_function(&w->text, w->m, i, ++number, &w->functions[i]);
+        if (w->scratch < w->functions[i].scratch)
+            w->scratch = w->functions[i].scratch;
+    }
+}
+
+/* ---- the calls ---- */
+
+/* Where a call is made: outside loops, or in the body of one. */
+struct place {
+    const struct cr_loop *loop; /* null outside */
+    int index;                  /* of the loop */
+};
+
+/* How the body of a loop speaks of a carried node: "carry0", the value handed in, or
+ * "next0", the one being made. */
+static bool print_carry(struct writer *w, const struct place *place, cr_id id, bool handed_in)
+{
+    for (int i = 0; place->loop && i < w->m->n_carries; i++) {
+        const struct cr_carry *carry = &w->m->carries[i];
+        if (carry->loop == place->index && carry->body == id) {
+            cr_put(&w->text, handed_in ? "carry%d" : "next%d", i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *port_name(const struct writer *w, const struct cr_storage *storage, char *buffer,
+                             size_t size)
+{
+    snprintf(buffer, size, "%s%lld", storage->space == CR_SPACE_INPUT ? "in" : "out",
+             (long long)storage->offset);
+    (void)w;
+    return buffer;
+}
+
+/* `base + offset`, and in a loop how far the layers lie apart. */
+static void print_offset(struct writer *w, const struct place *place, const char *base,
+                         int64_t offset, int64_t stride)
+{
+    cr_put(&w->text, "%s + %lld", base, (long long)offset);
+    if (place->loop && stride)
+        cr_put(&w->text, " + layer * %lld", (long long)stride);
+}
+
+static void print_storage(struct writer *w, const struct place *place, cr_id id, int64_t stride)
+{
+    const struct cr_storage *s = &w->m->storage[id];
+    char name[32];
+    switch (s->space) {
+    case CR_SPACE_ARENA:
+        print_offset(w, place, "arena", s->offset, 0);
+        break;
+    case CR_SPACE_WEIGHTS:
+        print_offset(w, place, "weights", s->offset, stride);
+        break;
+    default:
+        cr_put(&w->text, "%s", port_name(w, s, name, sizeof name));
+    }
+}
+
+/* The kernel at the same place of another iteration. */
+static const struct cr_kernel *in_iteration(const struct writer *w, const struct place *place,
+                                            int kernel, int iteration)
+{
+    return &w->m->kernels[kernel + iteration * place->loop->period];
+}
+
+/* How far the plain weights that one operand reads lie apart from layer to layer. */
+static int64_t weight_stride(const struct writer *w, const struct place *place, int kernel, int ref)
+{
+    cr_id zero = w->m->kernels[kernel].refs[ref];
+    if (!place->loop || w->m->storage[zero].space != CR_SPACE_WEIGHTS)
+        return 0;
+    int64_t base = w->m->storage[zero].offset, stride = 0;
+    for (int i = 1; i < place->loop->count; i++) {
+        cr_id id = in_iteration(w, place, kernel, i)->refs[ref];
+        int64_t distance = w->m->storage[id].offset - base;
+        if (i == 1)
+            stride = distance;
+        assert(distance == i * stride);
+    }
+    return stride;
+}
+
+static int64_t packed_stride(const struct writer *w, const struct place *place, int kernel)
+{
+    if (!place->loop)
+        return 0;
+    int64_t base = w->m->packed[kernel], stride = w->m->packed[kernel + place->loop->period] - base;
+    for (int i = 1; i < place->loop->count; i++)
+        assert(w->m->packed[kernel + i * place->loop->period] - base == i * stride);
+    return stride;
+}
+
+/* An operand: a carry's value if the second iteration reads what the first one made. */
+static void print_operand(struct writer *w, const struct place *place, int kernel, int ref)
+{
+    cr_id id = w->m->kernels[kernel].refs[ref];
+    if (place->loop) {
+        cr_id second = in_iteration(w, place, kernel, 1)->refs[ref];
+        if (second != id && print_carry(w, place, second, true))
+            return;
+        if (print_carry(w, place, id, false))
+            return;
+    }
+    print_storage(w, place, id, weight_stride(w, place, kernel, ref));
+}
+
+static void print_call(struct writer *w, const struct place *place, int kernel)
+{
+    struct cr_text *t = &w->text;
+    const struct cr_kernel *k = &w->m->kernels[kernel];
+    const struct cr_function *f = function_of(w, kernel);
+    int indent = place->loop ? 8 : 4;
+    cr_put(t, "%*s{\n%*sconst struct k%d_args args = {.rt = rt", indent, "", indent + 4, "",
+           f->number);
+    for (int r = 0; r < k->n_refs; r++) {
+        cr_put(t, ", .%s = ", f->fields[r]);
+        print_operand(w, place, kernel, r);
+    }
+    if (k->packed != CR_NONE) {
+        cr_put(t, ", .w = ");
+        print_offset(w, place, "weights", w->m->packed[kernel], packed_stride(w, place, kernel));
+    }
+    cr_put(t, ", .out = ");
+    if (!print_carry(w, place, k->buffer, false))
+        print_storage(w, place, k->buffer, 0);
+    cr_put(t, "};\n%*srt->parallel(pool, %lld, k%d_%s, &args, scratch, %lld);\n%*s}\n", indent + 4,
+           "", (long long)f->items, f->number, f->title, (long long)w->scratch, indent, "");
+}
+
+/* A loop over layers: carries change places from one iteration to the next. */
+static void print_loop(struct writer *w, const struct cr_step *step)
+{
+    const struct place place = {&w->m->loops[step->loop], step->loop}, outside = {NULL, -1};
+    const struct cr_loop *loop = place.loop;
+    struct cr_text *t = &w->text;
+    for (int i = 0; i < w->m->n_carries; i++) {
+        if (w->m->carries[i].loop != step->loop)
+            continue;
+        cr_put(t, "    const float *carry%d = ", i);
+        print_storage(w, &outside, w->m->carries[i].initial, 0);
+        cr_put(t, ";\n");
+    }
+    cr_put(t, "    for (long layer = 0; layer < %d; layer++) {\n", loop->count);
+    for (int i = 0; i < w->m->n_carries; i++) {
+        const struct cr_carry *carry = &w->m->carries[i];
+        if (carry->loop != step->loop)
+            continue;
+        cr_put(t, "        float *next%d = ", i);
+        if (w->m->storage[carry->last].space == CR_SPACE_OUTPUT) {
+            cr_put(t, "layer == %d ? ", loop->count - 1);
+            print_storage(w, &outside, carry->last, 0);
+            cr_put(t, " : ");
+        }
+        cr_put(t, "arena + (layer %% 2 ? %lld : %lld);\n", (long long)carry->slot[0],
+               (long long)carry->slot[1]);
+    }
+    for (int k = 0; k < loop->period; k++)
+        print_call(w, &place, step->kernel + k);
+    for (int i = 0; i < w->m->n_carries; i++)
+        if (w->m->carries[i].loop == step->loop)
+            cr_put(t, "        carry%d = next%d;\n", i, i);
+    cr_put(t, "    }\n");
+}
+
+/* The ports as typed pointers, the graph's names behind them. */
+static void print_ports(struct writer *w)
+{
+    int n = 0;
+    for (cr_id id = 0; id < w->g->n_nodes; id++) {
+        const struct cr_node *node = &w->g->nodes[id];
+        if (node->op != CR_OP_input)
+            continue;
+        const char *type = node->dtype == CR_I32 ? "int" : "float";
+        cr_put(&w->text, "    const %s *in%d = inputs[%d];\n    (void)in%d;\n", type, n, n, n);
+        n++;
+    }
+    for (int i = 0; i < w->g->n_outputs; i++)
+        cr_put(&w->text, "    float *out%d = outputs[%d];\n", i, i);
+}
+
+static void print_execute(struct writer *w)
+{
+    struct cr_text *t = &w->text;
+    cr_put(t,
+           "\nint %s_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
+           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n",
+           w->g->name);
+    print_ports(w);
+    cr_put(t, "    float *scratch = arena + %lld;\n    (void)weights, (void)inputs;\n",
+           (long long)w->m->arena_floats);
+    for (int i = 0; i < w->m->n_steps; i++) {
+        const struct place outside = {NULL, -1};
+        if (w->m->steps[i].loop < 0)
+            print_call(w, &outside, w->m->steps[i].kernel);
+        else
+            print_loop(w, &w->m->steps[i]);
+    }
+    cr_put(t, "    return 0;\n}\n");
+}
+
+/* ---- what the caller must know ---- */
+
+static struct cr_port port_of(const struct cr_node *node, const char *name)
+{
+    struct cr_port port = {.name = cr_strdup(name), .dtype = node->dtype, .rank = node->rank,
+                           .init = node->init, .bound = node->value, .offset = -1};
+    memcpy(port.shape, node->shape, sizeof port.shape);
+    return port;
+}
+
+/* The ports of one kind of leaf, in the order of the graph. */
+static struct cr_port *leaf_ports(const struct cr_graph *g, enum cr_op op, int *n)
+{
+    struct cr_port *ports = cr_calloc((size_t)g->n_nodes, sizeof *ports);
+    *n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == op)
+            ports[(*n)++] = port_of(&g->nodes[id], g->nodes[id].name);
+    return ports;
+}
+
+static int by_param(const void *a, const void *b)
+{
+    const struct cr_place *x = a, *y = b;
+    if (x->param != y->param)
+        return x->param < y->param ? -1 : 1;
+    return x->target < y->target ? -1 : x->target > y->target;
+}
+
+static void set_places(struct cr_program *program, const struct cr_module *m)
+{
+    int *number = cr_calloc((size_t)m->graph->n_nodes, sizeof *number), n = 0;
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (m->graph->nodes[id].op == CR_OP_param)
+            number[id] = n++;
+    program->n_places = m->n_places;
+    program->places = cr_calloc((size_t)m->n_places, sizeof *program->places);
+    for (int i = 0; i < m->n_places; i++) {
+        const struct cr_place_info *p = &m->places[i];
+        program->places[i] = (struct cr_place){
+            number[p->param], p->source,  p->rows,         p->cols,      p->row_stride,
+            p->col_stride,    p->target, p->panel_stride, p->first_col, p->last};
+    }
+    free(number);
+    qsort(program->places, (size_t)m->n_places, sizeof *program->places, by_param);
+    for (int i = m->n_places - 1; i >= 0; i--)
+        program->params[program->places[i].param].offset =
+            program->places[i].target * (int64_t)sizeof(float);
+}
+
+static int calls_of(const struct cr_module *m, int kernel)
+{
+    int calls = 0;
+    for (int i = 0; i < m->n_kernels; i++)
+        calls += m->function[i] == kernel;
+    return calls;
+}
+
+static void set_kernels(struct cr_program *program, const struct writer *w)
+{
+    program->kernels = cr_calloc((size_t)w->m->n_kernels, sizeof *program->kernels);
+    for (int i = 0; i < w->m->n_kernels; i++) {
+        const struct cr_kernel *k = &w->m->kernels[i];
+        const struct cr_where *where = &w->g->nodes[k->root].where;
+        char name[96], line[512];
+        if (w->m->function[i] != i)
+            continue;
+        snprintf(name, sizeof name, "k%d_%s", w->functions[i].number, w->functions[i].title);
+        snprintf(line, sizeof line, "%s:%d", where->file, where->line);
+        program->kernels[program->n_kernels++] = (struct cr_kernel_info){
+            cr_strdup(name), cr_strdup(where->scope), cr_strdup(line), calls_of(w->m, i),
+            k->flops,        k->bytes_read,           k->bytes_written};
+    }
+}
+
+struct cr_program *cr_emit_program(const struct cr_module *module)
+{
+    struct writer w = {.m = module, .g = module->graph};
+    struct cr_program *program = cr_calloc(1, sizeof *program);
+    assert(module->has & CR_HAS_PLAN);
+    w.functions = cr_calloc((size_t)module->n_kernels, sizeof *w.functions);
+    print_functions(&w);
+    print_execute(&w);
+    program->name = cr_strdup(w.g->name);
+    program->text = w.text.data;
+    program->text_length = w.text.length;
+    program->params = leaf_ports(w.g, CR_OP_param, &program->n_params);
+    program->inputs = leaf_ports(w.g, CR_OP_input, &program->n_inputs);
+    program->n_outputs = w.g->n_outputs;
+    program->outputs = cr_calloc((size_t)w.g->n_outputs, sizeof *program->outputs);
+    for (int i = 0; i < w.g->n_outputs; i++)
+        program->outputs[i] = port_of(&w.g->nodes[w.g->outputs[i].id], w.g->outputs[i].name);
+    set_places(program, module);
+    set_kernels(program, &w);
+    program->weights_bytes = module->weights_floats * (int64_t)sizeof(float);
+    program->arena_bytes = module->arena_floats * (int64_t)sizeof(float);
+    program->scratch_bytes = w.scratch * (int64_t)sizeof(float);
+    program->ops_before = module->ops_before;
+    free(w.functions);
+    return program;
+}
+
+static void free_ports(struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++)
+        free((char *)ports[i].name);
+    free(ports);
+}
+
+void cr_program_free(struct cr_program *program)
+{
+    if (!program)
+        return;
+    free_ports(program->params, program->n_params);
+    free_ports(program->inputs, program->n_inputs);
+    free_ports(program->outputs, program->n_outputs);
+    for (int i = 0; i < program->n_kernels; i++) {
+        free((char *)program->kernels[i].name);
+        free((char *)program->kernels[i].scope);
+        free((char *)program->kernels[i].where);
+    }
+    free(program->kernels);
+    free(program->places);
+    free(program->text);
+    free((char *)program->name);
+    free(program);
+}
+
+void cr_program_load(const struct cr_program *program, const struct cr_kernels *rt, int index,
+                     const float *tensor, float *weights)
+{
+    for (int i = 0; i < program->n_places; i++)
+        if (program->places[i].param == index)
+            cr_place(rt, &program->places[i], tensor, weights);
+}

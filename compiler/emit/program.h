@@ -1,0 +1,71 @@
+/*
+ * program.h - a compiled model: its C text and what a caller must know to run it.
+ *
+ * The text defines one function (NAME is program->name):
+ *
+ *   int NAME_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+ *                    const void *const *inputs, void *const *outputs, float *arena);
+ *
+ * `weights` has weights_bytes, filled by cr_program_load; `arena` has arena_bytes +
+ * threads * scratch_bytes for a pool of `threads` (1 without a pool); both are aligned to
+ * 64 bytes.
+ */
+#ifndef CR_PROGRAM_H
+#define CR_PROGRAM_H
+
+#include "compiler/ir/error.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/module.h"
+#include "runtime/place.h"
+
+/* A tensor at the border of the program. */
+struct cr_port {
+    const char *name;
+    enum cr_dtype dtype; /* bool is handed over as float */
+    int rank;
+    int64_t shape[CR_MAX_RANK];
+    enum cr_init init; /* parameters */
+    double bound;      /* parameters: of the init */
+    int64_t offset; /* parameters: bytes into the weights of its first piece; -1: unused */
+};
+
+/* One kernel, for reports; strings belong to the program. */
+struct cr_kernel_info {
+    const char *name;  /* the C function */
+    const char *scope; /* "attn.c_attn" */
+    const char *where; /* "gpt2_block.lua:12" */
+    int calls;         /* how often a run calls it */
+    double flops, bytes_read, bytes_written; /* one call */
+};
+
+struct cr_program {
+    const char *name;
+    char *text;
+    size_t text_length;
+    struct cr_port *params, *inputs, *outputs;
+    int n_params, n_inputs, n_outputs;
+    struct cr_place *places; /* in order of parameters */
+    int n_places;
+    int64_t weights_bytes, arena_bytes, scratch_bytes;
+    struct cr_kernel_info *kernels;
+    int n_kernels;
+    int ops_before; /* arithmetic nodes of the script's graph: kernels if nothing fused */
+};
+
+/* Prints a module that went through all passes.  The program keeps no pointer into it. */
+struct cr_program *cr_emit_program(const struct cr_module *module);
+void cr_program_free(struct cr_program *program);
+
+/* Puts parameter `index`, a row-major tensor, where the kernels read it in `weights`. */
+void cr_program_load(const struct cr_program *program, const struct cr_kernels *rt, int index,
+                     const float *tensor, float *weights);
+
+/* The declarations that go before program->text for a compiler that has no runtime source. */
+const char *cr_runtime_declarations(void);
+
+/* Writes FILE.c and FILE.h: the runtime's source, the text, a typed interface, a main.
+ * `path` ends in ".c".  Both files or neither are left behind. */
+int cr_write_standalone(const struct cr_program *program, const char *path,
+                        struct cr_error *error);
+
+#endif

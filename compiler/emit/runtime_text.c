@@ -1,0 +1,113 @@
+#include "runtime_text.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "program.h"
+
+#define FILES(F)                                                                                   \
+    F(elementwise, "elementwise.h")                                                                \
+    F(runtime, "runtime.h")                                                                        \
+    F(select, "select.h")                                                                          \
+    F(pool_h, "pool.h")                                                                            \
+    F(place_h, "place.h")                                                                          \
+    F(kernels, "kernels.c")                                                                        \
+    F(kernels_inc, "kernels.inc")                                                                  \
+    F(math, "math.inc")                                                                            \
+    F(strips, "strips.inc")                                                                        \
+    F(rows, "rows.inc")                                                                            \
+    F(move, "move.inc")                                                                            \
+    F(gemm, "gemm.inc")                                                                            \
+    F(plain, "vector_plain.h")                                                                     \
+    F(avx2, "vector_avx2.h")                                                                       \
+    F(avx512, "vector_avx512.h")                                                                   \
+    F(end, "vector_end.h")                                                                         \
+    F(pool, "pool.c")                                                                              \
+    F(place, "place.c")                                                                            \
+    F(main, "main.inc")
+
+#define EMBED(symbol, file)                                                                        \
+    __asm__(".section .rodata\n"                                                                   \
+            ".globl cr_text_" #symbol "\n"                                                         \
+            "cr_text_" #symbol ":\n"                                                               \
+            ".incbin \"runtime/" file "\"\n"                                                       \
+            ".byte 0\n"                                                                            \
+            ".previous\n");                                                                        \
+    extern const char cr_text_##symbol[];
+FILES(EMBED)
+
+static const struct {
+    const char *name, *text;
+} files[] = {
+#define ROW(symbol, file) {file, cr_text_##symbol},
+    FILES(ROW)
+#undef ROW
+};
+
+static int find_file(const char *name, size_t length)
+{
+    int n = sizeof files / sizeof *files;
+    for (int i = 0; i < n; i++)
+        if (strlen(files[i].name) == length && memcmp(files[i].name, name, length) == 0)
+            return i;
+    assert(!"a file of the runtime is missing from the table");
+    return -1;
+}
+
+/* Whether a line is one of the table of ops, and of an op that the text does not need. */
+static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
+{
+    char name[64];
+    size_t n;
+    if (!needs || strncmp(line, "    OP(", 7) != 0)
+        return false;
+    n = strcspn(line + 7, ",");
+    assert(n < sizeof name);
+    memcpy(name, line + 7, n);
+    name[n] = 0;
+    return !needs(context, name);
+}
+
+/* The guard's two lines and its end say nothing in a text where the file stands once. */
+static bool is_guarded(const char *text)
+{
+    const char *guard = strstr(text, "#ifndef CR_");
+    return guard && strstr(guard, "_H\n#define CR_") == strchr(guard, '\n') - 2;
+}
+
+void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_needs_op *needs,
+                    void *context)
+{
+    int index = find_file(file, strlen(file));
+    const char *line = files[index].text, *end;
+    if (is_guarded(line)) {
+        if (*done >> index & 1)
+            return;
+        *done |= 1u << index;
+    }
+    for (; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        end += *end == '\n';
+        char name[64];
+        const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
+        if (quote) {
+            size_t n = strcspn(quote, "\"");
+            assert(n < sizeof name);
+            memcpy(name, quote, n);
+            name[n] = 0;
+            cr_add_runtime(text, name, done, needs, context);
+        } else if (!is_surplus_op(line, needs, context)) {
+            cr_put_bytes(text, line, (size_t)(end - line));
+        }
+    }
+}
+
+const char *cr_runtime_declarations(void)
+{
+    static struct cr_text text;
+    if (!text.length) {
+        unsigned done = 0;
+        cr_add_runtime(&text, "runtime.h", &done, NULL, NULL);
+    }
+    return text.data;
+}

@@ -1,0 +1,19 @@
+/* runtime_text.h - the runtime's source, built into the program. */
+#ifndef CR_RUNTIME_TEXT_H
+#define CR_RUNTIME_TEXT_H
+
+#include <stdbool.h>
+
+#include "text.h"
+
+/* Which rows of the table of elementwise ops a text needs; null: all. */
+typedef bool cr_needs_op(void *context, const char *name);
+
+/*
+ * Adds a file of runtime/ with its #include "..." lines replaced by the files they name; a
+ * file with an include guard goes in once.  `done` is a zeroed set of such files.
+ */
+void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_needs_op *needs,
+                    void *context);
+
+#endif

@@ -1,0 +1,397 @@
+/*
+ * standalone.c - the text of a model with the runtime's source in front: one .c and one .h
+ * that need nothing but a C compiler and libm.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+#include "program.h"
+#include "runtime_text.h"
+
+struct writer {
+    const struct cr_program *p;
+    char upper[256]; /* the model's name in capitals, for macros */
+    const char *header; /* the header's file name */
+};
+
+/* ---- names ---- */
+
+/* A port's name as a C identifier; `out` tells an output from an input of the same name. */
+static void print_port(struct cr_text *t, const struct cr_port *port)
+{
+    for (const char *p = port->name; *p; p++)
+        cr_put(t, "%c", isalnum((unsigned char)*p) ? *p : '_');
+}
+
+static void print_upper(struct cr_text *t, const struct cr_port *port)
+{
+    for (const char *p = port->name; *p; p++)
+        cr_put(t, "%c", isalnum((unsigned char)*p) ? toupper((unsigned char)*p) : '_');
+}
+
+/* A string literal; what is not plain ASCII is escaped, so any name is safe. */
+static void print_string(struct cr_text *t, const char *string)
+{
+    cr_put(t, "\"");
+    for (const unsigned char *p = (const unsigned char *)string; *p; p++) {
+        if (*p < 32 || *p > 126 || *p == '"' || *p == '\\' || *p == '?')
+            cr_put(t, "\\%03o", *p);
+        else
+            cr_put(t, "%c", *p);
+    }
+    cr_put(t, "\"");
+}
+
+static void print_shape(struct cr_text *t, const struct cr_port *port)
+{
+    char shape[200];
+    cr_put(t, "%s", cr_shape_text(shape, sizeof shape, port->rank, port->shape));
+}
+
+/* ---- the header ---- */
+
+static void print_prototype(struct cr_text *t, const struct cr_program *p)
+{
+    cr_put(t, "int %s_run(const void *weights", p->name);
+    for (int i = 0; i < p->n_inputs; i++) {
+        cr_put(t, p->inputs[i].dtype == CR_I32 ? ", const int *in_" : ", const float *in_");
+        print_port(t, &p->inputs[i]);
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        cr_put(t, ", float *out_");
+        print_port(t, &p->outputs[i]);
+    }
+    cr_put(t, ", void *arena)");
+}
+
+static void print_port_lines(struct cr_text *t, const char *what, const struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cr_put(t, " *   %s %s ", what, cr_dtype_name(ports[i].dtype));
+        print_port(t, &ports[i]);
+        print_shape(t, &ports[i]);
+        cr_put(t, "\n");
+    }
+}
+
+static void print_sizes(struct cr_text *t, const struct writer *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t,
+           "/* Threads that share the work; more than 1 needs pthreads (compile both with the\n"
+           " * same value, as in -D%s_THREADS=4 -pthread). */\n"
+           "#ifndef %s_THREADS\n#define %s_THREADS 1\n#endif\n\n",
+           w->upper, w->upper, w->upper);
+    cr_put(t, "#define %s_PARAM_BYTES %lldL /* of the weights as %s_load lays them out */\n",
+           w->upper, (long long)p->weights_bytes, p->name);
+    cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
+           (long long)p->arena_bytes, w->upper, (long long)p->scratch_bytes);
+    cr_put(t, "#define %s_PARAMS %d\n", w->upper, p->n_params);
+    for (int side = 0; side < 2; side++) {
+        const struct cr_port *ports = side ? p->outputs : p->inputs;
+        for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
+            cr_put(t, "#define %s_%s_", w->upper, side ? "OUT" : "IN");
+            print_upper(t, &ports[i]);
+            cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(ports[i].rank, ports[i].shape));
+        }
+    }
+}
+
+static void print_header(struct cr_text *t, const struct writer *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "/*\n * %s - a model compiled to C by Crescent.\n *\n", p->name);
+    print_port_lines(t, "input ", p->inputs, p->n_inputs);
+    print_port_lines(t, "output", p->outputs, p->n_outputs);
+    cr_put(t,
+           " *\n * Tensors are row-major.  The caller owns all memory: weights (filled once, by\n"
+           " * %s_load), inputs, outputs and an arena for intermediate values.  Weights and\n"
+           " * arena are aligned to 64 bytes.  Nothing is allocated and no global changes, so\n"
+           " * calls with different arenas may run at the same time.\n */\n",
+           p->name);
+    cr_put(t, "#ifndef %s_H\n#define %s_H\n\n", w->upper, w->upper);
+    print_sizes(t, w);
+    cr_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    cr_put(t,
+           "/* A parameter: its name and shape in a state dict, and where in the weights it\n"
+           " * begins, in bytes; -1 if the model does not need it. */\n"
+           "struct %s_param {\n    const char *name;\n    int rank;\n    long shape[%d];\n"
+           "    long elements;\n    long offset;\n};\n\nextern const struct %s_param %s_params[];\n\n",
+           p->name, CR_MAX_RANK, p->name, p->name);
+    cr_put(t,
+           "/* Puts parameter `index` of %s_params, a row-major tensor, into the weights, packed\n"
+           " * as the kernels read it.  Returns 0, or 1 if there is no such parameter. */\n"
+           "int %s_load(void *weights, int index, const float *tensor);\n\n",
+           p->name, p->name);
+    cr_put(t, "/* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
+    print_prototype(t, p);
+    cr_put(t, ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
+
+/* ---- the source ---- */
+
+/* Whether the model's text calls a strip of the op, by the table's name for it. */
+static bool needs_op(void *context, const char *name)
+{
+    const struct cr_program *p = context;
+    char call[80];
+    snprintf(call, sizeof call, "rt->%s_", name);
+    return strstr(p->text, call) != NULL || strcmp(name, "div") == 0;
+}
+
+static void print_params(struct cr_text *t, const struct cr_program *p)
+{
+    cr_put(t, "\n/* ---- parameters ---- */\n\nconst struct %s_param %s_params[] = {\n", p->name,
+           p->name);
+    for (int i = 0; i < p->n_params; i++) {
+        const struct cr_port *port = &p->params[i];
+        cr_put(t, "    {");
+        print_string(t, port->name);
+        cr_put(t, ", %d, {", port->rank);
+        for (int r = 0; r < port->rank; r++)
+            cr_put(t, "%s%lldL", r ? ", " : "", (long long)port->shape[r]);
+        cr_put(t, "%s}, %lldL, %lldL},\n", port->rank ? "" : "0",
+               (long long)cr_elements(port->rank, port->shape), (long long)port->offset);
+    }
+    if (!p->n_params)
+        cr_put(t, "    {\"\", 0, {0}, 0, -1},\n");
+    cr_put(t, "};\n\n/* Where their elements go; see struct cr_place. */\n"
+              "static const struct cr_place places[] = {\n");
+    for (int i = 0; i < p->n_places; i++) {
+        const struct cr_place *at = &p->places[i];
+        cr_put(t, "    {%d, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %d},\n", at->param,
+               at->source, at->rows, at->cols, at->row_stride, at->col_stride, at->target,
+               at->panel_stride, at->first_col, at->last);
+    }
+    cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n};\n");
+}
+
+static void print_load(struct cr_text *t, const struct writer *w)
+{
+    cr_put(t,
+           "\nint %s_load(void *weights, int index, const float *tensor)\n{\n"
+           "    const struct cr_kernels *rt = cr_runtime_select(0);\n"
+           "    const struct cr_place *p;\n"
+           "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n"
+           "    for (p = places; p->param >= 0; p++)\n        if (p->param == index)\n"
+           "            cr_place(rt, p, tensor, (float *)weights);\n    return 0;\n}\n",
+           w->p->name, w->upper);
+}
+
+static void assign_pointers(struct cr_text *t, const char *name, const char *prefix,
+                            const struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cr_put(t, "    %s[%d] = %s", name, i, prefix);
+        print_port(t, &ports[i]);
+        cr_put(t, ";\n");
+    }
+    if (!n)
+        cr_put(t, "    %s[0] = 0;\n", name);
+}
+
+static void print_checks(struct cr_text *t, const struct cr_program *p)
+{
+    cr_put(t, "    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s)\n        return 1;\n",
+           p->weights_bytes ? " || !weights" : "");
+    for (int side = 0; side < 2; side++) {
+        const struct cr_port *ports = side ? p->outputs : p->inputs;
+        for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
+            cr_put(t, "    if (!%s", side ? "out_" : "in_");
+            print_port(t, &ports[i]);
+            cr_put(t, ")\n        return 1;\n");
+        }
+    }
+}
+
+static void print_run(struct cr_text *t, const struct writer *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "\n");
+    print_prototype(t, p);
+    cr_put(t, "\n{\n");
+    cr_put(t, "    const void *inputs[%d];\n    void *outputs[%d];\n",
+           p->n_inputs ? p->n_inputs : 1, p->n_outputs ? p->n_outputs : 1);
+    cr_put(t,
+           "#ifndef CR_NO_THREADS\n    double memory[CR_POOL_BYTES(%s_THREADS) / sizeof(double)];\n#endif\n"
+           "    struct cr_pool *pool = 0;\n    int status;\n",
+           w->upper);
+    print_checks(t, p);
+    assign_pointers(t, "inputs", "in_", p->inputs, p->n_inputs);
+    assign_pointers(t, "outputs", "out_", p->outputs, p->n_outputs);
+    cr_put(t,
+           "#ifndef CR_NO_THREADS\n    pool = cr_pool_init(memory, %s_THREADS);\n#endif\n"
+           "    status = %s_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,\n"
+           "                        (float *)arena);\n"
+           "#ifndef CR_NO_THREADS\n    if (pool)\n        cr_pool_stop(pool);\n#endif\n"
+           "    return status;\n}\n",
+           w->upper, p->name);
+}
+
+static void print_main_table(struct cr_text *t, const char *name, const struct cr_port *ports,
+                             int n, bool outputs)
+{
+    for (int i = 0; i < n; i++) {
+        cr_put(t, "static const long cr_main_%s_%d[] = {", name, i);
+        for (int r = 0; r < ports[i].rank; r++)
+            cr_put(t, "%lldL, ", (long long)ports[i].shape[r]);
+        cr_put(t, "0};\n");
+    }
+    cr_put(t, "static const struct cr_tensor cr_main_%s[] = {\n", name);
+    for (int i = 0; i < n; i++) {
+        cr_put(t, "    {");
+        print_string(t, ports[i].name);
+        cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, i,
+               (long long)cr_elements(ports[i].rank, ports[i].shape),
+               !outputs && ports[i].dtype == CR_I32);
+    }
+    if (!n)
+        cr_put(t, "    {\"\", 0, 0, 0, 0},\n");
+    cr_put(t, "};\n");
+}
+
+static void print_main(struct cr_text *t, const struct writer *w)
+{
+    const struct cr_program *p = w->p;
+    unsigned done = 0;
+    cr_put(t, "\n#ifdef %s_MAIN\n\n", w->upper);
+    cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
+              "    long elements;\n    int is_i32;\n};\n\n");
+    cr_put(t, "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
+              "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
+              "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
+           p->name, p->n_params, p->n_inputs, p->n_outputs, w->upper, w->upper);
+    print_main_table(t, "params", p->params, p->n_params, false);
+    print_main_table(t, "inputs", p->inputs, p->n_inputs, false);
+    print_main_table(t, "outputs", p->outputs, p->n_outputs, true);
+    cr_put(t, "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
+              "    %s_load(weights, index, tensor);\n}\n\n"
+              "static int cr_main_run(const void *weights, const void *const *inputs,\n"
+              "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
+              "    return %s_run(weights",
+           p->name, p->name);
+    for (int i = 0; i < p->n_inputs; i++)
+        cr_put(t, ", (const %s *)inputs[%d]", p->inputs[i].dtype == CR_I32 ? "int" : "float", i);
+    for (int i = 0; i < p->n_outputs; i++)
+        cr_put(t, ", (float *)outputs[%d]", i);
+    cr_put(t, ", arena);\n}\n\n");
+    cr_add_runtime(t, "main.inc", &done, NULL, NULL);
+    cr_put(t, "\n#endif\n");
+}
+
+/* What the text calls comes before it as declarations, the runtime's source after it: a
+ * reader meets the model first. */
+static void print_source(struct cr_text *t, const struct writer *w)
+{
+    const struct cr_program *p = w->p;
+    unsigned done = 0;
+    cr_put(t,
+           "/*\n * %s - a model compiled to C by Crescent.\n *\n"
+           " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
+           " * function that runs them, the parameters, the functions of %s, the runtime's\n"
+           " * source, and, with -D%s_MAIN, a main that reads .safetensors and .npy files:\n"
+           " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
+           p->name, w->header, w->upper, w->upper);
+    cr_put(t, "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n"
+              "#if defined(__GNUC__) && !defined(__TINYC__)\n"
+              "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
+              "#endif\n\n/* ---- what the kernels call ---- */\n\n",
+           w->header, w->upper);
+    static const char *const declarations[] = {"runtime.h", "select.h", "pool.h", "place.h"};
+    static const char *const sources[] = {"kernels.c", "pool.c", "place.c"};
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
+        cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
+    cr_put(t, "\n/* ---- the model ---- */\n\n"
+              "static int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool,\n"
+              "    const float *weights, const void *const *inputs, void *const *outputs, float *arena);\n",
+           p->name);
+    cr_put_bytes(t, p->text, p->text_length);
+    print_params(t, p);
+    print_load(t, w);
+    print_run(t, w);
+    cr_put(t, "\n/* ---- the runtime ---- */\n\n");
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        cr_add_runtime(t, sources[i], &done, needs_op, (void *)p);
+    print_main(t, w);
+}
+
+/* ---- files ---- */
+
+/* A temporary beside the path, with its text; returns its name or null. */
+static char *write_beside(const char *path, const struct cr_text *text, struct cr_error *error)
+{
+    size_t size = strlen(path) + 16;
+    char *name = cr_calloc(size, 1);
+    snprintf(name, size, "%s.XXXXXX", path);
+    int fd = mkstemp(name);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    bool done = file && fwrite(text->data, 1, text->length, file) == text->length;
+    if (file && fchmod(fd, 0666 & ~umask(umask(0))) < 0)
+        done = false;
+    if (file && fclose(file) != 0)
+        done = false;
+    if (done)
+        return name;
+    cr_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    return NULL;
+}
+
+static int rename_both(char *const from[2], const char *const to[2], struct cr_error *error)
+{
+    for (int i = 0; i < 2; i++) {
+        if (rename(from[i], to[i]) == 0)
+            continue;
+        cr_fail(error, "%s: cannot be written: %s", to[i], strerror(errno));
+        unlink(from[i]);
+        if (i == 0)
+            unlink(from[1]);
+        return -1;
+    }
+    return 0;
+}
+
+static int write_both(const char *const paths[2], const struct cr_text texts[2],
+                      struct cr_error *error)
+{
+    char *names[2] = {write_beside(paths[0], &texts[0], error), NULL};
+    names[1] = names[0] ? write_beside(paths[1], &texts[1], error) : NULL;
+    int status = -1;
+    if (names[1])
+        status = rename_both(names, paths, error);
+    else if (names[0])
+        unlink(names[0]);
+    free(names[0]);
+    free(names[1]);
+    return status;
+}
+
+int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
+{
+    size_t length = strlen(path);
+    if (length < 3 || strcmp(path + length - 2, ".c") != 0)
+        return cr_fail(error, "%s: a C file is written, its name must end in .c", path);
+    char *header = cr_strdup(path);
+    header[length - 1] = 'h';
+    const char *slash = strrchr(header, '/');
+    struct writer w = {.p = program, .header = slash ? slash + 1 : header};
+    for (size_t i = 0; program->name[i] && i + 1 < sizeof w.upper; i++)
+        w.upper[i] = (char)toupper((unsigned char)program->name[i]);
+    struct cr_text texts[2] = {{0}, {0}};
+    print_source(&texts[0], &w);
+    print_header(&texts[1], &w);
+    const char *const paths[2] = {path, header};
+    int status = write_both(paths, texts, error);
+    free(texts[0].data);
+    free(texts[1].data);
+    free(header);
+    return status;
+}

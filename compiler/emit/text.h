@@ -1,0 +1,16 @@
+/* text.h - a growing piece of C text. */
+#ifndef CR_TEXT_H
+#define CR_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct cr_text {
+    char *data; /* ends in a NUL once anything was added */
+    size_t length, size;
+};
+
+void cr_put(struct cr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cr_put_bytes(struct cr_text *text, const char *data, size_t length);
+
+#endif

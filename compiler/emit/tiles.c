@@ -1,0 +1,379 @@
+#include "tiles.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+enum { ALIGN = 16 };
+
+/* Where a value is when the code runs. */
+struct place {
+    char address[192];
+    int64_t ld;  /* of a tile; of one number a row: their distance, 0 if all are the same */
+    bool by_row; /* one number a row */
+    int temp;    /* the temporary that holds it, or -1 */
+};
+
+/* A buffer in scratch, used again when its value is dead. */
+struct temp {
+    int64_t offset;
+    bool by_row, busy;
+};
+
+struct job {
+    struct cr_printer *p;
+    const struct cr_tile_job *j;
+    struct place places[CR_MAX_VALUES];
+    int last_use[CR_MAX_VALUES];
+    struct temp temps[CR_MAX_VALUES];
+    int n_temps;
+};
+
+/* ---- addresses ---- */
+
+static void append(char *buffer, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *buffer, size_t size, const char *format, ...)
+{
+    size_t at = strlen(buffer);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(buffer + at, size - at, format, args);
+    va_end(args);
+}
+
+static void append_term(char *buffer, size_t size, const char *variable, int64_t coef)
+{
+    if (coef == 0 || strcmp(variable, "0") == 0)
+        return;
+    if (coef == 1)
+        append(buffer, size, " + %s", variable);
+    else
+        append(buffer, size, " + %s * %lld", variable, (long long)coef);
+}
+
+/* The terms of an affine, each behind " + ". */
+static void append_affine(const struct cr_printer *p, char *buffer, size_t size,
+                          const struct cr_affine *at, int row, const char *first_row, int col,
+                          const char *first_col)
+{
+    char outer[16];
+    for (int i = 0; i < p->k->n_outer; i++) {
+        snprintf(outer, sizeof outer, "o%d", i);
+        append_term(buffer, size, outer, at->coef[p->k->outer[i]]);
+    }
+    if (row >= 0)
+        append_term(buffer, size, first_row, at->coef[row]);
+    if (col >= 0)
+        append_term(buffer, size, first_col, at->coef[col]);
+    if (at->base)
+        append(buffer, size, " + %lld", (long long)at->base);
+}
+
+void cr_print_address(const struct cr_printer *p, char *buffer, size_t size, int ref,
+                      const struct cr_affine *at, int row, const char *first_row, int col,
+                      const char *first_col)
+{
+    snprintf(buffer, size, "a->%s", ref < 0 ? "out" : p->names[ref]);
+    append_affine(p, buffer, size, at, row, first_row, col, first_col);
+}
+
+int64_t cr_take_scratch(struct cr_printer *p, int64_t floats)
+{
+    int64_t offset = p->scratch;
+    p->scratch += (floats + ALIGN - 1) / ALIGN * ALIGN;
+    return offset;
+}
+
+void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double value)
+{
+    char text[64];
+    if (isnan(value))
+        snprintf(text, sizeof text, "CR_NAN");
+    else if (isinf((float)value))
+        snprintf(text, sizeof text, value < 0 ? "CR_MINUS_INFINITY" : "CR_INFINITY");
+    else
+        snprintf(text, sizeof text, "%.9g", (double)(float)value);
+    if (!strpbrk(text, ".eCN"))
+        strcat(text, ".0");
+    cr_put(&p->constants, "%s%s%s", p->n_constants ? ", " : "", text,
+           strchr(text, 'C') ? "" : "f");
+    snprintf(buffer, size, "k%d_constants + %d", p->number, p->n_constants++);
+}
+
+/* ---- temporaries ---- */
+
+static int64_t coef(const struct cr_affine *at, int atom)
+{
+    return atom < 0 ? 0 : at->coef[atom];
+}
+
+/* A free temporary as the place of a value. */
+static void take_temp(struct job *job, struct place *place, bool by_row)
+{
+    int t = 0;
+    while (t < job->n_temps && (job->temps[t].busy || job->temps[t].by_row != by_row))
+        t++;
+    if (t == job->n_temps) {
+        int64_t floats = by_row ? job->j->max_rows : job->j->max_rows * job->j->max_cols;
+        job->temps[job->n_temps++] = (struct temp){cr_take_scratch(job->p, floats), by_row, false};
+    }
+    job->temps[t].busy = true;
+    snprintf(place->address, sizeof place->address, "scratch + %lld",
+             (long long)job->temps[t].offset);
+    place->ld = by_row ? 1 : job->j->max_cols;
+    place->by_row = by_row;
+    place->temp = t;
+}
+
+/* Frees the temporaries of the values that are used last by value i. */
+static void free_dead(struct job *job, int i)
+{
+    for (int v = 0; v < i; v++) {
+        struct place *place = &job->places[v];
+        if (job->last_use[v] == i && place->temp >= 0) {
+            job->temps[place->temp].busy = false;
+            place->temp = -1;
+        }
+    }
+}
+
+static int arity(const struct cr_value *v)
+{
+    if (v->source == CR_MAP)
+        return cr_ops[v->op].arity;
+    return v->source == CR_REDUCE || v->source == CR_GATHER;
+}
+
+static void find_last_uses(struct job *job)
+{
+    const struct cr_tiles *tiles = job->j->tiles;
+    for (int i = 0; i < tiles->n; i++) {
+        job->last_use[i] = i;
+        for (int a = 0; a < arity(&tiles->values[i]); a++)
+            job->last_use[tiles->values[i].arg[a]] = i;
+    }
+    job->last_use[tiles->result] = tiles->n;
+}
+
+/* ---- calls ---- */
+
+static void begin_call(struct job *job, const char *function)
+{
+    cr_put(job->p->text, "%*srt->%s(", job->j->indent, "", function);
+}
+
+/* Copies (or spreads) numbers into a temporary with load(rows, cols, y, ldy, x, rs, cs). */
+static void call_load(struct job *job, const struct place *to, const char *function,
+                      const char *address, int64_t rs, int64_t cs)
+{
+    begin_call(job, function);
+    if (to->by_row)
+        cr_put(job->p->text, "1, %s, %s, 0, %s, 0, %lld);\n", job->j->rows, to->address, address,
+               (long long)rs);
+    else
+        cr_put(job->p->text, "%s, %s, %s, %lld, %s, %lld, %lld);\n", job->j->rows, job->j->cols,
+               to->address, (long long)to->ld, address, (long long)rs, (long long)cs);
+}
+
+static void print_load(struct job *job, const struct cr_value *v, struct place *place)
+{
+    const struct cr_tile_job *j = job->j;
+    int64_t rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
+    const struct cr_node *node = &job->p->g->nodes[job->p->k->refs[v->ref]];
+    bool integers = node->op == CR_OP_input && node->dtype == CR_I32;
+    char address[192];
+    cr_print_address(job->p, address, sizeof address, v->ref, &v->at, j->row, j->first_row, j->col,
+                     j->first_col);
+    place->by_row = v->by_row;
+    if (!integers && (v->by_row || cs == 1)) {
+        memcpy(place->address, address, sizeof address);
+        place->ld = rs;
+        return;
+    }
+    take_temp(job, place, v->by_row);
+    call_load(job, place, integers ? "load_i32" : "load", address, rs, cs);
+}
+
+static void print_iota(struct job *job, const struct cr_value *v, struct place *place)
+{
+    const struct cr_tile_job *j = job->j;
+    char base[192] = "0";
+    long long rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
+    append_affine(job->p, base, sizeof base, &v->at, j->row, j->first_row, j->col, j->first_col);
+    const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
+    take_temp(job, place, v->by_row);
+    begin_call(job, "iota");
+    if (v->by_row)
+        cr_put(job->p->text, "1, %s, %s, 0, %s, 0, %lld);\n", j->rows, place->address, from, rs);
+    else
+        cr_put(job->p->text, "%s, %s, %s, %lld, %s, %lld, %lld);\n", j->rows, j->cols,
+               place->address, (long long)place->ld, from, rs, cs);
+}
+
+/* The same numbers as one a row at a distance of 1, or all over a tile. */
+static void spread(struct job *job, struct place *place, bool by_row)
+{
+    struct place wide = {.temp = -1};
+    if (by_row && place->ld == 1)
+        return;
+    take_temp(job, &wide, by_row);
+    call_load(job, &wide, "load", place->address, place->ld, 0);
+    *place = wide;
+}
+
+static void print_gather(struct job *job, const struct cr_value *v, struct place *place)
+{
+    const struct cr_tile_job *j = job->j;
+    struct place *index = &job->places[v->arg[0]];
+    char table[192];
+    cr_print_address(job->p, table, sizeof table, v->ref, &v->at, -1, "", j->col, j->first_col);
+    spread(job, index, true);
+    take_temp(job, place, v->by_row);
+    begin_call(job, "gather");
+    cr_put(job->p->text, "%s, %s, %s, %lld, %s, %lld, %lld, %s);\n", j->rows,
+           v->by_row ? "1" : j->cols, place->address, (long long)place->ld, table,
+           (long long)v->table_stride, (long long)v->table_rows, index->address);
+}
+
+static void print_reduce(struct job *job, const struct cr_value *v, struct place *place)
+{
+    struct place in = job->places[v->arg[0]];
+    bool wide = in.by_row;
+    if (wide)
+        spread(job, &in, false);
+    take_temp(job, place, true);
+    begin_call(job, cr_ops[v->op].name);
+    cr_put(job->p->text, "%s, %s, %s, %s, %lld);\n", job->j->rows, job->j->cols, place->address,
+           in.address, (long long)in.ld);
+    if (wide)
+        job->temps[in.temp].busy = false;
+}
+
+/*
+ * An elementwise op.  On a tile an operand is a tile (v) or one number a row (s).  On one
+ * number a row the rows become columns of a single row: v is a number a row, s the same
+ * number for all.
+ */
+static void print_map(struct job *job, const struct cr_value *v, struct place *place,
+                      const struct cr_tile_at *dest)
+{
+    int n = arity(v);
+    char name[64];
+    bool all_s = true;
+    for (int i = 0; v->by_row && i < n; i++) {
+        struct place *arg = &job->places[v->arg[i]];
+        if (arg->ld > 1 || (i == n - 1 && all_s && arg->ld == 0))
+            spread(job, arg, true);
+        all_s &= arg->ld == 0;
+    }
+    free_dead(job, (int)(v - job->j->tiles->values));
+    if (dest) {
+        memcpy(place->address, dest->address, sizeof place->address);
+        place->ld = dest->ld;
+        place->by_row = v->by_row;
+    } else {
+        take_temp(job, place, v->by_row);
+    }
+    snprintf(name, sizeof name, "%s_", cr_ops[v->op].name);
+    for (int i = 0; i < n; i++) {
+        const struct place *arg = &job->places[v->arg[i]];
+        strcat(name, (v->by_row ? arg->ld == 0 : arg->by_row) ? "s" : "v");
+    }
+    begin_call(job, name);
+    if (v->by_row)
+        cr_put(job->p->text, "1, %s, %s, 0", job->j->rows, place->address);
+    else
+        cr_put(job->p->text, "%s, %s, %s, %lld", job->j->rows, job->j->cols, place->address,
+               (long long)place->ld);
+    for (int i = 0; i < n; i++) {
+        const struct place *arg = &job->places[v->arg[i]];
+        cr_put(job->p->text, ", %s, %lld", arg->address, v->by_row ? 0LL : (long long)arg->ld);
+    }
+    cr_put(job->p->text, ");\n");
+}
+
+/* Brings value i into being; `dest` is where it should be if it is computed by a map. */
+static void print_value(struct job *job, int i, const struct cr_tile_at *dest)
+{
+    const struct cr_value *v = &job->j->tiles->values[i];
+    struct place *place = &job->places[i];
+    place->temp = -1;
+    switch (v->source) {
+    case CR_LOAD:
+        print_load(job, v, place);
+        break;
+    case CR_GATHER:
+        print_gather(job, v, place);
+        break;
+    case CR_IOTA:
+        print_iota(job, v, place);
+        break;
+    case CR_CONST:
+        cr_print_constant(job->p, place->address, sizeof place->address, v->number);
+        place->by_row = true;
+        break;
+    case CR_CORE:
+        memcpy(place->address, job->j->core.address, sizeof place->address);
+        place->ld = job->j->core.ld;
+        break;
+    case CR_REDUCE:
+        print_reduce(job, v, place);
+        break;
+    case CR_MAP:
+        print_map(job, v, place, dest);
+        return;
+    }
+    free_dead(job, i);
+}
+
+/* ---- the result ---- */
+
+/* Writes a result that lies elsewhere to its destination. */
+static void store_result(struct job *job, struct place *from)
+{
+    const struct cr_tile_job *j = job->j;
+    const struct cr_affine *dest = &job->p->k->dest;
+    char address[192];
+    if (!j->dest_strided) {
+        if (strcmp(from->address, j->dest.address) == 0)
+            return;
+        struct place to = {.ld = j->dest.ld};
+        memcpy(to.address, j->dest.address, sizeof to.address);
+        call_load(job, &to, "load", from->address, from->ld, !from->by_row);
+        return;
+    }
+    if (from->by_row && j->col >= 0 && coef(dest, j->col))
+        spread(job, from, false);
+    cr_print_address(job->p, address, sizeof address, -1, dest, j->row, j->first_row, j->col,
+                     j->first_col);
+    begin_call(job, "store");
+    if (from->by_row) {
+        spread(job, from, true);
+        cr_put(job->p->text, "1, %s, %s, 0, %lld, %s, 0);\n", j->rows, address,
+               (long long)coef(dest, j->row), from->address);
+    } else {
+        cr_put(job->p->text, "%s, %s, %s, %lld, %lld, %s, %lld);\n", j->rows, j->cols, address,
+               (long long)coef(dest, j->row), (long long)coef(dest, j->col), from->address,
+               (long long)from->ld);
+    }
+}
+
+void cr_print_tiles(struct cr_printer *p, const struct cr_tile_job *j)
+{
+    struct job *job = cr_calloc(1, sizeof *job);
+    job->p = p;
+    job->j = j;
+    find_last_uses(job);
+    const struct cr_value *result = &j->tiles->values[j->tiles->result];
+    bool direct = !j->dest_strided && !result->by_row;
+    for (int i = 0; i < j->tiles->n; i++)
+        print_value(job, i, direct && i == j->tiles->result ? &j->dest : NULL);
+    store_result(job, &job->places[j->tiles->result]);
+    free(job);
+}

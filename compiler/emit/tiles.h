@@ -1,0 +1,64 @@
+/*
+ * tiles.h - a tile program as calls of the runtime.
+ *
+ * The code stands in a loop nest in which i is the first row and m the number of rows of
+ * the tile, j the first column and n the number of columns, o0, o1 ... the outer loops.
+ */
+#ifndef CR_TILES_H
+#define CR_TILES_H
+
+#include "compiler/passes/module.h"
+#include "text.h"
+
+enum { CR_NAME_SIZE = 64 };
+
+/* A kernel being printed. */
+struct cr_printer {
+    struct cr_text *text;
+    const struct cr_graph *g;
+    const struct cr_kernel *k;
+    int number;                             /* of the function */
+    char names[CR_MAX_REFS][CR_NAME_SIZE];  /* of the operands, as fields of args */
+    struct cr_text constants;               /* their initialisers */
+    int n_constants;
+    int64_t scratch; /* floats of scratch given out so far */
+};
+
+/* Where a tile is: a C expression for its first element and the distance of its rows. */
+struct cr_tile_at {
+    char address[192];
+    int64_t ld;
+};
+
+/* How one program is printed. */
+struct cr_tile_job {
+    const struct cr_tiles *tiles;
+    int row, col;           /* the atoms of the tile; -1: one row, one column */
+    int64_t max_rows, max_cols;
+    const char *first_row, *first_col; /* C expressions: "i", "j", or "0" */
+    const char *rows, *cols;           /* "m", "n", or a number */
+    struct cr_tile_at core;            /* where CR_CORE is */
+    struct cr_tile_at dest;            /* where the result goes if dest_strided is not set */
+    bool dest_strided;                 /* ... else to the root's place, element by element */
+    int indent;
+};
+
+/* Prints the calls; takes temporaries from the printer's scratch. */
+void cr_print_tiles(struct cr_printer *p, const struct cr_tile_job *job);
+
+/*
+ * The address of an operand's (ref >= 0) or the result's (ref < 0) element at the tile's
+ * first row and column.  Atoms that are neither a part of the tile nor an outer loop
+ * count from 0.
+ */
+void cr_print_address(const struct cr_printer *p, char *buffer, size_t size, int ref,
+                      const struct cr_affine *at, int row, const char *first_row, int col,
+                      const char *first_col);
+
+/* Takes floats of scratch; returns the offset. */
+int64_t cr_take_scratch(struct cr_printer *p, int64_t floats);
+
+/* The address of a constant in the kernel's table. */
+void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double value);
+
+#endif

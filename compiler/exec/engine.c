@@ -1,0 +1,316 @@
+/* engine.c - from a graph to something that runs; see engine.h. */
+#include "engine.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/passes/passes.h"
+#include "memory.h"
+#include "runtime/pool.h"
+#include "runtime/select.h"
+
+const char *const cr_backend_names[CR_BACKEND_COUNT] = {"tcc", "cc", "ref"};
+
+int64_t cr_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t cr_port_elements(const struct cr_port *port)
+{
+    return cr_elements(port->rank, port->shape);
+}
+
+int cr_port_find(const struct cr_port *ports, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(ports[i].name, name) == 0)
+            return i;
+    return CR_NONE;
+}
+
+/* ---- ports ---- */
+
+static struct cr_port port_of(const struct cr_node *node, const char *name)
+{
+    struct cr_port port = {.name = cr_strdup(name), .dtype = node->dtype, .rank = node->rank,
+                           .init = node->init, .bound = node->value};
+    memcpy(port.shape, node->shape, sizeof port.shape);
+    return port;
+}
+
+/* The nodes of a leaf op as ports, in the graph's order. */
+static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
+{
+    struct cr_port *ports = NULL;
+    int cap = 0;
+    *n = 0;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == op)
+            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[i], g->nodes[i].name);
+    return ports;
+}
+
+static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
+{
+    struct cr_port *ports = cr_calloc((size_t)g->n_outputs, sizeof *ports);
+    for (int i = 0; i < g->n_outputs; i++)
+        ports[i] = port_of(&g->nodes[g->outputs[i].id], g->outputs[i].name);
+    *n = g->n_outputs;
+    return ports;
+}
+
+/* Narrows the limit of the input an index comes from to the rows of the table it reads. */
+static void limit_ids(struct cr_engine *e, const struct cr_graph *g, const struct cr_node *gather)
+{
+    cr_id id = cr_inputs(g, gather)[1];
+    int64_t rows = g->nodes[cr_inputs(g, gather)[0]].shape[0];
+    while (cr_kind_of(g, id) == CR_KIND_MOVE)
+        id = cr_in(g, id, 0);
+    if (g->nodes[id].op != CR_OP_input)
+        return;
+    int i = cr_port_find(e->inputs, e->n_inputs, g->nodes[id].name);
+    assert(i != CR_NONE);
+    if (!e->id_limits[i] || rows < e->id_limits[i])
+        e->id_limits[i] = rows;
+}
+
+static void read_ports(struct cr_engine *e, const struct cr_graph *g)
+{
+    e->name = cr_strdup(g->name);
+    e->params = ports_of(g, CR_OP_param, &e->n_params);
+    e->inputs = ports_of(g, CR_OP_input, &e->n_inputs);
+    e->outputs = outputs_of(g, &e->n_outputs);
+    e->id_limits = cr_calloc((size_t)e->n_inputs, sizeof *e->id_limits);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == CR_OP_gather)
+            limit_ids(e, g, &g->nodes[i]);
+}
+
+/* Bytes of what a caller holds: inputs and outputs. */
+static int64_t border_bytes(const struct cr_engine *e)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < e->n_inputs; i++)
+        elements += cr_port_elements(&e->inputs[i]);
+    for (int i = 0; i < e->n_outputs; i++)
+        elements += cr_port_elements(&e->outputs[i]);
+    return elements * (int64_t)sizeof(float);
+}
+
+/* Refuses what the machine cannot hold, before any of it is allocated. */
+static int check_memory(const struct cr_engine *e, int64_t bytes, struct cr_error *error)
+{
+    struct cr_error why;
+    if (cr_memory_check(bytes + border_bytes(e), "a run", &why))
+        return cr_fail(error, "%s: %s", e->path, why.text);
+    return 0;
+}
+
+/* ---- the interpreter ---- */
+
+static int open_ref(struct cr_engine *e, struct cr_error *error)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < e->n_params; i++)
+        elements += cr_port_elements(&e->params[i]);
+    for (int i = 0; i < e->n_outputs; i++)
+        elements += 2 * cr_port_elements(&e->outputs[i]);
+    if (check_memory(e, elements * (int64_t)sizeof(float), error))
+        return -1;
+    e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
+    e->exact = cr_calloc((size_t)e->n_outputs, sizeof *e->exact);
+    for (int i = 0; i < e->n_outputs; i++) {
+        int64_t bytes = cr_port_elements(&e->outputs[i]) * (int64_t)sizeof(double);
+        if (!(e->exact[i] = cr_memory_new(bytes, e->outputs[i].name, error)))
+            return -1;
+    }
+    return 0;
+}
+
+static int keep_tensor(struct cr_engine *e, int i, const float *tensor, struct cr_error *error)
+{
+    int64_t bytes = cr_port_elements(&e->params[i]) * (int64_t)sizeof(float);
+    if (!e->tensors[i] && !(e->tensors[i] = cr_memory_new(bytes, e->params[i].name, error)))
+        return -1;
+    memcpy(e->tensors[i], tensor, (size_t)bytes);
+    return 0;
+}
+
+static void round_output(const struct cr_port *port, const double *from, void *to)
+{
+    int64_t n = cr_port_elements(port);
+    for (int64_t i = 0; i < n; i++) {
+        if (port->dtype == CR_I32)
+            ((int32_t *)to)[i] = (int32_t)from[i];
+        else
+            ((float *)to)[i] = (float)from[i];
+    }
+}
+
+static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *outputs,
+                   struct cr_error *error)
+{
+    for (int i = 0; i < e->n_params; i++)
+        assert(e->tensors[i]);
+    if (cr_interpret(e->graph, (const float *const *)e->tensors, inputs, e->exact, error))
+        return -1;
+    for (int i = 0; i < e->n_outputs; i++)
+        round_output(&e->outputs[i], e->exact[i], outputs[i]);
+    return 0;
+}
+
+/* ---- the compilers ---- */
+
+/* Runs the passes and prints the program; the graph is used up. */
+static int make_program(struct cr_engine *e, struct cr_graph *graph,
+                        const struct cr_engine_options *o, struct cr_error *error)
+{
+    struct cr_pass_options passes = {.skip = o->skip, .n_skip = o->n_skip};
+    int64_t start = cr_clock();
+    struct cr_module *module = cr_module_new(graph);
+    int status = cr_run_passes(module, &passes, error);
+    int64_t passed = cr_clock();
+    if (!status)
+        e->program = cr_emit_program(module);
+    e->emit_ns = cr_clock() - passed;
+    e->passes_ns = passed - start;
+    cr_module_free(module);
+    return status;
+}
+
+static int make_code(struct cr_engine *e, struct cr_error *error)
+{
+    int64_t start = cr_clock();
+    int status = e->backend == CR_BACKEND_CC ? cr_compile_cc(e->program, &e->code, error)
+                                             : cr_compile_tcc(e->program, &e->code, error);
+    e->compile_ns = cr_clock() - start;
+    return status;
+}
+
+/* Weights and arena. */
+static int make_room(struct cr_engine *e, struct cr_error *error)
+{
+    const struct cr_program *p = e->program;
+    int64_t scratch;
+    if (__builtin_mul_overflow(p->scratch_bytes, (int64_t)e->threads, &scratch))
+        return cr_fail(error, "%s: %d threads need too much memory", e->path, e->threads);
+    int64_t arena = p->arena_bytes + scratch;
+    if (check_memory(e, p->weights_bytes + arena, error))
+        return -1;
+    e->weights = cr_memory_new(p->weights_bytes, "the weights", error);
+    e->arena = e->weights ? cr_memory_new(arena, "the arena", error) : NULL;
+    if (!e->arena)
+        return -1;
+    e->program_inputs = cr_calloc((size_t)p->n_inputs, sizeof *e->program_inputs);
+    e->program_outputs = cr_calloc((size_t)p->n_outputs, sizeof *e->program_outputs);
+    return 0;
+}
+
+/* The kernels and the threads; fewer threads than asked for are no harm. */
+static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
+                        struct cr_error *error)
+{
+    e->kernels = cr_runtime_select(o->isa);
+    if (!e->kernels)
+        return cr_fail(error, "instruction set '%.60s': not on this machine, expected avx512, "
+                       "avx2 or plain", o->isa);
+    if (o->threads > 1 && !(e->pool = cr_pool_new(o->threads)))
+        return cr_fail(error, "%d threads could not be started", o->threads);
+    e->threads = cr_pool_threads(e->pool);
+    return 0;
+}
+
+static int open_compiled(struct cr_engine *e, struct cr_graph *graph,
+                         const struct cr_engine_options *o, struct cr_error *error)
+{
+    if (make_program(e, graph, o, error) || make_room(e, error))
+        return -1;
+    return make_code(e, error);
+}
+
+static int run_compiled(struct cr_engine *e, const void *const *inputs, void *const *outputs,
+                        struct cr_error *error)
+{
+    const struct cr_program *p = e->program;
+    for (int i = 0; i < p->n_inputs; i++)
+        e->program_inputs[i] = inputs[cr_port_find(e->inputs, e->n_inputs, p->inputs[i].name)];
+    for (int i = 0; i < p->n_outputs; i++)
+        e->program_outputs[i] =
+            outputs[cr_port_find(e->outputs, e->n_outputs, p->outputs[i].name)];
+    int status = e->code.execute(e->kernels, e->pool, e->weights, e->program_inputs,
+                                 e->program_outputs, e->arena);
+    return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
+}
+
+/* ---- both ---- */
+
+int cr_engine_open(struct cr_engine *e, struct cr_graph *graph,
+                   const struct cr_engine_options *o, struct cr_error *error)
+{
+    *e = (struct cr_engine){.backend = o->backend, .path = cr_strdup(o->path)};
+    read_ports(e, graph);
+    int status = make_runtime(e, o, error);
+    if (status || o->backend == CR_BACKEND_REF)
+        e->graph = graph; /* to run it, or to free it */
+    if (!status)
+        status = e->graph ? open_ref(e, error) : open_compiled(e, graph, o, error);
+    if (status)
+        cr_engine_close(e);
+    return status;
+}
+
+static void free_ports(struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++)
+        free((char *)ports[i].name);
+    free(ports);
+}
+
+void cr_engine_close(struct cr_engine *e)
+{
+    for (int i = 0; e->tensors && i < e->n_params; i++)
+        free(e->tensors[i]);
+    for (int i = 0; e->exact && i < e->n_outputs; i++)
+        free(e->exact[i]);
+    free(e->tensors);
+    free(e->exact);
+    cr_graph_free(e->graph);
+    cr_code_free(&e->code);
+    cr_program_free(e->program);
+    cr_pool_free(e->pool);
+    free(e->weights);
+    free(e->arena);
+    free(e->program_inputs);
+    free(e->program_outputs);
+    free_ports(e->params, e->n_params);
+    free_ports(e->inputs, e->n_inputs);
+    free_ports(e->outputs, e->n_outputs);
+    free(e->id_limits);
+    free(e->name);
+    free(e->path);
+    *e = (struct cr_engine){0};
+}
+
+int cr_engine_set_param(struct cr_engine *e, int i, const float *tensor, struct cr_error *error)
+{
+    if (e->backend == CR_BACKEND_REF)
+        return keep_tensor(e, i, tensor, error);
+    int place = cr_port_find(e->program->params, e->program->n_params, e->params[i].name);
+    if (place != CR_NONE)
+        cr_program_load(e->program, e->kernels, place, tensor, e->weights);
+    return 0;
+}
+
+int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,
+                  struct cr_error *error)
+{
+    return e->backend == CR_BACKEND_REF ? run_ref(e, inputs, outputs, error)
+                                        : run_compiled(e, inputs, outputs, error);
+}

@@ -1,0 +1,73 @@
+/*
+ * engine.h - a model ready to run: compiled or interpreted, with its weights, its arena
+ * and its threads.
+ *
+ * The ports are those of the script's graph, in its order, whatever the passes made of
+ * it; so they are the same for every backend.
+ */
+#ifndef CR_ENGINE_H
+#define CR_ENGINE_H
+
+#include "exec.h"
+
+enum cr_backend { CR_BACKEND_TCC, CR_BACKEND_CC, CR_BACKEND_REF, CR_BACKEND_COUNT };
+
+extern const char *const cr_backend_names[CR_BACKEND_COUNT];
+
+struct cr_engine_options {
+    const char *path; /* the script, for messages */
+    enum cr_backend backend;
+    int threads;
+    const char *isa; /* null: the best the machine has */
+    const char *const *skip; /* passes to leave out */
+    int n_skip;
+};
+
+struct cr_engine {
+    enum cr_backend backend;
+    int threads;
+    char *path, *name;
+    struct cr_port *params, *inputs, *outputs;
+    int n_params, n_inputs, n_outputs;
+    int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
+
+    /* the interpreter */
+    struct cr_graph *graph;
+    float **tensors; /* its parameters */
+    double **exact;  /* its outputs, before they were rounded */
+
+    /* the compilers */
+    struct cr_program *program;
+    struct cr_code code;
+    const struct cr_kernels *kernels;
+    struct cr_pool *pool;
+    float *weights, *arena;
+    const void **program_inputs; /* as the program orders them */
+    void **program_outputs;
+
+    int64_t passes_ns, emit_ns, compile_ns; /* what each stage took */
+};
+
+/* Makes a graph ready to run.  The graph is the engine's from then on, also on failure,
+ * which leaves nothing to close. */
+int cr_engine_open(struct cr_engine *engine, struct cr_graph *graph,
+                   const struct cr_engine_options *options, struct cr_error *error);
+void cr_engine_close(struct cr_engine *engine);
+
+/* Hands in parameter i, row-major; it is copied. */
+int cr_engine_set_param(struct cr_engine *engine, int i, const float *tensor,
+                        struct cr_error *error);
+
+/* One run.  Inputs and outputs follow the ports: int32_t for i32, float for the rest. */
+int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *const *outputs,
+                  struct cr_error *error);
+
+int64_t cr_port_elements(const struct cr_port *port);
+
+/* Index of the port of that name, or CR_NONE. */
+int cr_port_find(const struct cr_port *ports, int n, const char *name);
+
+/* Nanoseconds of a clock that never goes back. */
+int64_t cr_clock(void);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * exec.h - three ways to run a model: the interpreter, TinyCC in memory, the system's
+ * compiler and dlopen.
+ */
+#ifndef CR_EXEC_H
+#define CR_EXEC_H
+
+#include "compiler/emit/program.h"
+#include "compiler/ir/error.h"
+#include "compiler/ir/graph.h"
+#include "runtime/runtime.h"
+
+/* Machine code of a program, callable until it is freed. */
+struct cr_code {
+    int (*execute)(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+                   const void *const *inputs, void *const *outputs, float *arena);
+    void *handle;
+    void (*release)(void *handle);
+};
+
+/* Compiles in memory; needs no file on disk. */
+int cr_compile_tcc(const struct cr_program *program, struct cr_code *code,
+                   struct cr_error *error);
+
+/* Compiles with $CC or cc into a temporary shared object. */
+int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
+
+void cr_code_free(struct cr_code *code);
+
+/*
+ * Evaluates a graph in double precision, op by op, as the table defines them.
+ * `params` and `inputs` follow the order of the graph's param and input nodes
+ * (inputs of type i32 are int32_t arrays, everything else float); `outputs[i]`
+ * receives output i as doubles.
+ */
+int cr_interpret(const struct cr_graph *graph, const float *const *params,
+                 const void *const *inputs, double *const *outputs, struct cr_error *error);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * memory.h - memory for tensors, whose sizes the user chooses.
+ *
+ * A size is checked against the machine before anything is touched, so that a sequence
+ * length with too many zeros ends in one line of text and not in a killed process.
+ */
+#ifndef CR_MEMORY_H
+#define CR_MEMORY_H
+
+#include <stdint.h>
+
+#include "compiler/ir/error.h"
+
+/* Bytes this process may hope for: the machine's memory, or its control group's limit. */
+int64_t cr_memory_limit(void);
+
+/* 0 if `bytes` for `what` can be had at all. */
+int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
+
+/* `bytes` bytes aligned to 64; null (with the error set) if there are
+ * not so many.  Freed with free(). */
+void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
+
+#endif

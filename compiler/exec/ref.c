@@ -1,0 +1,532 @@
+/*
+ * ref.c - the interpreter: what each op means, in double precision, one op at a time.
+ *
+ * A value is a view: a counted buffer and a stride an axis.  Movement ops make another
+ * view of the same buffer, a constant is one double with strides of 0, and an iota one
+ * row; only arithmetic fills new memory.  A value is dropped after its last use.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/eval.h"
+#include "compiler/ir/mem.h"
+#include "exec.h"
+#include "memory.h"
+
+struct buffer {
+    int uses;
+    int64_t bytes;
+    double data[];
+};
+
+struct value {
+    struct buffer *buffer; /* null: not computed yet, or dropped */
+    double *data;          /* element 0, somewhere in the buffer */
+    int64_t stride[CR_MAX_RANK];
+};
+
+struct interpreter {
+    const struct cr_graph *graph;
+    const float *const *params;
+    const void *const *inputs;
+    struct value *values; /* one a node */
+    int *last_use;        /* the last node that reads it; n_nodes for outputs; -1: dead */
+    int64_t live_bytes;
+    struct cr_error *error;
+};
+
+/* ---- buffers and views ---- */
+
+static void drop(struct interpreter *in, struct value *value)
+{
+    if (value->buffer && --value->buffer->uses == 0) {
+        in->live_bytes -= value->buffer->bytes;
+        free(value->buffer);
+    }
+    value->buffer = NULL;
+}
+
+/* Gives the value a buffer of its own for `count` elements. */
+static int own(struct interpreter *in, struct value *value, int64_t count)
+{
+    int64_t bytes = (int64_t)sizeof(struct buffer) + count * (int64_t)sizeof(double);
+    if (cr_memory_check(in->live_bytes + bytes, "the interpreter", in->error))
+        return -1;
+    struct buffer *buffer = malloc((size_t)bytes);
+    if (!buffer)
+        return cr_fail(in->error, "the interpreter needs %lld bytes more, which could not be had",
+                       (long long)bytes);
+    buffer->uses = 1;
+    buffer->bytes = bytes;
+    in->live_bytes += bytes;
+    value->buffer = buffer;
+    value->data = buffer->data;
+    return 0;
+}
+
+static void share(struct value *value, const struct value *other)
+{
+    *value = *other;
+    value->buffer->uses++;
+}
+
+/* Row-major strides of a shape. */
+static void row_major(int64_t *stride, int rank, const int64_t *shape)
+{
+    int64_t step = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= shape[i];
+    }
+}
+
+/* A buffer for the whole of the node, row-major. */
+static int own_all(struct interpreter *in, struct value *value, const struct cr_node *node)
+{
+    row_major(value->stride, node->rank, node->shape);
+    return own(in, value, cr_elements(node->rank, node->shape));
+}
+
+static bool is_row_major(const struct value *value, int rank, const int64_t *shape)
+{
+    int64_t stride[CR_MAX_RANK];
+    row_major(stride, rank, shape);
+    for (int i = 0; i < rank; i++)
+        if (shape[i] != 1 && value->stride[i] != stride[i])
+            return false;
+    return true;
+}
+
+/* ---- walking over strided operands ---- */
+
+enum { MAX_OPERANDS = 4 };
+
+/* What is done to one row: element i of operand j is at at[j][i * step[j]]. */
+typedef void row_function(enum cr_op op, int64_t n, double *const *at, const int64_t *step);
+
+/* A shape and the strides of up to MAX_OPERANDS tensors over it, the result first. */
+struct walk {
+    enum cr_op op; /* handed on */
+    int rank;
+    const int64_t *shape;
+    int n;
+    double *data[MAX_OPERANDS];
+    const int64_t *stride[MAX_OPERANDS];
+};
+
+/* Applies `row` along the last axis, for every index of the axes before it. */
+static void walk_rows(const struct walk *walk, row_function *row)
+{
+    int last = walk->rank - 1;
+    int64_t index[CR_MAX_RANK] = {0}, step[MAX_OPERANDS] = {0};
+    double *at[MAX_OPERANDS];
+    memcpy(at, walk->data, sizeof at);
+    for (int j = 0; j < walk->n && last >= 0; j++)
+        step[j] = walk->stride[j][last];
+    for (;;) {
+        row(walk->op, last < 0 ? 1 : walk->shape[last], at, step);
+        int axis = last - 1;
+        for (; axis >= 0; axis--) {
+            bool carry = ++index[axis] == walk->shape[axis];
+            for (int j = 0; j < walk->n; j++)
+                at[j] += walk->stride[j][axis] * (carry ? 1 - walk->shape[axis] : 1);
+            if (!carry)
+                break;
+            index[axis] = 0;
+        }
+        if (axis < 0)
+            return;
+    }
+}
+
+static void row_copy(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
+{
+    (void)op;
+    for (int64_t i = 0; i < n; i++)
+        at[0][i * step[0]] = at[1][i * step[1]];
+}
+
+static void copy(int rank, const int64_t *shape, double *to, const int64_t *to_stride,
+                 const struct value *from)
+{
+    struct walk walk = {CR_OP_reshape, rank, shape, 2, {to, from->data}, {to_stride, from->stride}};
+    walk_rows(&walk, row_copy);
+}
+
+/* ---- elementwise ops, by their rows of the table ---- */
+
+static void row_eval(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
+{
+    for (int64_t i = 0; i < n; i++)
+        at[0][i * step[0]] =
+            cr_eval(op, at[1][i * step[1]], at[2][i * step[2]], at[3][i * step[3]]);
+}
+
+/* Operands that the op does not have are zeros, with strides of 0. */
+static int do_elementwise(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    static double zero;
+    static const int64_t still[CR_MAX_RANK];
+    const cr_id *ids = cr_inputs(in->graph, node);
+    if (own_all(in, out, node))
+        return -1;
+    struct walk walk = {node->op, node->rank, node->shape, 1 + node->n_in,
+                        {out->data, &zero, &zero, &zero}, {out->stride, still, still, still}};
+    for (int i = 0; i < node->n_in; i++) {
+        walk.data[i + 1] = in->values[ids[i]].data;
+        walk.stride[i + 1] = in->values[ids[i]].stride;
+    }
+    walk_rows(&walk, row_eval);
+    return 0;
+}
+
+/* ---- leaves ---- */
+
+/* How many nodes of this op stand before: a node's place among the inputs or parameters. */
+static int place_among(const struct cr_graph *g, const struct cr_node *node)
+{
+    int place = 0;
+    for (const struct cr_node *other = g->nodes; other < node; other++)
+        place += other->op == node->op;
+    return place;
+}
+
+static void widen(double *to, const void *from, bool integers, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = integers ? ((const int32_t *)from)[i] : (double)((const float *)from)[i];
+}
+
+static int do_border(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    int place = place_among(in->graph, node);
+    const void *data = node->op == CR_OP_param ? in->params[place] : in->inputs[place];
+    if (own_all(in, out, node))
+        return -1;
+    widen(out->data, data, node->dtype == CR_I32, cr_elements(node->rank, node->shape));
+    return 0;
+}
+
+static int do_const(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    memset(out->stride, 0, sizeof out->stride);
+    if (own(in, out, 1))
+        return -1;
+    out->data[0] = node->value;
+    return 0;
+}
+
+static int do_iota(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    memset(out->stride, 0, sizeof out->stride);
+    out->stride[node->axis] = 1;
+    if (own(in, out, node->shape[node->axis]))
+        return -1;
+    for (int64_t i = 0; i < node->shape[node->axis]; i++)
+        out->data[i] = (double)i;
+    return 0;
+}
+
+/* ---- reductions: folded over the axis in order ---- */
+
+/* One more element into each accumulator, by the op that the reduction repeats. */
+static void row_fold(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
+{
+    enum cr_op fold = op == CR_OP_sum ? CR_OP_add : CR_OP_maximum;
+    for (int64_t i = 0; i < n; i++)
+        at[0][i * step[0]] = cr_eval(fold, at[0][i * step[0]], at[1][i * step[1]], 0);
+}
+
+static int do_reduce(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    cr_id id = cr_inputs(in->graph, node)[0];
+    const struct cr_node *operand = &in->graph->nodes[id];
+    if (own_all(in, out, node))
+        return -1;
+    int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
+    for (int64_t i = 0; i < n; i++)
+        out->data[i] = node->op == CR_OP_sum ? 0.0 : -INFINITY;
+    memcpy(stride, out->stride, sizeof stride);
+    stride[node->axis] = 0;
+    struct walk walk = {node->op, operand->rank, operand->shape, 2,
+                        {out->data, in->values[id].data}, {stride, in->values[id].stride}};
+    walk_rows(&walk, row_fold);
+    return 0;
+}
+
+/* ---- contraction ---- */
+
+/* The operands of one matrix product: c is row-major, b's rows are contiguous. */
+struct product {
+    int64_t m, n, k;
+    const double *a, *b;
+    int64_t a_row, a_column, b_row;
+    double *c;
+};
+
+/* c = a b, four rows of b at a time so that a row of c is touched a quarter as often. */
+static void multiply(const struct product *p)
+{
+    memset(p->c, 0, (size_t)(p->m * p->n) * sizeof(double));
+    for (int64_t i = 0; i < p->m; i++) {
+        const double *a = p->a + i * p->a_row;
+        double *restrict c = p->c + i * p->n;
+        int64_t k = 0;
+        for (; k + 4 <= p->k; k += 4) {
+            const double *b0 = p->b + k * p->b_row, *b1 = b0 + p->b_row;
+            const double *b2 = b1 + p->b_row, *b3 = b2 + p->b_row;
+            double a0 = a[k * p->a_column], a1 = a[(k + 1) * p->a_column];
+            double a2 = a[(k + 2) * p->a_column], a3 = a[(k + 3) * p->a_column];
+            for (int64_t j = 0; j < p->n; j++)
+                c[j] = c[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+        }
+        for (; k < p->k; k++)
+            for (int64_t j = 0; j < p->n; j++)
+                c[j] += a[k * p->a_column] * p->b[k * p->b_row + j];
+    }
+}
+
+/* Where matrix number `batch` of a value begins. */
+static double *matrix_at(const struct value *value, const struct cr_node *node, int64_t batch)
+{
+    double *at = value->data;
+    for (int i = node->rank - 3; i >= 0; i--) {
+        at += batch % node->shape[i] * value->stride[i];
+        batch /= node->shape[i];
+    }
+    return at;
+}
+
+static int do_matmul(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    const cr_id *ids = cr_inputs(in->graph, node);
+    const struct cr_node *na = &in->graph->nodes[ids[0]], *nb = &in->graph->nodes[ids[1]];
+    const struct value *a = &in->values[ids[0]], *b = &in->values[ids[1]];
+    int last = node->rank - 1;
+    int64_t n = node->shape[last], k = na->shape[last], stride[2] = {n, 1};
+    struct product p = {.m = node->shape[last - 1], .n = n, .k = k, .b_row = b->stride[last - 1],
+                        .a_row = a->stride[last - 1], .a_column = a->stride[last]};
+    struct value packed = {0};
+    if (own_all(in, out, node) || (b->stride[last] != 1 && own(in, &packed, n * k)))
+        return -1;
+    const double *packed_from = NULL;
+    int64_t batches = cr_elements(node->rank - 2, node->shape);
+    for (int64_t batch = 0; batch < batches; batch++) {
+        struct value from = {.data = matrix_at(b, nb, batch),
+                             .stride = {b->stride[last - 1], b->stride[last]}};
+        p.b = from.data;
+        if (packed.buffer) {
+            if (packed_from != from.data)
+                copy(2, (int64_t[]){k, n}, packed.data, stride, &from);
+            packed_from = from.data;
+            p.b = packed.data;
+            p.b_row = n;
+        }
+        p.a = matrix_at(a, na, batch);
+        p.c = out->data + batch * p.m * n;
+        multiply(&p);
+    }
+    drop(in, &packed);
+    return 0;
+}
+
+/* ---- movement ---- */
+
+/* The same buffer where the operand is row-major, a copy of it where not. */
+static int do_reshape(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    cr_id id = cr_inputs(in->graph, node)[0];
+    const struct cr_node *operand = &in->graph->nodes[id];
+    const struct value *from = &in->values[id];
+    if (is_row_major(from, operand->rank, operand->shape)) {
+        share(out, from);
+    } else {
+        if (own_all(in, out, operand))
+            return -1;
+        copy(operand->rank, operand->shape, out->data, out->stride, from);
+    }
+    row_major(out->stride, node->rank, node->shape);
+    return 0;
+}
+
+static int do_move(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    cr_id id = cr_inputs(in->graph, node)[0];
+    const struct cr_node *operand = &in->graph->nodes[id];
+    const struct value *from = &in->values[id];
+    if (node->op == CR_OP_reshape)
+        return do_reshape(in, node, out);
+    share(out, from);
+    int new_axes = node->rank - operand->rank;
+    for (int i = 0; i < node->rank; i++) {
+        switch (node->op) {
+        case CR_OP_permute:
+            out->stride[i] = from->stride[node->index[i]];
+            break;
+        case CR_OP_expand:
+            out->stride[i] = i < new_axes || operand->shape[i - new_axes] != node->shape[i]
+                                 ? 0
+                                 : from->stride[i - new_axes];
+            break;
+        default:
+            assert(node->op == CR_OP_slice);
+            out->data += node->index[i] * from->stride[i];
+        }
+    }
+    return 0;
+}
+
+static int do_concat(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    const cr_id *ids = cr_inputs(in->graph, node);
+    if (own_all(in, out, node))
+        return -1;
+    double *to = out->data;
+    for (int i = 0; i < node->n_in; i++) {
+        const struct cr_node *operand = &in->graph->nodes[ids[i]];
+        copy(operand->rank, operand->shape, to, out->stride, &in->values[ids[i]]);
+        to += operand->shape[node->axis] * out->stride[node->axis];
+    }
+    return 0;
+}
+
+/* Rows of the table one after another; a row of NaN for an index it does not have. */
+static int do_gather(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    const cr_id *ids = cr_inputs(in->graph, node);
+    const struct cr_node *table = &in->graph->nodes[ids[0]], *index = &in->graph->nodes[ids[1]];
+    int64_t rows = cr_elements(index->rank, index->shape), stride[CR_MAX_RANK];
+    int64_t width = cr_elements(table->rank - 1, table->shape + 1);
+    struct value flat = {0}, row = in->values[ids[0]];
+    if (own_all(in, out, node) || own(in, &flat, rows))
+        return -1;
+    row_major(stride, index->rank, index->shape);
+    copy(index->rank, index->shape, flat.data, stride, &in->values[ids[1]]);
+    row_major(stride, table->rank, table->shape);
+    memmove(row.stride, row.stride + 1, sizeof row.stride - sizeof *row.stride);
+    for (int64_t r = 0; r < rows; r++) {
+        double *to = out->data + r * width, i = flat.data[r];
+        if (i >= 0 && i < (double)table->shape[0]) {
+            row.data = in->values[ids[0]].data + (int64_t)i * in->values[ids[0]].stride[0];
+            copy(table->rank - 1, table->shape + 1, to, stride + 1, &row);
+        } else {
+            for (int64_t j = 0; j < width; j++)
+                to[j] = NAN;
+        }
+    }
+    drop(in, &flat);
+    return 0;
+}
+
+/* ---- the interpreter ---- */
+
+static int do_leaf(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    switch (node->op) {
+    case CR_OP_const:
+        return do_const(in, node, out);
+    case CR_OP_iota:
+        return do_iota(in, node, out);
+    default:
+        return do_border(in, node, out);
+    }
+}
+
+static int (*const by_kind[])(struct interpreter *, const struct cr_node *, struct value *) = {
+    [CR_KIND_LEAF] = do_leaf,        [CR_KIND_ELEMENTWISE] = do_elementwise,
+    [CR_KIND_REDUCE] = do_reduce,    [CR_KIND_CONTRACT] = do_matmul,
+    [CR_KIND_MOVE] = do_move,        [CR_KIND_JOIN] = do_concat,
+    [CR_KIND_GATHER] = do_gather,
+};
+
+/* Finds where each value is read last; what no output needs is never computed. */
+static void find_last_uses(struct interpreter *in)
+{
+    const struct cr_graph *g = in->graph;
+    for (int id = 0; id < g->n_nodes; id++)
+        in->last_use[id] = -1;
+    for (int i = 0; i < g->n_outputs; i++)
+        in->last_use[g->outputs[i].id] = g->n_nodes;
+    for (int id = g->n_nodes - 1; id >= 0; id--)
+        for (int i = 0; in->last_use[id] >= 0 && i < g->nodes[id].n_in; i++)
+            if (in->last_use[cr_in(g, id, i)] < id)
+                in->last_use[cr_in(g, id, i)] = id;
+}
+
+/* Where a node's maker stands, in front of why it cannot be computed. */
+static int blame(struct interpreter *in, const struct cr_node *node, const struct cr_error *why)
+{
+    bool known = node->where.file && node->where.line > 0;
+    char place[400] = "";
+    if (known)
+        snprintf(place, sizeof place, "%.380s:%d: ", node->where.file, node->where.line);
+    return cr_fail(in->error, "%s%s: %s", place, cr_ops[node->op].name, why->text);
+}
+
+/* Computes one node and drops what nobody reads after it. */
+static int step(struct interpreter *in, cr_id id)
+{
+    const struct cr_node *node = &in->graph->nodes[id];
+    struct cr_error why;
+    struct cr_error *error = in->error;
+    in->error = &why;
+    int status = by_kind[cr_ops[node->op].kind](in, node, &in->values[id]);
+    in->error = error;
+    if (status)
+        return blame(in, node, &why);
+    for (int i = 0; i < node->n_in; i++)
+        if (in->last_use[cr_in(in->graph, id, i)] == id)
+            drop(in, &in->values[cr_in(in->graph, id, i)]);
+    return 0;
+}
+
+/* Refuses a node too large for the machine before any other is computed. */
+static int check_sizes(struct interpreter *in)
+{
+    const struct cr_graph *g = in->graph;
+    struct cr_error why;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        enum cr_kind kind = cr_kind_of(g, id);
+        int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
+        if (in->last_use[id] >= 0 && kind != CR_KIND_LEAF && kind != CR_KIND_MOVE &&
+            cr_memory_check(bytes, "the interpreter", &why))
+            return blame(in, node, &why);
+    }
+    return 0;
+}
+
+static int interpret(struct interpreter *in, double *const *outputs)
+{
+    const struct cr_graph *g = in->graph;
+    find_last_uses(in);
+    if (check_sizes(in))
+        return -1;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (in->last_use[id] >= 0 && step(in, id))
+            return -1;
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        int64_t stride[CR_MAX_RANK];
+        row_major(stride, node->rank, node->shape);
+        copy(node->rank, node->shape, outputs[i], stride, &in->values[g->outputs[i].id]);
+    }
+    return 0;
+}
+
+int cr_interpret(const struct cr_graph *graph, const float *const *params,
+                 const void *const *inputs, double *const *outputs, struct cr_error *error)
+{
+    struct interpreter in = {.graph = graph, .params = params, .inputs = inputs, .error = error};
+    in.values = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.values);
+    in.last_use = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.last_use);
+    int status = interpret(&in, outputs);
+    for (int id = 0; id < graph->n_nodes; id++)
+        drop(&in, &in.values[id]);
+    free(in.values);
+    free(in.last_use);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* tensors.h - what goes into an engine: parameters and inputs, from files or at random. */
+#ifndef CR_TENSORS_H
+#define CR_TENSORS_H
+
+#include "engine.h"
+
+/* Tensors in files of weights that the model does not have. */
+struct cr_surplus {
+    int count;
+    char name[160]; /* of the first, quoted */
+    const char *file;
+};
+
+/* Every parameter from safetensors files; where several have a name the last one counts. */
+int cr_load_params(struct cr_engine *engine, const char *const *paths, int n,
+                   struct cr_surplus *surplus, struct cr_error *error);
+
+/* Every parameter as its init says.  A tensor's numbers depend on the seed and its name
+ * only. */
+int cr_draw_params(struct cr_engine *engine, uint64_t seed, struct cr_error *error);
+
+/* Input i from a .npy file. */
+int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
+                  struct cr_error *error);
+
+/* Input i at random: standard normal, or uniform ids. */
+void cr_draw_input(const struct cr_engine *engine, int i, uint64_t seed, void *data);
+
+#endif

@@ -1,0 +1,139 @@
+/* Arguments: what a script hands to a function of the language, checked. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+static const double MAX_EXACT = 9007199254740992.0; /* 2^53: beyond it doubles have gaps */
+
+const char *cr_type_name(lua_State *L, int index)
+{
+    if (cr_is_tensor(L, index))
+        return "tensor";
+    return lua_isnoneornil(L, index) ? "nothing" : luaL_typename(L, index);
+}
+
+void cr_arg_count(lua_State *L, const char *op, int least, int most)
+{
+    int n = lua_gettop(L);
+    if (n != least && least == most)
+        cr_raise(L, "%s: %d arguments, %d expected", op, n, least);
+    if (n < least)
+        cr_raise(L, "%s: %d arguments, at least %d expected", op, n, least);
+    if (n > most)
+        cr_raise(L, "%s: %d arguments, at most %d expected", op, n, most);
+}
+
+cr_id cr_arg_tensor(lua_State *L, int index, const char *op)
+{
+    if (!cr_is_tensor(L, index))
+        cr_raise(L, "%s: argument %d: found %s, a tensor is expected", op, index,
+                 cr_type_name(L, index));
+    return cr_tensor_at(L, index);
+}
+
+const char *cr_arg_string(lua_State *L, int index, const char *op, const char *what)
+{
+    if (lua_type(L, index) != LUA_TSTRING)
+        cr_raise(L, "%s: %s: found %s, a string is expected", op, what, cr_type_name(L, index));
+    size_t size;
+    const char *text = lua_tolstring(L, index, &size);
+    if (strlen(text) != size || size > CR_MAX_SOURCE)
+        cr_raise(L, "%s: %s: found a string with a zero byte or without end", op, what);
+    return text;
+}
+
+void cr_check_name(lua_State *L, const char *name, const char *op, const char *what)
+{
+    size_t size = strlen(name);
+    if (size == 0 || size > CR_NAME_MAX)
+        cr_raise(L, "%s: %s: a name of %zu bytes, 1 to %d are expected", op, what, size,
+                 CR_NAME_MAX);
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.-", *c))
+            cr_raise(L, "%s: %s '%s': letters, digits, '_', '-' and '.' are expected", op, what,
+                     name);
+}
+
+const char *cr_arg_name(lua_State *L, int index, const char *op, const char *what)
+{
+    const char *name = cr_arg_string(L, index, op, what);
+    cr_check_name(L, name, op, what);
+    return name;
+}
+
+double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
+{
+    if (lua_type(L, index) != LUA_TNUMBER)
+        cr_raise(L, "%s: %s: found %s, a number is expected", op, what, cr_type_name(L, index));
+    return lua_tonumber(L, index);
+}
+
+/* Whole numbers are told by their value, as 768 / 12 is 64.0 in one Lua and 64 in another. */
+int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what)
+{
+    if (lua_type(L, index) != LUA_TNUMBER)
+        cr_raise(L, "%s: %s: found %s, a whole number is expected", op, what,
+                 cr_type_name(L, index));
+    double value = lua_tonumber(L, index);
+    if (!(fabs(value) <= MAX_EXACT && value == floor(value)))
+        cr_raise(L, "%s: %s: found %.14g, a whole number is expected", op, what,
+                 isnan(value) ? (double)NAN : value); /* which has a sign to print */
+    return (int64_t)value;
+}
+
+enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
+{
+    if (lua_isnoneornil(L, index))
+        return CR_F32;
+    const char *name = cr_arg_string(L, index, op, "type");
+    for (int dtype = CR_F32; dtype <= CR_BOOL; dtype++)
+        if (strcmp(name, cr_dtype_name((enum cr_dtype)dtype)) == 0)
+            return (enum cr_dtype)dtype;
+    cr_raise(L, "%s: type '%.100s', f32, i32 or bool is expected", op, name);
+}
+
+int cr_arg_axis(lua_State *L, int index, const char *op, int rank)
+{
+    int64_t axis = cr_arg_integer(L, index, op, "axis");
+    if (axis == 0 || axis > rank || axis < -rank)
+        cr_raise(L, "%s: axis %lld of a tensor of rank %d, axes count from 1 or from -1 backwards",
+                 op, (long long)axis, rank);
+    return (int)(axis > 0 ? axis - 1 : rank + axis);
+}
+
+/* How many entries the table has, more than `most` counting as most + 1. */
+static int count_entries(lua_State *L, int index, int most)
+{
+    int n = 0;
+    lua_pushnil(L);
+    while (lua_next(L, index)) {
+        lua_pop(L, 1);
+        if (++n > most) {
+            lua_pop(L, 1);
+            break;
+        }
+    }
+    return n;
+}
+
+int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list)
+{
+    if (lua_type(L, index) != LUA_TTABLE)
+        cr_raise(L, "%s: %s: found %s, a list such as {2, 3} is expected", op, what,
+                 cr_type_name(L, index));
+    int n = count_entries(L, index, CR_MAX_RANK);
+    if (n > CR_MAX_RANK)
+        cr_raise(L, "%s: %s: more than %d items, the largest rank is %d", op, what, CR_MAX_RANK,
+                 CR_MAX_RANK);
+    for (int i = 0; i < n; i++) {
+        char item[64];
+        snprintf(item, sizeof item, "%s: item %d", what, i + 1);
+        lua_rawgeti(L, index, i + 1);
+        list[i] = cr_arg_integer(L, -1, op, item);
+        lua_pop(L, 1);
+    }
+    return n;
+}

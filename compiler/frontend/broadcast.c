@@ -1,0 +1,169 @@
+/* Broadcasting: operands of different shapes are expanded to one, as in NumPy. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+/* A shape that grows as operands join. */
+struct shape {
+    int rank;
+    int64_t size[CR_MAX_RANK];
+};
+
+static struct cr_node node_of(lua_State *L, cr_id id)
+{
+    return cr_run_of(L)->graph->nodes[id];
+}
+
+/* Joins a shape to the result's: aligned at the last axis, sizes equal or 1. */
+static bool join(struct shape *result, int rank, const int64_t *size)
+{
+    struct shape wide = {rank > result->rank ? rank : result->rank, {0}};
+    for (int i = 1; i <= wide.rank; i++) {
+        int64_t a = i <= result->rank ? result->size[result->rank - i] : 1;
+        int64_t b = i <= rank ? size[rank - i] : 1;
+        if (a != b && a != 1 && b != 1)
+            return false;
+        wide.size[wide.rank - i] = a == 1 ? b : a;
+    }
+    *result = wide;
+    return true;
+}
+
+static cr_id expand_to(lua_State *L, cr_id id, const struct shape *shape)
+{
+    struct cr_node node = node_of(L, id);
+    size_t bytes = (size_t)shape->rank * sizeof *shape->size;
+    if (node.rank == shape->rank && memcmp(node.shape, shape->size, bytes) == 0)
+        return id;
+    struct cr_attr attr = {.rank = shape->rank};
+    memcpy(attr.shape, shape->size, sizeof shape->size);
+    return cr_add(L, CR_OP_expand, 1, &id, &attr);
+}
+
+struct cr_operand cr_arg_operand(lua_State *L, int index, const char *op)
+{
+    if (lua_type(L, index) == LUA_TNUMBER)
+        return (struct cr_operand){.is_number = true, .number = lua_tonumber(L, index)};
+    if (!cr_is_tensor(L, index))
+        cr_raise(L, "%s: argument %d: found %s, a tensor or number is expected", op, index,
+                 cr_type_name(L, index));
+    return (struct cr_operand){.id = cr_tensor_at(L, index)};
+}
+
+/* The shape all operands that are tensors broadcast to. */
+static struct shape common_shape(lua_State *L, enum cr_op op, const struct cr_operand *operands)
+{
+    struct shape result = {0, {0}};
+    int tensors = 0;
+    for (int i = 0; i < cr_ops[op].arity; i++) {
+        if (operands[i].is_number)
+            continue;
+        tensors++;
+        struct cr_node node = node_of(L, operands[i].id);
+        char before[200], now[200];
+        cr_shape_text(before, sizeof before, result.rank, result.size);
+        cr_shape_text(now, sizeof now, node.rank, node.shape);
+        if (!join(&result, node.rank, node.shape))
+            cr_raise(L,
+                     "%s: %s and %s do not broadcast: sizes from the last axis on must be "
+                     "equal or 1",
+                     cr_ops[op].name, before, now);
+    }
+    if (tensors == 0)
+        cr_raise(L, "%s: found numbers only, a tensor is expected (numbers have math.*)",
+                 cr_ops[op].name);
+    return result;
+}
+
+/* The type a number among the operands takes: that of the first tensor beside it, not
+ * counting the condition of a select. */
+static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op, const struct cr_operand *operands)
+{
+    bool select = cr_ops[op].rule == CR_RULE_SELECT;
+    for (int i = select ? 1 : 0; i < cr_ops[op].arity; i++)
+        if (!operands[i].is_number)
+            return node_of(L, operands[i].id).dtype;
+    return CR_F32;
+}
+
+static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype dtype,
+                      const struct shape *shape)
+{
+    struct cr_attr attr = {.dtype = dtype, .rank = shape->rank, .value = value};
+    memcpy(attr.shape, shape->size, sizeof shape->size);
+    if (dtype == CR_BOOL)
+        cr_raise(L, "%s: found %.14g beside a bool tensor", cr_ops[op].name, value);
+    if (dtype == CR_I32 && !(fabs(value) <= INT32_MAX && value == floor(value)))
+        cr_raise(L, "%s: found %.14g beside an i32 tensor, a whole number is expected",
+                 cr_ops[op].name, value);
+    return cr_add(L, CR_OP_const, 0, NULL, &attr);
+}
+
+cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_operand *operands)
+{
+    struct shape shape = common_shape(L, op, operands);
+    enum cr_dtype dtype = type_of_numbers(L, op, operands);
+    if (cr_ops[op].rule == CR_RULE_SELECT && operands[0].is_number)
+        cr_raise(L, "%s: argument 1: found number, a bool tensor is expected", cr_ops[op].name);
+    cr_id in[3];
+    for (int i = 0; i < cr_ops[op].arity; i++)
+        in[i] = operands[i].is_number ? constant(L, op, operands[i].number, dtype, &shape)
+                                      : expand_to(L, operands[i].id, &shape);
+    return cr_add(L, op, cr_ops[op].arity, in, NULL);
+}
+
+/* An elementwise op as a function; which one is the upvalue. */
+static int elementwise(lua_State *L)
+{
+    enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
+    int n = cr_ops[op].arity;
+    cr_arg_count(L, cr_ops[op].name, n, n);
+    struct cr_operand operands[3];
+    for (int i = 0; i < n; i++)
+        operands[i] = cr_arg_operand(L, i + 1, cr_ops[op].name);
+    cr_push_tensor(L, cr_elementwise(L, op, operands));
+    return 1;
+}
+
+void cr_add_elementwise(lua_State *L)
+{
+    for (int op = 0; op < CR_OP_COUNT; op++) {
+        if (cr_ops[op].kind != CR_KIND_ELEMENTWISE)
+            continue;
+        lua_pushnumber(L, op);
+        lua_pushcclosure(L, elementwise, 1);
+        lua_setfield(L, -2, cr_ops[op].name);
+    }
+}
+
+/* One operand of a matmul with the batch dimensions of the result. */
+static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
+{
+    struct cr_node node = node_of(L, id);
+    batch.size[batch.rank++] = node.shape[node.rank - 2];
+    batch.size[batch.rank++] = node.shape[node.rank - 1];
+    return expand_to(L, id, &batch);
+}
+
+/* matmul(a, b): all axes but the last two broadcast */
+int cr_lua_matmul(lua_State *L)
+{
+    cr_arg_count(L, "matmul", 2, 2);
+    cr_id in[] = {cr_arg_tensor(L, 1, "matmul"), cr_arg_tensor(L, 2, "matmul")};
+    struct cr_node a = node_of(L, in[0]), b = node_of(L, in[1]);
+    char left[200], right[200];
+    cr_shape_text(left, sizeof left, a.rank, a.shape);
+    cr_shape_text(right, sizeof right, b.rank, b.shape);
+    if (a.rank < 2 || b.rank < 2)
+        cr_raise(L, "matmul: %s and %s: both need rank 2 or more", left, right);
+    if (a.shape[a.rank - 1] != b.shape[b.rank - 2])
+        cr_raise(L, "matmul: %s and %s: inner dimensions %lld and %lld differ", left, right,
+                 (long long)a.shape[a.rank - 1], (long long)b.shape[b.rank - 2]);
+    struct shape batch = {0, {0}};
+    if (!join(&batch, a.rank - 2, a.shape) || !join(&batch, b.rank - 2, b.shape))
+        cr_raise(L, "matmul: %s and %s: batch dimensions do not broadcast", left, right);
+    in[0] = expand_batch(L, in[0], batch);
+    in[1] = expand_batch(L, in[1], batch);
+    return cr_return(L, CR_OP_matmul, 2, in, NULL);
+}

@@ -1,0 +1,369 @@
+/* Nodes and the primitives that make them, but for the elementwise ones. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+static const char names_key; /* registry: name of an input or parameter -> its node */
+
+/* The origin of the nodes to come: the user's line, or what the dump says. */
+static void set_origin(lua_State *L, struct cr_run *run)
+{
+    struct cr_graph *g = run->graph;
+    if (run->in_dump) {
+        g->here = run->at;
+        return;
+    }
+    struct cr_place user, inner;
+    cr_find_places(L, run, &user, &inner);
+    if (!user.path)
+        user = inner;
+    g->here.file = cr_intern(g, user.path ? user.path : run->path);
+    g->here.line = user.path ? user.line : 0;
+    g->here.scope = cr_intern(g, run->scope);
+}
+
+cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
+{
+    struct cr_run *run = cr_run_of(L);
+    if (run->graph->n_nodes >= CR_MAX_NODES)
+        cr_raise(L, "%s: the graph has %d operations already, the most there may be",
+                 cr_ops[op].name, CR_MAX_NODES);
+    set_origin(L, run);
+    cr_id id = cr_build(run->graph, op, n, in, attr);
+    if (id == CR_NONE)
+        cr_raise(L, "%s", run->graph->error);
+    run->graph->nodes[id].kernel = run->kernel;
+    return id;
+}
+
+int cr_return(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
+{
+    cr_push_tensor(L, cr_add(L, op, n, in, attr));
+    return 1;
+}
+
+static const struct cr_node *node_at(lua_State *L, cr_id id)
+{
+    return &cr_run_of(L)->graph->nodes[id];
+}
+
+/* The shape of a leaf. */
+static void read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
+{
+    attr->rank = cr_arg_list(L, index, op, "shape", attr->shape);
+}
+
+/* The node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
+static cr_id find_name(lua_State *L, const char *name)
+{
+    lua_pushlightuserdata(L, (void *)&names_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushlightuserdata(L, (void *)&names_key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, LUA_REGISTRYINDEX);
+    }
+    lua_getfield(L, -1, name);
+    cr_id id = lua_isnil(L, -1) ? CR_NONE : (cr_id)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return id;
+}
+
+/* A name declared again is the same tensor, which is how weights are tied; the two
+ * declarations must agree. */
+static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
+                        const struct cr_node *old)
+{
+    char before[200], now[200];
+    cr_shape_text(before, sizeof before, old->rank, old->shape);
+    cr_shape_text(now, sizeof now, attr->rank, attr->shape);
+    if (old->op != op)
+        cr_raise(L, "%s: '%s' is %s already (line %d)", cr_ops[op].name, attr->name,
+                 old->op == CR_OP_param ? "a parameter" : "an input", old->where.line);
+    if (strcmp(before, now) != 0 || old->dtype != attr->dtype)
+        cr_raise(L, "%s: '%s' is %s %s here and %s %s before (line %d)", cr_ops[op].name,
+                 attr->name, cr_dtype_name(attr->dtype), now, cr_dtype_name(old->dtype), before,
+                 old->where.line);
+    if (old->init != attr->init || old->value != attr->value)
+        cr_raise(L, "%s: '%s' starts with other values than before (line %d)", cr_ops[op].name,
+                 attr->name, old->where.line);
+}
+
+/* An input or a parameter. */
+static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
+{
+    cr_id id = find_name(L, attr->name);
+    if (id != CR_NONE) {
+        check_again(L, op, attr, node_at(L, id));
+    } else {
+        id = cr_add(L, op, 0, NULL, attr);
+        lua_pushnumber(L, id);
+        lua_setfield(L, -2, attr->name);
+    }
+    cr_push_tensor(L, id);
+    return 1;
+}
+
+/* input(name, shape [, type]) */
+static int make_input(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "input", 2, 3);
+    attr.name = cr_arg_name(L, 1, "input", "name");
+    read_shape(L, 2, "input", &attr);
+    attr.dtype = cr_arg_dtype(L, 3, "input");
+    if (attr.dtype == CR_BOOL)
+        cr_raise(L, "input: type bool, f32 or i32 is expected");
+    return named_leaf(L, CR_OP_input, &attr);
+}
+
+/* {uniform = bound}, {normal = std} or {fill = value}; zeros if there is none. */
+static void read_init(lua_State *L, int index, struct cr_attr *attr)
+{
+    static const char *const kinds[] = {
+        [CR_INIT_UNIFORM] = "uniform", [CR_INIT_NORMAL] = "normal", [CR_INIT_FILL] = "fill"};
+    attr->init = CR_INIT_FILL;
+    if (lua_isnoneornil(L, index))
+        return;
+    int found = 0, entries = 0;
+    if (lua_type(L, index) == LUA_TTABLE) {
+        lua_pushnil(L);
+        for (; lua_next(L, index); entries++)
+            lua_pop(L, 1);
+    }
+    for (int kind = CR_INIT_UNIFORM; entries == 1 && kind <= CR_INIT_FILL; kind++) {
+        lua_pushstring(L, kinds[kind]);
+        lua_rawget(L, index);
+        if (!lua_isnil(L, -1)) {
+            found++;
+            attr->init = (enum cr_init)kind;
+            attr->value = cr_arg_number(L, -1, "param", kinds[kind]);
+        }
+        lua_pop(L, 1);
+    }
+    if (found != 1)
+        cr_raise(L, "param: init: {uniform = bound}, {normal = std} or {fill = value} is expected");
+    if (!isfinite(attr->value) || (attr->init != CR_INIT_FILL && attr->value < 0))
+        cr_raise(L,
+                 "param: init: found %s = %g, a finite number, not below 0 as a width, is "
+                 "expected",
+                 kinds[attr->init], attr->value);
+}
+
+/* param(name, shape [, init]): the scope's path stands before the name */
+static int make_param(lua_State *L)
+{
+    struct cr_run *run = cr_run_of(L);
+    struct cr_attr attr = {.dtype = CR_F32};
+    cr_arg_count(L, "param", 2, 3);
+    const char *name = cr_arg_name(L, 1, "param", "name");
+    char full[3 * (CR_NAME_MAX + 1)];
+    snprintf(full, sizeof full, "%s%s%s%s", run->prefix, run->scope, *run->scope ? "." : "", name);
+    cr_check_name(L, full, "param", "full name");
+    attr.name = full;
+    read_shape(L, 2, "param", &attr);
+    read_init(L, 3, &attr);
+    return named_leaf(L, CR_OP_param, &attr);
+}
+
+/* const(value, shape [, type]) */
+static int make_const(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "const", 2, 3);
+    attr.value = cr_arg_number(L, 1, "const", "value");
+    read_shape(L, 2, "const", &attr);
+    attr.dtype = cr_arg_dtype(L, 3, "const");
+    bool whole = attr.value == floor(attr.value) && fabs(attr.value) <= INT32_MAX;
+    if (attr.dtype == CR_I32 && !whole)
+        cr_raise(L, "const: value %g is no i32", attr.value);
+    if (attr.dtype == CR_BOOL && attr.value != 0 && attr.value != 1)
+        cr_raise(L, "const: value %g, a bool is 0 or 1", attr.value);
+    return cr_return(L, CR_OP_const, 0, NULL, &attr);
+}
+
+/* iota(shape, axis) */
+static int make_iota(lua_State *L)
+{
+    struct cr_attr attr = {.dtype = CR_I32};
+    cr_arg_count(L, "iota", 2, 2);
+    read_shape(L, 1, "iota", &attr);
+    attr.axis = cr_arg_axis(L, 2, "iota", attr.rank);
+    return cr_return(L, CR_OP_iota, 0, NULL, &attr);
+}
+
+/* Another view of the same elements without one axis, which has size 1. */
+static cr_id drop_axis(lua_State *L, cr_id id, int axis)
+{
+    struct cr_attr attr = {0};
+    const struct cr_node *node = node_at(L, id);
+    for (int i = 0; i < node->rank; i++)
+        if (i != axis)
+            attr.shape[attr.rank++] = node->shape[i];
+    return cr_add(L, CR_OP_reshape, 1, &id, &attr);
+}
+
+/* sum(a, axis [, keep]), max(a, axis [, keep]): the axis stays unless keep is false */
+static int reduce(lua_State *L, enum cr_op op)
+{
+    const char *name = cr_ops[op].name;
+    cr_arg_count(L, name, 2, 3);
+    cr_id a = cr_arg_tensor(L, 1, name);
+    struct cr_attr attr = {.axis = cr_arg_axis(L, 2, name, node_at(L, a)->rank)};
+    if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
+        cr_raise(L, "%s: keep: found %s, true or false is expected", name, cr_type_name(L, 3));
+    cr_id id = cr_add(L, op, 1, &a, &attr);
+    if (lua_isboolean(L, 3) && !lua_toboolean(L, 3))
+        id = drop_axis(L, id, attr.axis);
+    cr_push_tensor(L, id);
+    return 1;
+}
+
+static int make_sum(lua_State *L)
+{
+    return reduce(L, CR_OP_sum);
+}
+
+static int make_max(lua_State *L)
+{
+    return reduce(L, CR_OP_max);
+}
+
+/* Puts what is left of the elements in place of the one size that is -1. */
+static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
+{
+    int64_t known = 1;
+    int unknown = CR_NONE;
+    for (int i = 0; i < attr->rank; i++) {
+        if (attr->shape[i] == -1 && unknown != CR_NONE)
+            cr_raise(L, "reshape: one size may be -1, two are");
+        if (attr->shape[i] == -1)
+            unknown = i;
+        else if (attr->shape[i] < 1 || attr->shape[i] > elements / known)
+            return; /* cr_build says what is wrong */
+        else
+            known *= attr->shape[i];
+    }
+    if (unknown != CR_NONE && elements % known != 0)
+        cr_raise(L, "reshape: %lld elements cannot be divided by %lld", (long long)elements,
+                 (long long)known);
+    if (unknown != CR_NONE)
+        attr->shape[unknown] = elements / known;
+}
+
+/* reshape(a, shape); one size may be -1, which is what is left */
+static int make_reshape(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "reshape", 2, 2);
+    cr_id a = cr_arg_tensor(L, 1, "reshape");
+    read_shape(L, 2, "reshape", &attr);
+    infer_size(L, &attr, cr_elements(node_at(L, a)->rank, node_at(L, a)->shape));
+    return cr_return(L, CR_OP_reshape, 1, &a, &attr);
+}
+
+/* Raises unless a list has an item for every axis. */
+static void check_length(lua_State *L, const char *op, const char *what, int n, cr_id a)
+{
+    int rank = node_at(L, a)->rank;
+    if (n != rank)
+        cr_raise(L, "%s: %d %s for a tensor of rank %d", op, n, what, rank);
+}
+
+/* permute(a, axes) */
+static int make_permute(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "permute", 2, 2);
+    cr_id a = cr_arg_tensor(L, 1, "permute");
+    int n = cr_arg_list(L, 2, "permute", "axes", attr.index);
+    check_length(L, "permute", "axes", n, a);
+    for (int i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)attr.index[i]);
+        attr.index[i] = cr_arg_axis(L, -1, "permute", n);
+        lua_pop(L, 1);
+    }
+    return cr_return(L, CR_OP_permute, 1, &a, &attr);
+}
+
+/* transpose(a, i, j): two axes exchanged, which is a permute */
+static int make_transpose(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "transpose", 3, 3);
+    cr_id a = cr_arg_tensor(L, 1, "transpose");
+    int rank = node_at(L, a)->rank;
+    for (int i = 0; i < rank; i++)
+        attr.index[i] = i;
+    int i = cr_arg_axis(L, 2, "transpose", rank), j = cr_arg_axis(L, 3, "transpose", rank);
+    attr.index[i] = j;
+    attr.index[j] = i;
+    return cr_return(L, CR_OP_permute, 1, &a, &attr);
+}
+
+/* expand(a, shape) */
+static int make_expand(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "expand", 2, 2);
+    cr_id a = cr_arg_tensor(L, 1, "expand");
+    read_shape(L, 2, "expand", &attr);
+    return cr_return(L, CR_OP_expand, 1, &a, &attr);
+}
+
+/* slice(a, start, size): element indices count from 0 */
+static int make_slice(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "slice", 3, 3);
+    cr_id a = cr_arg_tensor(L, 1, "slice");
+    check_length(L, "slice", "starts", cr_arg_list(L, 2, "slice", "starts", attr.index), a);
+    check_length(L, "slice", "sizes", cr_arg_list(L, 3, "slice", "sizes", attr.shape), a);
+    attr.rank = node_at(L, a)->rank;
+    return cr_return(L, CR_OP_slice, 1, &a, &attr);
+}
+
+/* gather(table, index) */
+static int make_gather(lua_State *L)
+{
+    cr_arg_count(L, "gather", 2, 2);
+    cr_id in[] = {cr_arg_tensor(L, 1, "gather"), cr_arg_tensor(L, 2, "gather")};
+    return cr_return(L, CR_OP_gather, 2, in, NULL);
+}
+
+/* concat({a, b, ...}, axis); the operands wait in a userdata, which Lua frees */
+static int make_concat(lua_State *L)
+{
+    cr_arg_count(L, "concat", 2, 2);
+    if (lua_type(L, 1) != LUA_TTABLE)
+        cr_raise(L, "concat: found %s, a list of tensors is expected", cr_type_name(L, 1));
+    size_t n = lua_rawlen(L, 1);
+    if (n < 1 || n > CR_MAX_NODES)
+        cr_raise(L, "concat: a list of %zu tensors, 1 to %d are expected", n, CR_MAX_NODES);
+    cr_id *in = lua_newuserdata(L, n * sizeof *in);
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        if (!cr_is_tensor(L, -1))
+            cr_raise(L, "concat: item %zu: found %s, a tensor is expected", i + 1,
+                     cr_type_name(L, -1));
+        in[i] = cr_tensor_at(L, -1);
+        lua_pop(L, 1);
+    }
+    struct cr_attr attr = {.axis = cr_arg_axis(L, 2, "concat", node_at(L, in[0])->rank)};
+    return cr_return(L, CR_OP_concat, (int)n, in, &attr);
+}
+
+void cr_add_primitives(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"input", make_input},         {"param", make_param},     {"const", make_const},
+        {"iota", make_iota},           {"sum", make_sum},         {"max", make_max},
+        {"matmul", cr_lua_matmul},     {"reshape", make_reshape}, {"permute", make_permute},
+        {"transpose", make_transpose}, {"expand", make_expand},   {"slice", make_slice},
+        {"concat", make_concat},       {"gather", make_gather},   {NULL, NULL}};
+    cr_add_functions(L, functions);
+}

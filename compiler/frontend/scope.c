@@ -1,0 +1,142 @@
+/* Scopes and taps: names for parts of a model. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+static const char taps_key; /* registry: tap -> how often it was asked for */
+
+/* "h.0" and "attn" as "h.0.attn" in `path`. */
+static void join_path(lua_State *L, const char *scope, const char *name, char *path, size_t size,
+                      const char *op)
+{
+    int n = snprintf(path, size, "%s%s%s", scope, *scope ? "." : "", name);
+    if (n < 0 || (size_t)n >= size)
+        cr_raise(L, "%s: the path '%.60s...' has more than %d bytes", op, path, CR_NAME_MAX);
+}
+
+/* How often a tap of this name was asked for before; counts this time. */
+static int count_tap(lua_State *L, const char *path)
+{
+    lua_pushlightuserdata(L, (void *)&taps_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushlightuserdata(L, (void *)&taps_key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, LUA_REGISTRYINDEX);
+    }
+    lua_getfield(L, -1, path);
+    int before = (int)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    lua_pushnumber(L, before + 1);
+    lua_setfield(L, -2, path);
+    lua_pop(L, 1);
+    return before;
+}
+
+/* Makes the path one that no tap has: "a" for the second time is "a_2". */
+static void make_unique(lua_State *L, char *path, size_t size)
+{
+    char base[CR_NAME_MAX + 1];
+    snprintf(base, sizeof base, "%s", path);
+    int before = count_tap(L, base);
+    while (before > 0) {
+        int n = snprintf(path, size, "%s_%d", base, before + 1);
+        if (n < 0 || (size_t)n >= size)
+            cr_raise(L, "tap: the path '%.60s...' has more than %d bytes", path, CR_NAME_MAX);
+        if (count_tap(L, path) == 0)
+            return;
+        before = count_tap(L, base);
+    }
+}
+
+/* Gives a value a name to be asked for by.  A value has one such name; a further one
+ * goes to a view of the value that nothing else uses, so it costs nothing unless asked
+ * for. */
+static void name_value(lua_State *L, cr_id id, char *path, size_t size)
+{
+    struct cr_graph *g = cr_run_of(L)->graph;
+    if (g->nodes[id].tap && strcmp(g->nodes[id].tap, path) == 0)
+        return;
+    make_unique(L, path, size);
+    if (g->nodes[id].tap) {
+        struct cr_attr same = cr_attr_of(&g->nodes[id]);
+        id = cr_add(L, CR_OP_reshape, 1, &id, &same);
+    }
+    g->nodes[id].tap = cr_intern(g, path);
+}
+
+/* Names the tensors among the results, the stack's values from `first` on: by the
+ * scope's path, or path.1, path.2, ... if there are several. */
+static void name_results(lua_State *L, int first, const char *scope)
+{
+    int last = lua_gettop(L), tensors = 0, number = 0;
+    for (int i = first; i <= last; i++)
+        tensors += cr_is_tensor(L, i);
+    for (int i = first; i <= last; i++) {
+        if (!cr_is_tensor(L, i))
+            continue;
+        char path[CR_NAME_MAX + 1], item[16];
+        snprintf(item, sizeof item, "%d", ++number);
+        if (tensors == 1)
+            snprintf(path, sizeof path, "%s", scope);
+        else
+            join_path(L, scope, item, path, sizeof path, "scope");
+        name_value(L, cr_tensor_at(L, i), path, sizeof path);
+    }
+}
+
+/* scope(name, f, ...): f(...) with a name pushed; its results get the scope's path */
+static int run_in_scope(lua_State *L)
+{
+    struct cr_run *run = cr_run_of(L);
+    const char *name = cr_arg_name(L, 1, "scope", "name");
+    if (!lua_isfunction(L, 2))
+        cr_raise(L, "scope: found %s, a function is expected", cr_type_name(L, 2));
+    if (run->n_scopes == CR_MAX_SCOPES)
+        cr_raise(L, "scope: more than %d scopes within each other", CR_MAX_SCOPES);
+    size_t outer = strlen(run->scope);
+    char path[CR_NAME_MAX + 1];
+    join_path(L, run->scope, name, path, sizeof path, "scope");
+    memcpy(run->scope, path, sizeof path);
+    run->n_scopes++;
+    lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+    name_results(L, 2, path);
+    run->n_scopes--;
+    run->scope[outer] = '\0';
+    return lua_gettop(L) - 1;
+}
+
+/* tap(name, x): x, which can be asked for by that name under the scope's path */
+static int tap_value(lua_State *L)
+{
+    cr_arg_count(L, "tap", 2, 2);
+    const char *name = cr_arg_name(L, 1, "tap", "name");
+    cr_id id = cr_arg_tensor(L, 2, "tap");
+    char path[CR_NAME_MAX + 1];
+    join_path(L, cr_run_of(L)->scope, name, path, sizeof path, "tap");
+    name_value(L, id, path, sizeof path);
+    lua_settop(L, 2);
+    return 1;
+}
+
+/* prefix(text): put before the name of every parameter declared from now on */
+static int set_prefix(lua_State *L)
+{
+    struct cr_run *run = cr_run_of(L);
+    cr_arg_count(L, "prefix", 1, 1);
+    const char *text = cr_arg_string(L, 1, "prefix", "text");
+    if (*text)
+        cr_check_name(L, text, "prefix", "text");
+    snprintf(run->prefix, sizeof run->prefix, "%s", text);
+    return 0;
+}
+
+void cr_add_scopes(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"scope", run_in_scope}, {"tap", tap_value}, {"prefix", set_prefix}, {NULL, NULL}};
+    cr_add_functions(L, functions);
+}

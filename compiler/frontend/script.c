@@ -1,0 +1,143 @@
+/* Running a script: from a path to a graph. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/ir/mem.h"
+
+enum { MAX_MODEL_NAME = 64 };
+
+/* "graphs/gpt2_block.lua" as "gpt2_block": an identifier of C. */
+static void model_name(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t length = strlen(base);
+    if (length > 4 && strcmp(base + length - 4, ".lua") == 0)
+        length -= 4;
+    size_t at = 0;
+    if (length == 0 || isdigit((unsigned char)*base))
+        at = (size_t)snprintf(name, size, "model_");
+    for (size_t i = 0; i < length && at + 1 < size; i++)
+        name[at++] = isalnum((unsigned char)base[i]) ? base[i] : '_';
+    name[at] = '\0';
+}
+
+static char *folder_of(const char *path)
+{
+    char *folder = cr_strdup(path);
+    char *slash = strrchr(folder, '/');
+    *(slash ? slash + 1 : folder) = '\0';
+    return folder;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct cr_output *)a)->name, ((const struct cr_output *)b)->name);
+}
+
+/* Takes the outputs from what the script returned, at index `result`. */
+static void take_outputs(lua_State *L, struct cr_run *run, int result)
+{
+    struct cr_graph *g = run->graph;
+    if (lua_type(L, result) != LUA_TTABLE)
+        cr_raise(L, "the script returned %s, a table of outputs such as {y = y} is expected",
+                 cr_type_name(L, result));
+    lua_pushnil(L);
+    while (lua_next(L, result)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            cr_raise(L, "the script returned an output without a name, {y = y} is expected");
+        const char *name = cr_arg_name(L, -2, "return", "output");
+        if (!cr_is_tensor(L, -1))
+            cr_raise(L, "the script returned output '%s' that is %s, a tensor is expected", name,
+                     cr_type_name(L, -1));
+        cr_add_output(g, name, cr_tensor_at(L, -1));
+        lua_pop(L, 1);
+    }
+    if (g->n_outputs == 0)
+        cr_raise(L, "the script returned no outputs, a table such as {y = y} is expected");
+    qsort(g->outputs, (size_t)g->n_outputs, sizeof *g->outputs, by_name);
+}
+
+/* All that runs under protection. */
+static int run_script(lua_State *L)
+{
+    struct cr_run *run = lua_touserdata(L, 1);
+    cr_sandbox_fill(L, run);
+    cr_load_script(L, run);
+    lua_call(L, 0, 1);
+    cr_check_settings(L, run);
+    take_outputs(L, run, lua_gettop(L));
+    return 0;
+}
+
+/* The handler before cr_sandbox_fill has made cr_run_of work is never needed: nothing
+ * that comes earlier raises but the lack of memory, for which Lua calls no handler. */
+static bool run_protected(lua_State *L, struct cr_run *run)
+{
+    lua_pushcfunction(L, cr_report);
+    lua_pushcfunction(L, run_script);
+    lua_pushlightuserdata(L, run);
+    int status = lua_pcall(L, 1, 0, 1);
+    if (status == 0)
+        return true;
+    if (status == LUA_ERRMEM)
+        cr_report_text(run, run->out_of_memory, "the script takes more than 256 MB of memory");
+    const char *text = lua_tostring(L, -1);
+    cr_report_text(run, (struct cr_place){NULL, 0}, text ? text : "the script failed");
+    return false;
+}
+
+static void free_options(struct cr_script_option *options, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free(options[i].name);
+        free(options[i].value);
+    }
+    free(options);
+}
+
+/* Everything but what the caller keeps. */
+static void close_run(struct cr_run *run)
+{
+    if (run->L)
+        lua_close(run->L);
+    for (int i = 0; i < run->n_sources; i++)
+        free(run->sources[i].path);
+    free(run->sources);
+    free(run->folder);
+}
+
+int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
+                  struct cr_script *script, struct cr_error *error)
+{
+    char name[MAX_MODEL_NAME];
+    model_name(path, name, sizeof name);
+    struct cr_run run = {.path = path,
+                         .error = error,
+                         .settings = settings,
+                         .n_settings = n_settings,
+                         .kernel = CR_NONE};
+    if (!cr_sandbox_open(&run))
+        return cr_fail(error, "%s: not enough memory for Lua", path);
+    run.folder = folder_of(path);
+    run.graph = cr_graph_new(name);
+    bool good = run_protected(run.L, &run);
+    close_run(&run);
+    if (good) {
+        *script = (struct cr_script){run.graph, run.options, run.n_options};
+        return 0;
+    }
+    cr_graph_free(run.graph);
+    free_options(run.options, run.n_options);
+    return -1;
+}
+
+void cr_script_free(struct cr_script *script)
+{
+    cr_graph_free(script->graph);
+    free_options(script->options, script->n_options);
+    *script = (struct cr_script){NULL, NULL, 0};
+}

@@ -1,0 +1,36 @@
+/*
+ * script.h - runs a model script in a sandboxed Lua state and returns its graph.
+ */
+#ifndef CR_SCRIPT_H
+#define CR_SCRIPT_H
+
+#include "compiler/ir/error.h"
+#include "compiler/ir/graph.h"
+
+/* --set KEY=VALUE */
+struct cr_setting {
+    const char *key, *value;
+};
+
+/* An option the script declared, for reports. */
+struct cr_script_option {
+    char *name, *value; /* the value as text */
+};
+
+struct cr_script {
+    struct cr_graph *graph;
+    struct cr_script_option *options; /* sorted by name */
+    int n_options;
+};
+
+/*
+ * Runs the script at `path`.  require("nn") looks in the script's own folder, in its
+ * subfolder lib, and then among the files of graphs/lib built into the program; nothing
+ * else is reachable.  On failure the error names the script and line and nothing is
+ * left allocated.
+ */
+int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
+                  struct cr_script *script, struct cr_error *error);
+void cr_script_free(struct cr_script *script);
+
+#endif

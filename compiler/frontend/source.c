@@ -1,0 +1,180 @@
+/* Sources: finding, reading and loading the texts of scripts and modules. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/ir/mem.h"
+
+enum { MAX_PATH = 4096 };
+
+static const char modules_key; /* registry: name -> value, or true while it is loaded */
+
+/* A text; freed by the caller. */
+struct text {
+    char *bytes;
+    size_t size;
+};
+
+/* Reads all of an open file, up to the limit; null, or why not. */
+static const char *read_all(FILE *file, struct text *text)
+{
+    text->bytes = cr_calloc(CR_MAX_SOURCE + 1, 1);
+    text->size = fread(text->bytes, 1, CR_MAX_SOURCE + 1, file);
+    if (ferror(file))
+        return strerror(errno);
+    return text->size > CR_MAX_SOURCE ? "more than 1 MB, a script is expected" : NULL;
+}
+
+/* Reads a regular file, as waiting for a pipe could take for ever.  Null, or why not. */
+static const char *read_file(const char *path, struct text *text)
+{
+    *text = (struct text){NULL, 0};
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return strerror(errno);
+    struct stat info;
+    FILE *file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "rb") : NULL;
+    if (!file) {
+        close(fd);
+        return S_ISDIR(info.st_mode) ? "is a directory, a script is expected"
+                                     : "is not a regular file";
+    }
+    const char *wrong = read_all(file, text);
+    fclose(file);
+    if (wrong) {
+        free(text->bytes);
+        *text = (struct text){NULL, 0};
+    }
+    return wrong;
+}
+
+/* Loads a text as a function, or leaves a message, on the stack.  Only text is taken:
+ * bytecode can do what no script can.  A first line that starts with "#" is for the
+ * shell. */
+static int load_text(lua_State *L, struct cr_run *run, const char *path, bool library,
+                     const char *bytes, size_t size)
+{
+    char chunk[32];
+    cr_add_source(run, path, library, chunk, sizeof chunk);
+    if (size && *bytes == '#') {
+        const char *end = memchr(bytes, '\n', size);
+        size_t skipped = end ? (size_t)(end - bytes) : size;
+        bytes += skipped;
+        size -= skipped;
+    }
+    return luaL_loadbufferx(L, bytes, size, chunk, "t");
+}
+
+/* Loads a file that was read, and frees it. */
+static void load_file(lua_State *L, struct cr_run *run, const char *path, bool library,
+                      struct text *text)
+{
+    int status = load_text(L, run, path, library, text->bytes, text->size);
+    free(text->bytes);
+    if (status != 0)
+        lua_error(L);
+}
+
+void cr_load_script(lua_State *L, struct cr_run *run)
+{
+    struct text text;
+    const char *wrong = read_file(run->path, &text);
+    if (wrong)
+        cr_raise(L, "%s", wrong);
+    load_file(L, run, run->path, false, &text);
+}
+
+/* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes, if there is
+ * such a file. */
+static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const char *module)
+{
+    char path[MAX_PATH];
+    size_t start = strlen(run->folder) + strlen(sub);
+    int size = snprintf(path, sizeof path, "%s%s%s.lua", run->folder, sub, module);
+    if (size < 0 || (size_t)size >= sizeof path)
+        cr_raise(L, "require: the path of '%.100s' is too long", module);
+    for (size_t i = start; i < start + strlen(module); i++)
+        if (path[i] == '.')
+            path[i] = '/';
+    if (access(path, F_OK) != 0)
+        return false;
+    struct text text;
+    const char *wrong = read_file(path, &text);
+    if (wrong)
+        cr_raise(L, "require: %s: %s", path, wrong);
+    load_file(L, run, path, *sub != '\0', &text);
+    return true;
+}
+
+static bool load_builtin(lua_State *L, struct cr_run *run, const char *module)
+{
+    const char *path;
+    size_t size;
+    const char *bytes = cr_builtin_module(module, &path, &size);
+    if (bytes && load_text(L, run, path, true, bytes, size) != 0)
+        lua_error(L);
+    return bytes != NULL;
+}
+
+/* Identifiers with dots between them: nothing that leads out of the folder. */
+static bool is_module_name(const char *name)
+{
+    bool first = true;
+    for (; *name; name++) {
+        bool letter = isalpha((unsigned char)*name) || *name == '_';
+        if (first ? !letter : !letter && !isdigit((unsigned char)*name) && *name != '.')
+            return false;
+        first = *name == '.';
+    }
+    return !first;
+}
+
+/* The table of modules, on the stack. */
+static void push_modules(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)&modules_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    if (!lua_isnil(L, -1))
+        return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushlightuserdata(L, (void *)&modules_key);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+/* require(name): the value of a module, which runs once.  While it runs, its entry is
+ * a light userdata, which no module can return. */
+int cr_lua_require(lua_State *L)
+{
+    struct cr_run *run = cr_run_of(L);
+    cr_arg_count(L, "require", 1, 1);
+    const char *name = cr_arg_name(L, 1, "require", "module");
+    if (!is_module_name(name))
+        cr_raise(L, "require: '%s' is no module name, names with dots between are", name);
+    push_modules(L);
+    lua_getfield(L, 2, name);
+    if (lua_islightuserdata(L, -1))
+        cr_raise(L, "require: '%s' needs itself: modules require each other in a circle", name);
+    if (!lua_isnil(L, -1))
+        return 1;
+    lua_pushlightuserdata(L, run);
+    lua_setfield(L, 2, name);
+    if (!load_from(L, run, "", name) && !load_from(L, run, "lib/", name) &&
+        !load_builtin(L, run, name))
+        cr_raise(L, "require: no module '%s' beside the script, in lib/ or built in", name);
+    lua_call(L, 0, 1);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_pushboolean(L, 1);
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, 2, name);
+    return 1;
+}

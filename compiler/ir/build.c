@@ -1,0 +1,311 @@
+/* Making nodes: each kind of op infers its shape and type from its operands. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+#include "mem.h"
+
+/* What a rule of inference sees: operands and attributes in, node out. */
+struct build {
+    struct cr_graph *g;
+    const struct cr_op_info *info;
+    int n;
+    const struct cr_node *in[3]; /* the first operands */
+    const cr_id *ids;
+    const struct cr_attr *attr;
+    struct cr_node *node;
+};
+
+static bool misfit(struct build *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Records why the operands do not fit, behind the op's name. */
+static bool misfit(struct build *b, const char *format, ...)
+{
+    size_t size = sizeof b->g->error;
+    int at = snprintf(b->g->error, size, "%s: ", b->info->name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(b->g->error + at, size - (size_t)at, format, args);
+    va_end(args);
+    return false;
+}
+
+/* A node's shape as text, in one of a few static buffers: for messages only. */
+static const char *shape_of(const struct cr_node *node)
+{
+    static _Thread_local char buf[4][200];
+    static _Thread_local int turn;
+    turn = (turn + 1) % 4;
+    return cr_shape_text(buf[turn], sizeof buf[turn], node->rank, node->shape);
+}
+
+/* Takes over a shape that came from outside, if it is one a tensor can have. */
+static bool take_shape(struct build *b, int rank, const int64_t *shape)
+{
+    if (rank < 0 || rank > CR_MAX_RANK)
+        return misfit(b, "rank %d, the most is %d", rank, CR_MAX_RANK);
+    int64_t elements = 1;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 1)
+            return misfit(b, "size %lld of axis %d, sizes are at least 1", (long long)shape[i],
+                          i + 1);
+        if (shape[i] > CR_MAX_ELEMENTS / elements)
+            return misfit(b, "more than %lld elements", (long long)CR_MAX_ELEMENTS);
+        elements *= shape[i];
+    }
+    b->node->rank = rank;
+    memcpy(b->node->shape, shape, (size_t)rank * sizeof *shape);
+    return true;
+}
+
+static void copy_shape(struct build *b, const struct cr_node *from)
+{
+    b->node->rank = from->rank;
+    memcpy(b->node->shape, from->shape, sizeof from->shape);
+}
+
+static bool take_axis(struct build *b, int rank)
+{
+    if (b->attr->axis < 0 || b->attr->axis >= rank)
+        return misfit(b, "axis %d of a tensor of rank %d", b->attr->axis + 1, rank);
+    b->node->axis = b->attr->axis;
+    return true;
+}
+
+static bool infer_leaf(struct build *b)
+{
+    if (!take_shape(b, b->attr->rank, b->attr->shape))
+        return false;
+    enum cr_op op = b->node->op;
+    b->node->dtype = op == CR_OP_iota ? CR_I32 : b->attr->dtype;
+    b->node->value = b->attr->value;
+    if (op == CR_OP_iota)
+        return take_axis(b, b->node->rank);
+    if (op == CR_OP_const)
+        return true;
+    if (op == CR_OP_param && b->attr->dtype != CR_F32)
+        return misfit(b, "parameter %s is %s, parameters are f32", b->attr->name,
+                      cr_dtype_name(b->attr->dtype));
+    b->node->init = b->attr->init;
+    b->node->name = cr_intern(b->g, b->attr->name);
+    return true;
+}
+
+static bool infer_type(struct build *b)
+{
+    const struct cr_node *a = b->in[0], *last = b->in[b->n - 1];
+    const char *name = cr_dtype_name(a->dtype);
+    bool select = b->info->rule == CR_RULE_SELECT;
+    if (b->n > 1 && b->in[select ? 1 : 0]->dtype != last->dtype)
+        return misfit(b, "types %s and %s differ", cr_dtype_name(b->in[select ? 1 : 0]->dtype),
+                      cr_dtype_name(last->dtype));
+    b->node->dtype = last->dtype;
+    switch (b->info->rule) {
+    case CR_RULE_ARITH:
+        return a->dtype != CR_BOOL || misfit(b, "operand is bool, a number is expected");
+    case CR_RULE_FLOAT:
+        return a->dtype == CR_F32 || misfit(b, "operand is %s, f32 is expected", name);
+    case CR_RULE_COMPARE:
+        b->node->dtype = CR_BOOL;
+        return a->dtype != CR_BOOL || misfit(b, "operand is bool, a number is expected");
+    default:
+        return a->dtype == CR_BOOL || misfit(b, "operand is %s, bool is expected", name);
+    }
+}
+
+static bool infer_elementwise(struct build *b)
+{
+    for (int i = 1; i < b->n; i++)
+        if (!cr_same_shape(b->in[0], b->in[i]))
+            return misfit(b, "shapes %s and %s differ", shape_of(b->in[0]), shape_of(b->in[i]));
+    copy_shape(b, b->in[0]);
+    return infer_type(b);
+}
+
+static bool infer_reduce(struct build *b)
+{
+    if (b->in[0]->dtype == CR_BOOL)
+        return misfit(b, "operand is bool, a number is expected");
+    copy_shape(b, b->in[0]);
+    b->node->dtype = b->in[0]->dtype;
+    if (!take_axis(b, b->node->rank))
+        return false;
+    b->node->shape[b->node->axis] = 1;
+    return true;
+}
+
+static bool infer_contract(struct build *b)
+{
+    const struct cr_node *x = b->in[0], *y = b->in[1];
+    if (x->dtype != CR_F32 || y->dtype != CR_F32)
+        return misfit(b, "operands are %s and %s, f32 is expected", cr_dtype_name(x->dtype),
+                      cr_dtype_name(y->dtype));
+    int r = x->rank;
+    if (r < 2 || y->rank < 2)
+        return misfit(b, "%s and %s: both need rank 2 or more", shape_of(x), shape_of(y));
+    if (r != y->rank || memcmp(x->shape, y->shape, (size_t)(r - 2) * sizeof *x->shape) != 0)
+        return misfit(b, "%s and %s: batch dimensions differ", shape_of(x), shape_of(y));
+    if (x->shape[r - 1] != y->shape[r - 2])
+        return misfit(b, "%s and %s: inner dimensions %lld and %lld differ", shape_of(x),
+                      shape_of(y), (long long)x->shape[r - 1], (long long)y->shape[r - 2]);
+    int64_t shape[CR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[r - 1] = y->shape[r - 1];
+    b->node->dtype = CR_F32;
+    return take_shape(b, r, shape);
+}
+
+static bool infer_reshape(struct build *b)
+{
+    if (!take_shape(b, b->attr->rank, b->attr->shape))
+        return false;
+    if (cr_elements(b->node->rank, b->node->shape) != cr_elements(b->in[0]->rank, b->in[0]->shape))
+        return misfit(b, "%s and %s have different numbers of elements", shape_of(b->in[0]),
+                      shape_of(b->node));
+    return true;
+}
+
+static bool infer_permute(struct build *b)
+{
+    const struct cr_node *a = b->in[0];
+    unsigned seen = 0;
+    b->node->rank = a->rank;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t axis = b->attr->index[i];
+        if (axis < 0 || axis >= a->rank || seen >> axis & 1)
+            return misfit(b, "axis %lld: each of the %d axes must stand once", (long long)axis + 1,
+                          a->rank);
+        seen |= 1u << axis;
+        b->node->index[i] = axis;
+        b->node->shape[i] = a->shape[axis];
+    }
+    return true;
+}
+
+static bool infer_expand(struct build *b)
+{
+    const struct cr_node *a = b->in[0];
+    if (!take_shape(b, b->attr->rank, b->attr->shape))
+        return false;
+    int extra = b->node->rank - a->rank;
+    bool fits = extra >= 0;
+    for (int i = 0; fits && i < a->rank; i++)
+        fits = a->shape[i] == 1 || a->shape[i] == b->node->shape[extra + i];
+    return fits || misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
+}
+
+static bool infer_slice(struct build *b)
+{
+    const struct cr_node *a = b->in[0];
+    for (int i = 0; i < a->rank; i++) {
+        int64_t start = b->attr->index[i], size = b->attr->shape[i];
+        if (size < 1 || start < 0 || size > a->shape[i] || start > a->shape[i] - size)
+            return misfit(b, "%lld elements from %lld on of axis %d of %s", (long long)size,
+                          (long long)start, i + 1, shape_of(a));
+        b->node->index[i] = start;
+    }
+    return take_shape(b, a->rank, b->attr->shape);
+}
+
+static bool infer_move(struct build *b)
+{
+    b->node->dtype = b->in[0]->dtype;
+    switch (b->node->op) {
+    case CR_OP_reshape:
+        return infer_reshape(b);
+    case CR_OP_permute:
+        return infer_permute(b);
+    case CR_OP_expand:
+        return infer_expand(b);
+    default:
+        return infer_slice(b);
+    }
+}
+
+static bool infer_join(struct build *b)
+{
+    const struct cr_node *first = b->in[0];
+    if (!take_axis(b, first->rank))
+        return false;
+    int axis = b->node->axis;
+    int64_t shape[CR_MAX_RANK];
+    memcpy(shape, first->shape, sizeof shape);
+    for (int i = 1; i < b->n; i++) {
+        const struct cr_node *next = &b->g->nodes[b->ids[i]];
+        struct cr_node alike = *next;
+        alike.shape[axis] = first->shape[axis];
+        if (!cr_same_shape(first, &alike) || next->dtype != first->dtype)
+            return misfit(b, "%s %s and %s %s differ beyond axis %d", cr_dtype_name(first->dtype),
+                          shape_of(first), cr_dtype_name(next->dtype), shape_of(next), axis + 1);
+        shape[axis] += next->shape[axis];
+    }
+    b->node->dtype = first->dtype;
+    return take_shape(b, first->rank, shape);
+}
+
+static bool infer_gather(struct build *b)
+{
+    const struct cr_node *table = b->in[0], *index = b->in[1];
+    if (index->dtype != CR_I32)
+        return misfit(b, "index is %s, i32 is expected", cr_dtype_name(index->dtype));
+    if (table->rank < 1 || index->rank + table->rank - 1 > CR_MAX_RANK)
+        return misfit(b, "table %s and index %s: the result's rank must be at most %d",
+                      shape_of(table), shape_of(index), CR_MAX_RANK);
+    int64_t shape[CR_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < index->rank; i++)
+        shape[rank++] = index->shape[i];
+    for (int i = 1; i < table->rank; i++)
+        shape[rank++] = table->shape[i];
+    b->node->dtype = table->dtype;
+    return take_shape(b, rank, shape);
+}
+
+/* The rule for each kind of op. */
+static bool (*const infer[])(struct build *) = {
+    [CR_KIND_LEAF] = infer_leaf,       [CR_KIND_ELEMENTWISE] = infer_elementwise,
+    [CR_KIND_REDUCE] = infer_reduce,   [CR_KIND_CONTRACT] = infer_contract,
+    [CR_KIND_MOVE] = infer_move,       [CR_KIND_JOIN] = infer_join,
+    [CR_KIND_GATHER] = infer_gather,
+};
+
+bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+              const struct cr_attr *attr, struct cr_node *node)
+{
+    static const struct cr_attr none;
+    *node = (struct cr_node){.op = op, .n_in = n, .where = g->here, .kernel = CR_NONE};
+    struct build b = {g, &cr_ops[op], n, {0}, in, attr ? attr : &none, node};
+    if (b.info->arity < 0 ? n < 1 : n != b.info->arity)
+        return misfit(&b, "%d operands, %d expected", n, b.info->arity < 0 ? 1 : b.info->arity);
+    for (int i = 0; i < n && i < 3; i++)
+        b.in[i] = &g->nodes[in[i]];
+    return infer[b.info->kind](&b);
+}
+
+cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+               const struct cr_attr *attr)
+{
+    struct cr_node node;
+    if (!cr_infer(g, op, n, in, attr, &node))
+        return CR_NONE;
+    node.first_in = g->n_operands;
+    for (int i = 0; i < n; i++)
+        *CR_PUSH(g->operands, g->n_operands, g->cap_operands) = in[i];
+    *CR_PUSH(g->nodes, g->n_nodes, g->cap_nodes) = node;
+    return g->n_nodes - 1;
+}
+
+cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+              const struct cr_attr *attr)
+{
+    cr_id id = cr_build(g, op, n, in, attr);
+    if (id == CR_NONE) {
+        fprintf(stderr, "crescent: bug: a pass built a node that does not fit: %s\n", g->error);
+        abort();
+    }
+    return id;
+}

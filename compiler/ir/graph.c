@@ -1,0 +1,115 @@
+/* Storage: nodes, operands, strings. */
+#include "graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+enum { STRING_BUCKETS = 1024 };
+
+/* An interned string in the chain of its bucket. */
+struct cr_string {
+    struct cr_string *next;
+    char text[];
+};
+
+struct cr_graph *cr_graph_new(const char *name)
+{
+    struct cr_graph *g = cr_calloc(1, sizeof *g);
+    g->strings = cr_calloc(STRING_BUCKETS, sizeof(struct cr_string *));
+    g->operands = cr_grow(NULL, 0, &g->cap_operands, sizeof *g->operands);
+    g->name = cr_intern(g, name);
+    g->here.file = g->here.scope = cr_intern(g, "");
+    return g;
+}
+
+void cr_graph_free(struct cr_graph *g)
+{
+    if (!g)
+        return;
+    for (int i = 0; i < STRING_BUCKETS; i++) {
+        for (struct cr_string *s = g->strings[i], *next; s; s = next) {
+            next = s->next;
+            free(s);
+        }
+    }
+    free(g->strings);
+    free(g->nodes);
+    free(g->operands);
+    free(g->outputs);
+    free(g);
+}
+
+/* FNV-1a. */
+static unsigned hash_text(const char *text)
+{
+    unsigned h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+const char *cr_intern(struct cr_graph *g, const char *text)
+{
+    struct cr_string **head = &g->strings[hash_text(text) % STRING_BUCKETS];
+    for (struct cr_string *s = *head; s; s = s->next)
+        if (strcmp(s->text, text) == 0)
+            return s->text;
+    size_t size = strlen(text) + 1;
+    struct cr_string *s = cr_calloc(1, sizeof *s + size);
+    memcpy(s->text, text, size);
+    s->next = *head;
+    *head = s;
+    return s->text;
+}
+
+void cr_add_output(struct cr_graph *g, const char *name, cr_id id)
+{
+    struct cr_output *output = CR_PUSH(g->outputs, g->n_outputs, g->cap_outputs);
+    *output = (struct cr_output){cr_intern(g, name), id};
+}
+
+int64_t cr_elements(int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++)
+        n *= shape[i];
+    return n;
+}
+
+bool cr_same_shape(const struct cr_node *a, const struct cr_node *b)
+{
+    return a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape)
+{
+    size_t at = 0;
+    for (int i = 0; i < rank && at < size; i++)
+        at += (size_t)snprintf(buf + at, size - at, "%s%lld", i ? ", " : "[", (long long)shape[i]);
+    if (at < size)
+        snprintf(buf + at, size - at, rank ? "]" : "[]");
+    return buf;
+}
+
+const char *cr_dtype_name(enum cr_dtype dtype)
+{
+    static const char *const names[] = {"f32", "i32", "bool"};
+    return names[dtype];
+}
+
+struct cr_attr cr_attr_of(const struct cr_node *node)
+{
+    struct cr_attr attr = {.dtype = node->dtype,
+                           .rank = node->rank,
+                           .axis = node->axis,
+                           .value = node->value,
+                           .name = node->name,
+                           .init = node->init};
+    memcpy(attr.shape, node->shape, sizeof attr.shape);
+    memcpy(attr.index, node->index, sizeof attr.index);
+    return attr;
+}

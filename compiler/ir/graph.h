@@ -1,0 +1,176 @@
+/*
+ * graph.h - the intermediate representation: a graph of primitive tensor ops.
+ *
+ * A graph is an array of nodes in topological order: a node's operands have
+ * smaller ids.  Every node has a shape known in full and an element type.  A
+ * tensor is row-major; a rank of 0 is a scalar.
+ */
+#ifndef CR_GRAPH_H
+#define CR_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/elementwise.h"
+
+enum { CR_MAX_RANK = 8, CR_NONE = -1 };
+
+/* No tensor has more elements than this: sizes in bytes stay far from overflow. */
+#define CR_MAX_ELEMENTS ((int64_t)1 << 40)
+
+/* A node: its index in cr_graph.nodes. */
+typedef int32_t cr_id;
+
+enum cr_dtype { CR_F32, CR_I32, CR_BOOL };
+
+enum cr_op {
+#define OP(name, kind, operands, equation, description) CR_OP_##name,
+#include "ops.def"
+#undef OP
+#define CR_OP_ENUM(name, arity, rule, expression, description) CR_OP_##name,
+    CR_ELEMENTWISE(CR_OP_ENUM)
+#undef CR_OP_ENUM
+        CR_OP_COUNT
+};
+
+/* What the passes may know of an op: ops of a kind are treated alike. */
+enum cr_kind {
+    CR_KIND_LEAF,        /* no operands */
+    CR_KIND_ELEMENTWISE, /* equal shapes in, the same shape out */
+    CR_KIND_REDUCE,      /* one axis becomes 1 */
+    CR_KIND_CONTRACT,    /* matmul */
+    CR_KIND_MOVE,        /* no arithmetic: another view of the same elements */
+    CR_KIND_JOIN,        /* concat */
+    CR_KIND_GATHER,
+};
+
+/* How element types of an elementwise op relate; see runtime/elementwise.h. */
+enum cr_rule { CR_RULE_ARITH, CR_RULE_FLOAT, CR_RULE_COMPARE, CR_RULE_LOGIC, CR_RULE_SELECT };
+
+/* A row of the op table. */
+struct cr_op_info {
+    const char *name;
+    enum cr_kind kind;
+    int arity; /* -1: any number */
+    enum cr_rule rule;
+    const char *equation;
+    const char *doc;
+};
+
+extern const struct cr_op_info cr_ops[CR_OP_COUNT];
+
+/* How a parameter starts when no weights are given, as PyTorch's layers do. */
+enum cr_init { CR_INIT_UNIFORM /* -bound..bound */, CR_INIT_NORMAL /* std = bound */, CR_INIT_FILL };
+
+/* Where a node comes from: the script's line and the scope it was made in.
+ * The strings belong to the graph; line 0 means unknown. */
+struct cr_where {
+    const char *file;
+    int line;
+    const char *scope; /* "h.3.attn", "" at the top */
+};
+
+/* What an op needs besides its operands; the op says which fields count. */
+struct cr_attr {
+    enum cr_dtype dtype;         /* input, const */
+    int rank;                    /* leaves, reshape, expand: of `shape` */
+    int64_t shape[CR_MAX_RANK];  /* leaves, reshape, expand; the sizes of slice */
+    int axis;                    /* iota, sum, max, concat; from 0 */
+    int64_t index[CR_MAX_RANK];  /* permute: axes; slice: starts */
+    double value;                /* const; the bound of an init */
+    const char *name;            /* input, param */
+    enum cr_init init;           /* param */
+};
+
+struct cr_node {
+    enum cr_op op;
+    enum cr_dtype dtype;
+    int rank;
+    int64_t shape[CR_MAX_RANK];
+    int n_in;
+    int first_in; /* operands: graph->operands[first_in ..] */
+    int axis;
+    int64_t index[CR_MAX_RANK];
+    double value;
+    const char *name;
+    enum cr_init init;
+    struct cr_where where;
+    const char *tap; /* a name by which the value can be asked for, or null */
+    int kernel;      /* after fuse: the kernel that computes it, or CR_NONE */
+};
+
+struct cr_output {
+    const char *name;
+    cr_id id;
+};
+
+struct cr_string;
+
+struct cr_graph {
+    const char *name; /* a C identifier: the model's */
+    struct cr_node *nodes;
+    int n_nodes, cap_nodes;
+    cr_id *operands;
+    int n_operands, cap_operands;
+    struct cr_output *outputs;
+    int n_outputs, cap_outputs;
+    struct cr_where here;    /* given to nodes as they are made */
+    char error[512];         /* why the last cr_build failed */
+    struct cr_string **strings; /* interned, freed with the graph */
+};
+
+struct cr_graph *cr_graph_new(const char *name);
+void cr_graph_free(struct cr_graph *g);
+
+/* The graph's own copy of a string, one for equal strings (so == compares them). */
+const char *cr_intern(struct cr_graph *g, const char *text);
+
+/*
+ * Adds a node; its shape and type follow from the operands and `attr` (null where
+ * the op needs none).  Returns CR_NONE and sets g->error if they do not fit: the
+ * user's mistake when called for a script, a bug when called from a pass.
+ */
+cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+               const struct cr_attr *attr);
+
+/* The inference alone: fills in *node, without its operands, and adds nothing. */
+bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+              const struct cr_attr *attr, struct cr_node *node);
+
+/* cr_build for passes: a misfit is a bug and aborts. */
+cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+              const struct cr_attr *attr);
+
+/* The attributes a node was built with. */
+struct cr_attr cr_attr_of(const struct cr_node *node);
+
+void cr_add_output(struct cr_graph *g, const char *name, cr_id id);
+
+static inline const cr_id *cr_inputs(const struct cr_graph *g, const struct cr_node *node)
+{
+    return g->operands + node->first_in;
+}
+
+static inline cr_id cr_in(const struct cr_graph *g, cr_id id, int i)
+{
+    return g->operands[g->nodes[id].first_in + i];
+}
+
+static inline enum cr_kind cr_kind_of(const struct cr_graph *g, cr_id id)
+{
+    return cr_ops[g->nodes[id].op].kind;
+}
+
+int64_t cr_elements(int rank, const int64_t *shape);
+bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
+
+/* "[2, 3]" into buf, which is returned. */
+char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape);
+
+const char *cr_dtype_name(enum cr_dtype dtype);
+
+/* The op of that name, or -1. */
+int cr_op_by_name(const char *name);
+
+#endif

@@ -1,0 +1,33 @@
+#include "mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *memory)
+{
+    if (!memory) {
+        fputs("crescent: out of memory\n", stderr);
+        exit(2);
+    }
+    return memory;
+}
+
+void *cr_calloc(size_t count, size_t size)
+{
+    return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+char *cr_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(cr_calloc(size, 1), text, size);
+}
+
+void *cr_grow(void *items, int n, int *cap, size_t size)
+{
+    if (n < *cap)
+        return items;
+    *cap = *cap ? 2 * *cap : 16;
+    return checked(realloc(items, (size_t)*cap * size));
+}

@@ -1,0 +1,22 @@
+/*
+ * mem.h - checked allocation for the compiler's own structures.
+ *
+ * These are bounded by the script's size, so running out is answered by one line
+ * and exit status 2.  Tensors, whose size the user chooses, are allocated by
+ * their owners, who report failure.
+ */
+#ifndef CR_MEM_H
+#define CR_MEM_H
+
+#include <stddef.h>
+
+/* Zeroed memory for count items of a size. */
+void *cr_calloc(size_t count, size_t size);
+char *cr_strdup(const char *text);
+
+/* Makes room for one more item in a growing array; *cap is in items. */
+void *cr_grow(void *items, int n, int *cap, size_t size);
+
+#define CR_PUSH(array, n, cap) ((array) = cr_grow((array), (n), &(cap), sizeof *(array)), &(array)[(n)++])
+
+#endif

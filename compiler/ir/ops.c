@@ -1,0 +1,24 @@
+/* The op table, made from ops.def and runtime/elementwise.h. */
+#include <string.h>
+
+#include "graph.h"
+
+const struct cr_op_info cr_ops[CR_OP_COUNT] = {
+#define OP(name, kind, operands, equation, description)                                            \
+    [CR_OP_##name] = {#name, CR_KIND_##kind, operands, CR_RULE_ARITH, equation, description},
+#include "ops.def"
+#undef OP
+#define OP(name, arity, rule, expression, description)                                             \
+    [CR_OP_##name] = {#name,       CR_KIND_ELEMENTWISE, arity, CR_RULE_##rule,                     \
+                      #expression, description},
+    CR_ELEMENTWISE(OP)
+#undef OP
+};
+
+int cr_op_by_name(const char *name)
+{
+    for (int op = 0; op < CR_OP_COUNT; op++)
+        if (strcmp(cr_ops[op].name, name) == 0)
+            return op;
+    return -1;
+}

@@ -1,0 +1,155 @@
+#include "print.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A Lua string literal. */
+static void print_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else if (*p < 32 || *p == 127)
+            fprintf(out, "\\%03d", *p);
+        else
+            fputc(*p, out);
+    }
+    fputc('"', out);
+}
+
+static void print_list(FILE *out, int n, const int64_t *items, int base)
+{
+    fputs(", {", out);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%s%lld", i ? ", " : "", (long long)(items[i] + base));
+    fputc('}', out);
+}
+
+/* A number that reads back as the same double. */
+static void print_number(FILE *out, double value)
+{
+    if (isnan(value))
+        fputs("0/0", out);
+    else if (isinf(value))
+        fputs(value < 0 ? "-math.huge" : "math.huge", out);
+    else
+        fprintf(out, "%.17g", value);
+}
+
+static void print_leaf(FILE *out, const struct cr_node *node)
+{
+    if (node->op == CR_OP_const)
+        print_number(out, node->value);
+    else if (node->op != CR_OP_iota)
+        print_string(out, node->name);
+    /* iota has no first argument, so its shape needs no comma */
+    if (node->op == CR_OP_iota) {
+        fputc('{', out);
+        for (int i = 0; i < node->rank; i++)
+            fprintf(out, "%s%lld", i ? ", " : "", (long long)node->shape[i]);
+        fprintf(out, "}, %d", node->axis + 1);
+        return;
+    }
+    print_list(out, node->rank, node->shape, 0);
+    if (node->op == CR_OP_param) {
+        static const char *const inits[] = {"uniform", "normal", "fill"};
+        fprintf(out, ", {%s = ", inits[node->init]);
+        print_number(out, node->value);
+        fputc('}', out);
+    } else {
+        fprintf(out, ", \"%s\"", cr_dtype_name(node->dtype));
+    }
+}
+
+static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_node *node)
+{
+    bool join = cr_ops[node->op].kind == CR_KIND_JOIN;
+    if (join)
+        fputc('{', out);
+    for (int i = 0; i < node->n_in; i++)
+        fprintf(out, "%sv[%d]", i ? ", " : "", (int)cr_inputs(g, node)[i]);
+    if (join)
+        fputc('}', out);
+}
+
+static void print_attributes(FILE *out, const struct cr_node *node)
+{
+    switch (node->op) {
+    case CR_OP_reshape:
+    case CR_OP_expand:
+        print_list(out, node->rank, node->shape, 0);
+        break;
+    case CR_OP_permute:
+        print_list(out, node->rank, node->index, 1);
+        break;
+    case CR_OP_slice:
+        print_list(out, node->rank, node->index, 0);
+        print_list(out, node->rank, node->shape, 0);
+        break;
+    case CR_OP_sum:
+    case CR_OP_max:
+    case CR_OP_concat:
+        fprintf(out, ", %d", node->axis + 1);
+        break;
+    default:
+        break;
+    }
+}
+
+void cr_print_node(FILE *out, const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    fprintf(out, "v[%d] = %s(", (int)id, cr_ops[node->op].name);
+    if (node->n_in)
+        print_operands(out, g, node);
+    else
+        print_leaf(out, node);
+    print_attributes(out, node);
+    fputs(")\n", out);
+    if (node->tap) {
+        fputs("tap(", out);
+        print_string(out, node->tap);
+        fprintf(out, ", v[%d])\n", (int)id);
+    }
+}
+
+static void print_origin(FILE *out, const struct cr_where *where)
+{
+    fputs("at(", out);
+    print_string(out, where->file);
+    fprintf(out, ", %d, ", where->line);
+    print_string(out, where->scope);
+    fputs(")\n", out);
+}
+
+static bool same_origin(const struct cr_where *a, const struct cr_where *b)
+{
+    return a->line == b->line && strcmp(a->file, b->file) == 0 && strcmp(a->scope, b->scope) == 0;
+}
+
+void cr_print_graph(FILE *out, const struct cr_graph *g)
+{
+    fputs("local v = graph(", out);
+    print_string(out, g->name);
+    fputs(")\n", out);
+    struct cr_where where = {"", 0, ""};
+    int kernel = CR_NONE;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (!same_origin(&where, &node->where))
+            print_origin(out, &node->where);
+        where = node->where;
+        if (kernel != node->kernel)
+            fprintf(out, "kernel(%d)\n", node->kernel);
+        kernel = node->kernel;
+        cr_print_node(out, g, id);
+    }
+    fputs("return {", out);
+    for (int i = 0; i < g->n_outputs; i++) {
+        fputs(i ? ", [" : " [", out);
+        print_string(out, g->outputs[i].name);
+        fprintf(out, "] = v[%d]", (int)g->outputs[i].id);
+    }
+    fputs(" }\n", out);
+}

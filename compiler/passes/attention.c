@@ -1,0 +1,181 @@
+#include "attention.h"
+
+#include "compiler/ir/mem.h"
+
+/* ---- regions ---- */
+
+static bool is_whole_move(enum cr_op op)
+{
+    return op == CR_OP_reshape || op == CR_OP_permute;
+}
+
+bool cr_is_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
+                  cr_id to)
+{
+    const struct cr_graph *g = module->graph;
+    for (int i = users->first[from]; i < users->first[from + 1]; i++) {
+        cr_id user = users->list[i];
+        if (cr_kind_of(g, user) != CR_KIND_ELEMENTWISE && !is_whole_move(g->nodes[user].op))
+            return false;
+        if (user == to)
+            continue;
+        if (user > to || module->materialised[user] || !cr_is_region(module, users, user, to))
+            return false;
+    }
+    return cr_n_users(users, from) > 0;
+}
+
+/* ---- the softmax between ---- */
+
+struct softmax {
+    cr_id logits, exp;
+    cr_id parts[12]; /* nodes that must have no other use */
+    int n;
+};
+
+struct matcher {
+    const struct cr_module *module;
+    const struct cr_graph *g;
+    const struct cr_users *users;
+};
+
+static bool is_op(const struct matcher *m, cr_id id, enum cr_op op)
+{
+    return m->g->nodes[id].op == op;
+}
+
+static void part(struct softmax *s, cr_id id)
+{
+    s->parts[s->n++] = id;
+}
+
+/* Whether `id` is op(of, last axis) repeated along that axis. */
+static bool is_row_reduction(const struct matcher *m, struct softmax *s, cr_id id, enum cr_op op,
+                             cr_id of)
+{
+    if (is_op(m, id, CR_OP_expand)) {
+        part(s, id);
+        id = cr_in(m->g, id, 0);
+    }
+    if (!is_op(m, id, op) || cr_in(m->g, id, 0) != of)
+        return false;
+    part(s, id);
+    return m->g->nodes[id].axis == m->g->nodes[id].rank - 1;
+}
+
+/* exp(x - max(x)) or exp(x) */
+static bool match_exp(const struct matcher *m, struct softmax *s, cr_id id)
+{
+    if (!is_op(m, id, CR_OP_exp))
+        return false;
+    s->exp = id;
+    s->logits = cr_in(m->g, id, 0);
+    part(s, id);
+    if (is_op(m, s->logits, CR_OP_sub)) {
+        cr_id difference = s->logits, x = cr_in(m->g, difference, 0);
+        int n = s->n;
+        part(s, difference);
+        if (is_row_reduction(m, s, cr_in(m->g, difference, 1), CR_OP_max, x))
+            s->logits = x;
+        else
+            s->n = n; /* some other difference: a logit of its own */
+    }
+    return true;
+}
+
+/* 1 / sum, repeated along the row */
+static bool is_reciprocal_sum(const struct matcher *m, struct softmax *s, cr_id id)
+{
+    if (is_op(m, id, CR_OP_expand)) {
+        part(s, id);
+        id = cr_in(m->g, id, 0);
+    }
+    const struct cr_node *one = &m->g->nodes[is_op(m, id, CR_OP_div) ? cr_in(m->g, id, 0) : id];
+    if (one->op != CR_OP_const || one->value != 1 || !is_op(m, id, CR_OP_div))
+        return false;
+    part(s, id);
+    return is_row_reduction(m, s, cr_in(m->g, id, 1), CR_OP_sum, s->exp);
+}
+
+/* e / sum(e), or e times the sum's reciprocal in either order */
+static bool match_softmax(const struct matcher *m, struct softmax *s, cr_id id)
+{
+    bool product = is_op(m, id, CR_OP_mul);
+    if (!product && !is_op(m, id, CR_OP_div))
+        return false;
+    for (int e = 0; e < (product ? 2 : 1); e++) {
+        *s = (struct softmax){.n = 0};
+        part(s, id);
+        cr_id other = cr_in(m->g, id, 1 - e);
+        if (!match_exp(m, s, cr_in(m->g, id, e)))
+            continue;
+        if (product ? is_reciprocal_sum(m, s, other)
+                    : is_row_reduction(m, s, other, CR_OP_sum, s->exp))
+            return true;
+    }
+    return false;
+}
+
+static bool among(const struct softmax *s, cr_id id)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->parts[i] == id)
+            return true;
+    return false;
+}
+
+/* No part is stored or read from outside: then none of them needs to exist in memory. */
+static bool is_closed(const struct matcher *m, const struct softmax *s, cr_id output)
+{
+    for (int i = -1; i < s->n; i++) {
+        cr_id id = i < 0 ? s->logits : s->parts[i];
+        if (m->module->materialised[id])
+            return false;
+        for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++)
+            if (!among(s, m->users->list[u]) && m->users->list[u] != output)
+                return false;
+    }
+    return true;
+}
+
+/* The matmul that the logits are computed from by elementwise work alone. */
+static cr_id find_scores(const struct matcher *m, cr_id id)
+{
+    enum cr_kind kind = cr_kind_of(m->g, id);
+    if (kind == CR_KIND_CONTRACT)
+        return m->module->materialised[id] ? CR_NONE : id;
+    if ((kind != CR_KIND_ELEMENTWISE && !is_whole_move(m->g->nodes[id].op)) ||
+        m->module->materialised[id])
+        return CR_NONE;
+    for (int i = 0; i < m->g->nodes[id].n_in; i++) {
+        cr_id scores = find_scores(m, cr_in(m->g, id, i));
+        if (scores != CR_NONE)
+            return scores;
+    }
+    return CR_NONE;
+}
+
+static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
+{
+    struct softmax s;
+    if (!is_op(m, output, CR_OP_matmul) || !match_softmax(m, &s, cr_in(m->g, output, 0)))
+        return false;
+    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == s.parts[0])
+        return false;
+    cr_id scores = find_scores(m, s.logits);
+    if (scores == CR_NONE)
+        return false;
+    if (scores != s.logits && !cr_is_region(m->module, m->users, scores, s.logits))
+        return false;
+    *found = (struct cr_attention){output, s.logits, scores};
+    return true;
+}
+
+void cr_find_attentions(struct cr_module *module, const struct cr_users *users)
+{
+    struct matcher m = {module, module->graph, users};
+    struct cr_attention found;
+    for (cr_id id = 0; id < module->graph->n_nodes; id++)
+        if (match_attention(&m, id, &found))
+            *CR_PUSH(module->attentions, module->n_attentions, module->cap_attentions) = found;
+}

@@ -1,0 +1,71 @@
+/* The pipeline: the table of passes and the loop over it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/print.h"
+#include "compiler/ir/verify.h"
+#include "pass_list.h"
+#include "passes.h"
+
+const struct cr_pass cr_passes[] = {
+#define PASS(name, needs, gives, breaks, doc) {#name, cr_pass_##name, needs, gives, breaks, doc},
+#include "passes.def"
+#undef PASS
+};
+
+const int cr_n_passes = sizeof cr_passes / sizeof *cr_passes;
+
+static bool is_pass(const char *name)
+{
+    for (int i = 0; i < cr_n_passes; i++)
+        if (strcmp(cr_passes[i].name, name) == 0)
+            return true;
+    return strcmp(name, "script") == 0;
+}
+
+static int check_options(const struct cr_pass_options *options, struct cr_error *error)
+{
+    const char *names[] = {options->dump_after, options->stop_after};
+    for (int i = 0; i < 2 + options->n_skip; i++) {
+        const char *name = i < 2 ? names[i] : options->skip[i - 2];
+        if (name && !is_pass(name))
+            return cr_fail(error, "no pass is called '%s'; 'crescent dump' lists them", name);
+    }
+    return 0;
+}
+
+static bool skipped(const struct cr_pass_options *options, const char *name)
+{
+    for (int i = 0; i < options->n_skip; i++)
+        if (strcmp(options->skip[i], name) == 0)
+            return true;
+    return false;
+}
+
+int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
+                  struct cr_error *error)
+{
+    static const struct cr_pass_options none;
+    const struct cr_pass_options *o = options ? options : &none;
+    if (check_options(o, error) < 0)
+        return -1;
+    cr_verify(module->graph, "script");
+    if (o->dump_after && strcmp(o->dump_after, "script") == 0)
+        cr_dump(o->dump_to, module, "script");
+    for (int i = 0; i < cr_n_passes; i++) {
+        const struct cr_pass *pass = &cr_passes[i];
+        if (skipped(o, pass->name))
+            continue;
+        if ((module->has & pass->needs) != pass->needs)
+            return cr_fail(error, "pass %s needs a pass that was skipped", pass->name);
+        pass->run(module);
+        module->has = (module->has & ~pass->breaks) | pass->gives;
+        cr_verify(module->graph, pass->name);
+        cr_verify_module(module, pass->name);
+        if (o->dump_after && strcmp(o->dump_after, pass->name) == 0)
+            cr_dump(o->dump_to, module, pass->name);
+        if (o->stop_after && strcmp(o->stop_after, pass->name) == 0)
+            break;
+    }
+    return 0;
+}

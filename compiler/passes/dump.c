@@ -1,0 +1,135 @@
+/*
+ * Dumps: the graph as Lua that reads back, then kernels, loops and memory as Lua comments.
+ */
+#include <string.h>
+
+#include "compiler/ir/print.h"
+#include "passes.h"
+
+static void print_value(FILE *out, const struct cr_tiles *tiles, int i)
+{
+    const struct cr_value *v = &tiles->values[i];
+    static const char *const sources[] = {"load", "gather", "index", "const", "product"};
+    fprintf(out, "--       %%%d = ", i);
+    if (v->source == CR_MAP || v->source == CR_REDUCE)
+        fputs(cr_ops[v->op].name, out);
+    else
+        fputs(sources[v->source], out);
+    int arity = v->source == CR_MAP ? cr_ops[v->op].arity : v->source == CR_REDUCE;
+    for (int a = 0; a < arity; a++)
+        fprintf(out, " %%%d", v->arg[a]);
+    if (v->source == CR_CONST)
+        fprintf(out, " %g", v->number);
+    if (v->source == CR_LOAD || v->source == CR_GATHER)
+        fprintf(out, " v[%d]", (int)v->node);
+    fputs(v->by_row ? "    (one a row)\n" : "\n", out);
+}
+
+static void print_tiles(FILE *out, const char *title, const struct cr_tiles *tiles)
+{
+    if (tiles->n)
+        fprintf(out, "--     %s\n", title);
+    for (int i = 0; i < tiles->n; i++)
+        print_value(out, tiles, i);
+}
+
+static void print_atoms(FILE *out, const struct cr_kernel *k)
+{
+    fputs("--     loops", out);
+    for (int i = 0; i < k->n_outer; i++)
+        fprintf(out, " %lld", (long long)k->atoms.extent[k->outer[i]]);
+    fprintf(out, ", rows %lld, columns %lld",
+            k->row < 0 ? 1LL : (long long)k->atoms.extent[k->row],
+            k->col < 0 ? 1LL : (long long)k->atoms.extent[k->col]);
+    if (k->kind != CR_KERNEL_TILE)
+        fprintf(out, ", summed over %lld", (long long)k->K);
+    if (k->kind == CR_KERNEL_ATTENTION)
+        fprintf(out, ", keys %lld", (long long)k->keys);
+    fprintf(out, "; %.0f flop\n", k->flops);
+}
+
+static void print_kernel(FILE *out, const struct cr_module *m, int i)
+{
+    static const char *const kinds[] = {"tile", "gemm", "attention"};
+    const struct cr_kernel *k = &m->kernels[i];
+    const struct cr_where *where = &m->graph->nodes[k->root].where;
+    fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);
+    if (k->buffer != k->root)
+        fprintf(out, " into v[%d]", (int)k->buffer);
+    fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
+    print_atoms(out, k);
+    for (int b = 0; b < k->n_bounds; b++)
+        fprintf(out, "--     key %s row %+lld\n", k->bounds[b].upper ? "<=" : ">=",
+                (long long)k->bounds[b].offset);
+    print_tiles(out, "rows of the left operand", &k->prologue);
+    print_tiles(out, "scores", &k->scores);
+    print_tiles(out, k->kind == CR_KERNEL_TILE ? "tile" : "epilogue", &k->program);
+}
+
+static void print_steps(FILE *out, const struct cr_module *m)
+{
+    fputs("-- steps\n", out);
+    for (int i = 0; i < m->n_steps; i++) {
+        const struct cr_step *step = &m->steps[i];
+        if (step->loop < 0) {
+            fprintf(out, "--   kernel %d, function of kernel %d\n", step->kernel,
+                    m->function[step->kernel]);
+            continue;
+        }
+        const struct cr_loop *loop = &m->loops[step->loop];
+        fprintf(out, "--   %d times kernels %d to %d", loop->count, loop->first,
+                loop->first + loop->period - 1);
+        for (int c = 0; c < m->n_carries; c++)
+            if (m->carries[c].loop == step->loop)
+                fprintf(out, ", handing on v[%d]", (int)m->carries[c].body);
+        fputc('\n', out);
+    }
+}
+
+/* One line a value of the arena: where it lies, and the kernels over which it lives. */
+static void print_lifetimes(FILE *out, const struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id id = m->kernels[i].buffer;
+        const struct cr_loop *loop = cr_loop_of(m, i);
+        if (m->storage[id].space != CR_SPACE_ARENA || (i && m->kernels[i - 1].buffer == id) ||
+            (loop && i >= loop->first + loop->period))
+            continue;
+        const struct cr_node *node = &m->graph->nodes[id];
+        int last = i, end = loop ? loop->first + loop->period : m->n_kernels;
+        for (int k = i; k < m->n_kernels; k++)
+            for (int r = 0; r < m->kernels[k].n_refs; r++)
+                if (m->kernels[k].refs[r] == id)
+                    last = k;
+        fprintf(out, "--   v[%d]\t%10lld at %-10lld ", (int)id,
+                4 * (long long)cr_elements(node->rank, node->shape),
+                4 * (long long)m->storage[id].offset);
+        for (int k = 0; k < end && k < 64; k++)
+            fputc(k < i ? '.' : k == i ? 'W' : k <= last ? '=' : '.', out);
+        fputc('\n', out);
+    }
+}
+
+static void print_plan(FILE *out, const struct cr_module *m)
+{
+    fprintf(out, "-- weights: %lld bytes in %d places\n", 4 * (long long)m->weights_floats,
+            m->n_places);
+    fprintf(out, "-- arena: %lld bytes, at least %lld are live at once; bytes, offset, lifetime\n",
+            4 * (long long)m->arena_floats, 4 * (long long)m->lower_bound_floats);
+    print_lifetimes(out, m);
+}
+
+void cr_dump(FILE *out, const struct cr_module *module, const char *after)
+{
+    fprintf(out, "-- %s after %s\n", module->graph->name, after);
+    cr_print_graph(out, module->graph);
+    if (module->has & CR_HAS_KERNELS) {
+        fprintf(out, "-- %d kernels\n", module->n_kernels);
+        for (int i = 0; i < module->n_kernels; i++)
+            print_kernel(out, module, i);
+    }
+    if (module->has & CR_HAS_LOOPS)
+        print_steps(out, module);
+    if (module->has & CR_HAS_PLAN)
+        print_plan(out, module);
+}

@@ -1,0 +1,308 @@
+#include "evaluate.h"
+
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+static int blame(struct cr_evaluate *ev, cr_id id)
+{
+    ev->blame = id;
+    return -1;
+}
+
+void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
+                       bool may_reduce)
+{
+    ev->tiles = tiles;
+    tiles->values = cr_calloc(CR_MAX_VALUES, sizeof *tiles->values);
+    tiles->n = 0;
+    tiles->result = -1;
+    ev->core = core;
+    ev->core_seen = false;
+    ev->col = col;
+    ev->may_reduce = may_reduce;
+    ev->n_visible = 0;
+}
+
+bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom)
+{
+    struct cr_atoms *atoms = &ev->kernel->atoms;
+    *atom = CR_NO_ATOM;
+    if (extent == 1)
+        return true;
+    if (atoms->n == CR_MAX_ATOMS)
+        return false;
+    *atom = atoms->n++;
+    atoms->extent[*atom] = extent;
+    return true;
+}
+
+bool cr_is_stored(const struct cr_evaluate *ev, cr_id id)
+{
+    if (ev->g->nodes[id].name)
+        return true;
+    bool stored = ev->module->materialised[id];
+    return stored && (id != ev->kernel->root || ev->kernel->buffer != id);
+}
+
+static bool equal_maps(const struct cr_map *a, const struct cr_map *b, int rank)
+{
+    return memcmp(a->axis, b->axis, (size_t)rank * sizeof *a->axis) == 0;
+}
+
+static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    for (int i = 0; i < ev->tiles->n; i++)
+        if (ev->tiles->values[i].node == id &&
+            equal_maps(&ev->maps[i], map, ev->g->nodes[id].rank))
+            return i;
+    return -1;
+}
+
+static int push(struct cr_evaluate *ev, const struct cr_value *value, const struct cr_map *map)
+{
+    if (ev->tiles->n == CR_MAX_VALUES)
+        return blame(ev, value->node);
+    ev->maps[ev->tiles->n] = *map;
+    ev->tiles->values[ev->tiles->n] = *value;
+    return ev->tiles->n++;
+}
+
+/* The index of a stored node among what the kernel reads, or -1 if it reads too much. */
+static int ref_of(struct cr_evaluate *ev, cr_id id)
+{
+    struct cr_kernel *k = ev->kernel;
+    for (int i = 0; i < k->n_refs; i++)
+        if (k->refs[i] == id)
+            return i;
+    if (k->n_refs == CR_MAX_REFS)
+        return -1;
+    k->refs[k->n_refs] = id;
+    return k->n_refs++;
+}
+
+static int load(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id];
+    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = ref_of(ev, id)};
+    if (value.ref < 0)
+        return blame(ev, ev->kernel->root);
+    value.at = cr_map_linear(map, node->rank, node->shape);
+    return push(ev, &value, map);
+}
+
+/* The operand's map, or why there is none. */
+static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
+                 struct cr_map *operand)
+{
+    switch (cr_map_operand(ev->g, id, &ev->kernel->atoms, map, operand, &ev->split)) {
+    case CR_MAP_OK:
+        return true;
+    case CR_MAP_SPLIT:
+        ev->wants_split = !(ev->fixed >> ev->split.atom & 1);
+        /* fall through */
+    default:
+        ev->blame = id;
+        return false;
+    }
+}
+
+static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    struct cr_map operand;
+    return move(ev, id, map, &operand) ? cr_evaluate(ev, cr_in(ev->g, id, 0), &operand) : -1;
+}
+
+static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    if (ev->core_seen) /* at another map: the product is needed as a whole */
+        return blame(ev, id);
+    ev->core_seen = true;
+    ev->core_map = *map;
+    return push(ev, &(struct cr_value){.source = CR_CORE, .node = id}, map);
+}
+
+static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id];
+    struct cr_value value = {.source = CR_CONST, .node = id, .number = node->value};
+    if (node->op == CR_OP_iota) {
+        value.source = CR_IOTA;
+        value.at = map->axis[node->axis];
+    }
+    return push(ev, &value, map);
+}
+
+static bool taken_as_true(const struct cr_evaluate *ev, cr_id id)
+{
+    for (int i = 0; i < ev->n_visible; i++)
+        if (ev->visible[i] == id)
+            return true;
+    return false;
+}
+
+static int evaluate_map(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id];
+    struct cr_value value = {.source = CR_MAP, .node = id, .op = node->op};
+    if (node->op == CR_OP_where && taken_as_true(ev, cr_in(ev->g, id, 0)))
+        return cr_evaluate(ev, cr_in(ev->g, id, 1), map);
+    for (int i = 0; i < node->n_in; i++) {
+        value.arg[i] = cr_evaluate(ev, cr_in(ev->g, id, i), map);
+        if (value.arg[i] < 0)
+            return -1;
+    }
+    return push(ev, &value, map);
+}
+
+static bool depends_on(const struct cr_map *map, int rank, int atom)
+{
+    for (int i = 0; i < rank; i++)
+        if (map->axis[i].coef[atom])
+            return true;
+    return false;
+}
+
+/*
+ * The first reduction of a program without a column atom decides it: the root's last axis
+ * if it has that extent and the reduction does not move along it, else a new atom.
+ */
+static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int rank, int64_t extent)
+{
+    struct cr_kernel *k = ev->kernel;
+    int last = k->atoms.n - 1;
+    if (last >= 0 && k->atoms.extent[last] == extent && !depends_on(map, rank, last))
+        ev->col = last;
+    else if (!cr_new_atom(ev, extent, &ev->col))
+        return false;
+    ev->fixed |= 1u << ev->col;
+    return true;
+}
+
+static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id], *in = &ev->g->nodes[cr_in(ev->g, id, 0)];
+    int64_t extent = in->shape[node->axis];
+    struct cr_map operand = *map;
+    if (extent > 1) {
+        if (!ev->may_reduce)
+            return blame(ev, id);
+        if (ev->col == CR_COL_UNKNOWN && !choose_col(ev, map, node->rank, extent))
+            return blame(ev, id);
+        if (ev->col < 0 || ev->kernel->atoms.extent[ev->col] != extent ||
+            depends_on(map, node->rank, ev->col))
+            return blame(ev, id);
+        operand.axis[node->axis] = cr_affine_atom(ev->col);
+    }
+    struct cr_value value = {.source = CR_REDUCE, .node = id, .op = node->op};
+    value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
+    if (value.arg[0] < 0 || extent == 1)
+        return value.arg[0];
+    return push(ev, &value, map);
+}
+
+/* Rows of a stored table: the row is a number computed at run time. */
+static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    cr_id table = cr_in(ev->g, id, 0), index = cr_in(ev->g, id, 1);
+    const struct cr_node *t = &ev->g->nodes[table];
+    int index_rank = ev->g->nodes[index].rank;
+    struct cr_map index_map = {0}, table_map = {0};
+    if (!cr_is_stored(ev, table))
+        return blame(ev, table);
+    memcpy(index_map.axis, map->axis, (size_t)index_rank * sizeof *map->axis);
+    for (int i = 1; i < t->rank; i++)
+        table_map.axis[i] = map->axis[index_rank + i - 1];
+    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = ref_of(ev, table)};
+    value.at = cr_map_linear(&table_map, t->rank, t->shape);
+    value.table_rows = t->shape[0];
+    value.table_stride = cr_elements(t->rank - 1, t->shape + 1);
+    value.arg[0] = cr_evaluate(ev, index, &index_map);
+    if (value.arg[0] < 0)
+        return -1;
+    return value.ref < 0 ? blame(ev, id) : push(ev, &value, map);
+}
+
+int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    int known = find(ev, id, map);
+    if (known >= 0)
+        return known;
+    if (id == ev->core)
+        return evaluate_core(ev, id, map);
+    if (cr_is_stored(ev, id))
+        return load(ev, id, map);
+    switch (cr_kind_of(ev->g, id)) {
+    case CR_KIND_LEAF:
+        return evaluate_leaf(ev, id, map);
+    case CR_KIND_ELEMENTWISE:
+        return evaluate_map(ev, id, map);
+    case CR_KIND_MOVE:
+        return evaluate_move(ev, id, map);
+    case CR_KIND_REDUCE:
+        return evaluate_reduce(ev, id, map);
+    case CR_KIND_GATHER:
+        return evaluate_gather(ev, id, map);
+    default:
+        return blame(ev, id);
+    }
+}
+
+bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
+                         struct cr_operand *operand)
+{
+    struct cr_map here = *map, below;
+    while (!cr_is_stored(ev, id)) {
+        if (cr_kind_of(ev->g, id) != CR_KIND_MOVE) {
+            ev->blame = id;
+            return false;
+        }
+        if (!move(ev, id, &here, &below))
+            return false;
+        here = below;
+        id = cr_in(ev->g, id, 0);
+    }
+    const struct cr_node *node = &ev->g->nodes[id];
+    operand->ref = ref_of(ev, id);
+    operand->at = cr_map_linear(&here, node->rank, node->shape);
+    return operand->ref >= 0;
+}
+
+/* Whether a value is the same for all columns, given that of its arguments. */
+static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, int arity, int col)
+{
+    switch (value->source) {
+    case CR_CORE:
+        return false;
+    case CR_MAP:
+        for (int i = 0; i < arity; i++)
+            if (!tiles->values[value->arg[i]].by_row)
+                return false;
+        return true;
+    case CR_LOAD:
+    case CR_GATHER:
+    case CR_IOTA:
+        return col < 0 || value->at.coef[col] == 0;
+    default:
+        return true;
+    }
+}
+
+bool cr_classify(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
+{
+    for (int i = 0; i < tiles->n; i++) {
+        struct cr_value *value = &tiles->values[i];
+        int arity = value->source == CR_MAP ? cr_ops[value->op].arity : 0;
+        value->by_row = by_row(tiles, value, arity, col);
+        bool gather = value->source == CR_GATHER;
+        if (gather && !tiles->values[value->arg[0]].by_row) {
+            ev->blame = value->node;
+            return false;
+        }
+        if (gather && col >= 0 && value->at.coef[col] > 1) {
+            ev->blame = value->node;
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,59 @@
+/*
+ * evaluate.h - from a node of the graph to a tile program.
+ *
+ * Evaluation is by demand: the element of a node at an index map becomes a value, which
+ * asks for values of its operands, through movement ops by changing the map, down to
+ * what is stored in memory.
+ */
+#ifndef CR_EVALUATE_H
+#define CR_EVALUATE_H
+
+#include "module.h"
+
+enum { CR_NO_ATOM = -1, CR_COL_UNKNOWN = -2 };
+
+/* The state of lowering one kernel. */
+struct cr_evaluate {
+    const struct cr_module *module;
+    const struct cr_graph *g;
+    struct cr_kernel *kernel;
+    struct cr_tiles *tiles; /* the program being made */
+    struct cr_map maps[CR_MAX_VALUES]; /* by value: where its node is evaluated */
+
+    cr_id core; /* the contraction that gives CR_CORE, or CR_NONE */
+    struct cr_map core_map;
+    bool core_seen;
+
+    int col;           /* the atom that reductions run over, or CR_COL_UNKNOWN */
+    bool may_reduce;
+    unsigned fixed;    /* atoms (as bits) that must not be cut */
+    cr_id visible[CR_MAX_BOUNDS]; /* conditions taken as true */
+    int n_visible;
+
+    /* why evaluation failed: an atom to cut, or a node to materialise */
+    bool wants_split;
+    struct cr_split split;
+    cr_id blame;
+};
+
+/* Starts a program; what was evaluated for another is forgotten. */
+void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
+                       bool may_reduce);
+
+/* The value of a node at a map, or -1. */
+int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map);
+
+/* Where the element of a node lies, if it is a view of something stored. */
+bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
+                         struct cr_operand *operand);
+
+/* Whether the node's value is in memory when the kernel runs. */
+bool cr_is_stored(const struct cr_evaluate *ev, cr_id id);
+
+/* A new atom, or CR_NO_ATOM for extent 1; false if there are too many. */
+bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom);
+
+/* Gives values their by_row once the column atom is known; false if a value does not fit. */
+bool cr_classify(struct cr_evaluate *ev, struct cr_tiles *tiles, int col);
+
+#endif

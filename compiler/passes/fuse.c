@@ -1,0 +1,286 @@
+/*
+ * fuse.c - what is stored, and so what is one kernel.
+ *
+ * A kernel stores its root and computes everything between the root and other stored
+ * nodes on the way.  Chosen to be stored are
+ *   - outputs, and results of concat;
+ *   - for each contraction, the end of its epilogue: the last node that elementwise work
+ *     on the product leads to, so bias, activation and residual cost no trip to memory;
+ *   - what several kernels need, if computing it again costs more than a few operations.
+ * What remains between stored nodes - norms, masks, softmax - is computed on rows as
+ * they are read.  Where lowering finds that a kernel cannot be built like that, it
+ * names a node to store, and the kernel is split there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "attention.h"
+#include "compiler/ir/mem.h"
+#include "pass_list.h"
+#include "weights.h"
+
+enum { CHEAP = 3 }; /* the cost up to which a value is computed again rather than stored */
+
+struct fusion {
+    struct cr_module *m;
+    struct cr_graph *g;
+    struct cr_users users;
+    cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
+    int *cost;    /* by node: of computing it from stored nodes */
+};
+
+enum { SEVERAL = -2 };
+
+static bool is_leaf(const struct fusion *f, cr_id id)
+{
+    return cr_kind_of(f->g, id) == CR_KIND_LEAF;
+}
+
+/* ---- what is stored ---- */
+
+/* An output needs storage of its own: no leaf, and no node that is another output too. */
+static void separate_outputs(struct cr_graph *g)
+{
+    for (int i = 0; i < g->n_outputs; i++) {
+        cr_id id = g->outputs[i].id;
+        bool shared = cr_kind_of(g, id) == CR_KIND_LEAF;
+        for (int j = 0; j < i; j++)
+            shared |= g->outputs[j].id == id;
+        struct cr_attr attr = cr_attr_of(&g->nodes[id]);
+        g->here = g->nodes[id].where;
+        if (shared)
+            g->outputs[i].id = cr_must(g, CR_OP_reshape, 1, &id, &attr);
+    }
+}
+
+static bool is_weights(const struct fusion *f, cr_id id)
+{
+    if (f->g->nodes[id].op == CR_OP_param)
+        return true;
+    enum cr_kind kind = cr_kind_of(f->g, id);
+    bool all = kind == CR_KIND_MOVE || kind == CR_KIND_JOIN;
+    for (int i = 0; all && i < f->g->nodes[id].n_in; i++)
+        all = is_weights(f, cr_in(f->g, id, i));
+    return all;
+}
+
+/* Outputs; concats, unless made of weights, which are joined as they are loaded. */
+static void store_obvious(struct fusion *f)
+{
+    for (int i = 0; i < f->g->n_outputs; i++)
+        f->m->materialised[f->g->outputs[i].id] = true;
+    for (cr_id id = 0; id < f->g->n_nodes; id++)
+        if (f->g->nodes[id].op == CR_OP_concat && !is_weights(f, id))
+            f->m->materialised[id] = true;
+}
+
+static bool is_scores(const struct fusion *f, cr_id id)
+{
+    for (int i = 0; i < f->m->n_attentions; i++)
+        if (f->m->attentions[i].scores == id)
+            return true;
+    return false;
+}
+
+/* Whether the node is computed by an epilogue that was given away already. */
+static bool is_claimed(const struct fusion *f, cr_id id)
+{
+    return f->owner[id] != CR_NONE;
+}
+
+static bool region_unclaimed(const struct fusion *f, cr_id from, cr_id to)
+{
+    for (int i = f->users.first[from]; from != to && i < f->users.first[from + 1]; i++)
+        if (is_claimed(f, f->users.list[i]) || !region_unclaimed(f, f->users.list[i], to))
+            return false;
+    return true;
+}
+
+static void claim(struct fusion *f, cr_id from, cr_id root)
+{
+    f->owner[from] = root;
+    for (int i = f->users.first[from]; from != root && i < f->users.first[from + 1]; i++)
+        if (f->owner[f->users.list[i]] != root)
+            claim(f, f->users.list[i], root);
+}
+
+/* The last node of a contraction's epilogue. */
+static cr_id end_of_epilogue(const struct fusion *f, cr_id id)
+{
+    cr_id end = id;
+    while (!f->m->materialised[end]) {
+        cr_id next = f->users.meet[end];
+        if (next == CR_NONE || !cr_is_region(f->m, &f->users, end, next) ||
+            !region_unclaimed(f, end, next))
+            break;
+        end = next;
+    }
+    return end;
+}
+
+/* Whether the value's only use is as a part of a stored concat, where it can go directly. */
+static bool goes_to_concat(const struct fusion *f, cr_id id)
+{
+    cr_id user = cr_n_users(&f->users, id) == 1 ? f->users.list[f->users.first[id]] : CR_NONE;
+    return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user];
+}
+
+static void store_epilogues(struct fusion *f)
+{
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        if (f->g->nodes[id].op != CR_OP_matmul || is_scores(f, id) || is_claimed(f, id))
+            continue;
+        cr_id end = end_of_epilogue(f, id);
+        claim(f, id, end);
+        if (!goes_to_concat(f, end))
+            f->m->materialised[end] = true;
+    }
+}
+
+/* ---- what several kernels need ---- */
+
+static int own_cost(const struct fusion *f, cr_id id)
+{
+    const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
+    switch (info->kind) {
+    case CR_KIND_ELEMENTWISE:
+        return info->rule == CR_RULE_FLOAT && f->g->nodes[id].op != CR_OP_div ? CHEAP : 1;
+    case CR_KIND_LEAF:
+    case CR_KIND_MOVE:
+        return 0;
+    default:
+        return 2 * CHEAP;
+    }
+}
+
+static void find_costs(struct fusion *f)
+{
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        f->cost[id] = own_cost(f, id);
+        for (int i = 0; i < f->g->nodes[id].n_in; i++) {
+            cr_id in = cr_in(f->g, id, i);
+            if (!f->m->materialised[in])
+                f->cost[id] += f->cost[in];
+        }
+        if (f->cost[id] > 100 * CHEAP)
+            f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
+    }
+}
+
+/* The kernel in which a user needs the node's value. */
+static cr_id needed_by(const struct fusion *f, cr_id id, cr_id user)
+{
+    if (f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user])
+        return id; /* a part of a concat is a kernel of its own */
+    return f->m->materialised[user] ? user : f->owner[user];
+}
+
+/* From the outputs backwards: a node belongs to the kernel of its users, if there is one. */
+static void find_owners(struct fusion *f)
+{
+    for (cr_id id = f->g->n_nodes - 1; id >= 0; id--) {
+        cr_id owner = CR_NONE;
+        for (int i = f->users.first[id]; i < f->users.first[id + 1]; i++) {
+            cr_id need = needed_by(f, id, f->users.list[i]);
+            owner = owner == CR_NONE || owner == need ? need : SEVERAL;
+        }
+        f->owner[id] = owner;
+        bool moves = cr_kind_of(f->g, id) == CR_KIND_MOVE;
+        if (owner == SEVERAL && f->cost[id] > CHEAP && !moves && !is_leaf(f, id))
+            f->m->materialised[id] = true;
+    }
+}
+
+/* ---- kernels ---- */
+
+static void add_kernel(struct fusion *f, cr_id root, cr_id buffer, int64_t concat_start);
+
+static void add_concat(struct fusion *f, cr_id id)
+{
+    const struct cr_node *node = &f->g->nodes[id];
+    int64_t start = 0;
+    for (int i = 0; i < node->n_in; i++) {
+        cr_id part = cr_in(f->g, id, i);
+        add_kernel(f, part, id, start);
+        start += f->g->nodes[part].shape[node->axis];
+    }
+}
+
+/* A node to store instead when lowering had no better idea than the root itself. */
+static cr_id operand_to_store(struct fusion *f, cr_id id)
+{
+    for (int i = 0; i < f->g->nodes[id].n_in; i++) {
+        cr_id in = cr_in(f->g, id, i);
+        if (!f->m->materialised[in] && !is_leaf(f, in))
+            return in;
+    }
+    fprintf(stderr, "crescent: bug: node %d (%s) cannot be lowered\n", (int)id,
+            cr_ops[f->g->nodes[id].op].name);
+    abort();
+}
+
+static void store(struct fusion *f, cr_id id)
+{
+    f->m->materialised[id] = true;
+    if (f->g->nodes[id].op == CR_OP_concat)
+        add_concat(f, id);
+    else
+        add_kernel(f, id, id, 0);
+}
+
+static void add_kernel(struct fusion *f, cr_id root, cr_id buffer, int64_t concat_start)
+{
+    struct cr_kernel kernel;
+    cr_id blame;
+    while (!cr_lower(f->m, root, buffer, concat_start, &kernel, &blame)) {
+        if (blame == CR_NONE || (blame == root && buffer == root) || f->m->materialised[blame])
+            blame = operand_to_store(f, root);
+        store(f, blame);
+    }
+    *CR_PUSH(f->m->kernels, f->m->n_kernels, f->m->cap_kernels) = kernel;
+}
+
+static int by_root(const void *a, const void *b)
+{
+    const struct cr_kernel *x = a, *y = b;
+    if (x->buffer != y->buffer)
+        return x->buffer < y->buffer ? -1 : 1;
+    return x->dest.base < y->dest.base ? -1 : x->dest.base > y->dest.base;
+}
+
+static void lower_all(struct fusion *f)
+{
+    bool *planned = cr_calloc((size_t)f->g->n_nodes, sizeof *planned);
+    for (cr_id id = 0; id < f->g->n_nodes; id++)
+        planned[id] = f->m->materialised[id];
+    for (cr_id id = 0; id < f->g->n_nodes; id++)
+        if (planned[id])
+            store(f, id);
+    free(planned);
+    /* operands come before their users, so the order of nodes is an order of execution */
+    qsort(f->m->kernels, (size_t)f->m->n_kernels, sizeof *f->m->kernels, by_root);
+    for (int i = 0; i < f->m->n_kernels; i++)
+        f->g->nodes[f->m->kernels[i].buffer].kernel = i;
+}
+
+void cr_pass_fuse(struct cr_module *module)
+{
+    separate_outputs(module->graph);
+    size_t n = (size_t)module->graph->n_nodes;
+    struct fusion f = {.m = module, .g = module->graph};
+    module->materialised = cr_calloc(n, sizeof *module->materialised);
+    f.owner = cr_calloc(n, sizeof *f.owner);
+    f.cost = cr_calloc(n, sizeof *f.cost);
+    for (size_t i = 0; i < n; i++)
+        f.owner[i] = CR_NONE;
+    cr_users_find(&f.users, f.g);
+    store_obvious(&f);
+    cr_find_attentions(module, &f.users);
+    store_epilogues(&f);
+    find_costs(&f);
+    find_owners(&f);
+    lower_all(&f);
+    cr_users_free(&f.users);
+    free(f.owner);
+    free(f.cost);
+}

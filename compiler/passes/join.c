@@ -1,0 +1,121 @@
+/*
+ * join.c - contractions that share an operand become one.
+ *
+ * A head's query, key and value projections multiply the same normalised rows by
+ * different weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads
+ * x once and keeps the micro-kernel's columns full.  Weights are joined when they are
+ * loaded, so the concatenation costs nothing.
+ */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "pass_list.h"
+#include "rewrite.h"
+
+/* Whether the node is made of parameters alone, by moving and joining elements. */
+static bool is_weight(const struct cr_graph *g, cr_id id)
+{
+    enum cr_kind kind = cr_kind_of(g, id);
+    if (kind != CR_KIND_MOVE && kind != CR_KIND_JOIN)
+        return g->nodes[id].op == CR_OP_param;
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        if (!is_weight(g, cr_in(g, id, i)))
+            return false;
+    return true;
+}
+
+/* The weight matrix beneath a batch broadcast. */
+static cr_id matrix_of(const struct cr_graph *g, cr_id id)
+{
+    while (g->nodes[id].op == CR_OP_expand)
+        id = cr_in(g, id, 0);
+    return id;
+}
+
+/* Whether the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
+static bool is_projection(const struct cr_graph *g, cr_id id)
+{
+    if (g->nodes[id].op != CR_OP_matmul)
+        return false;
+    cr_id b = matrix_of(g, cr_in(g, id, 1));
+    return g->nodes[b].rank == 2 && is_weight(g, b);
+}
+
+/* Copies what a weight is made of, which are leaves and their moves, ahead of its place. */
+static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
+{
+    if (rw->map[id] == CR_NONE) {
+        for (int i = 0; i < rw->from->nodes[id].n_in; i++)
+            copy_weight(rw, cr_in(rw->from, id, i));
+        cr_rewrite_copy(rw, id);
+    }
+    return rw->map[id];
+}
+
+/* x [W1 W2 ...] in the new graph. */
+static cr_id wide_product(struct cr_rewrite *rw, const cr_id *members, int n)
+{
+    const struct cr_graph *g = rw->from;
+    cr_id *weights = cr_calloc((size_t)n, sizeof *weights);
+    for (int i = 0; i < n; i++)
+        weights[i] = copy_weight(rw, matrix_of(g, cr_in(g, members[i], 1)));
+    struct cr_attr attr = {.axis = 1};
+    cr_id in[2] = {rw->map[cr_in(g, members[0], 0)],
+                   cr_rewrite_add(rw, CR_OP_concat, n, weights, &attr)};
+    free(weights);
+    struct cr_node *a = &rw->to->nodes[in[0]], *b = &rw->to->nodes[in[1]];
+    attr.rank = a->rank;
+    for (int i = 0; i < a->rank; i++)
+        attr.shape[i] = i < a->rank - 2 ? a->shape[i] : b->shape[i - (a->rank - 2)];
+    in[1] = cr_rewrite_add(rw, CR_OP_expand, 1, &in[1], &attr);
+    return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
+}
+
+/* Maps each member to its columns of the wide product. */
+static void join(struct cr_rewrite *rw, const cr_id *members, int n)
+{
+    rw->to->here.file = cr_intern(rw->to, rw->from->nodes[members[0]].where.file);
+    rw->to->here.line = rw->from->nodes[members[0]].where.line;
+    rw->to->here.scope = cr_intern(rw->to, rw->from->nodes[members[0]].where.scope);
+    cr_id wide = wide_product(rw, members, n);
+    int64_t start = 0;
+    for (int i = 0; i < n; i++) {
+        const struct cr_node *node = &rw->from->nodes[members[i]];
+        struct cr_attr attr = cr_attr_of(node);
+        attr.index[node->rank - 1] = start;
+        rw->map[members[i]] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
+        struct cr_node *made = &rw->to->nodes[rw->map[members[i]]];
+        if (node->tap && !made->tap)
+            made->tap = cr_intern(rw->to, node->tap);
+        start += node->shape[node->rank - 1];
+    }
+}
+
+/* The live projections of the same rows, from `first` on; returns how many. */
+static int collect(const struct cr_rewrite *rw, cr_id first, cr_id *members)
+{
+    const struct cr_graph *g = rw->from;
+    int n = 0;
+    for (cr_id id = first; id < g->n_nodes; id++)
+        if (rw->live[id] && is_projection(g, id) && cr_in(g, id, 0) == cr_in(g, first, 0))
+            members[n++] = id;
+    return n;
+}
+
+void cr_pass_join(struct cr_module *module)
+{
+    struct cr_rewrite rw;
+    cr_rewrite_begin(&rw, module->graph);
+    cr_id *members = cr_calloc((size_t)rw.from->n_nodes, sizeof *members);
+    for (cr_id id = 0; id < rw.from->n_nodes; id++) {
+        if (!rw.live[id] || rw.map[id] != CR_NONE)
+            continue;
+        int n = is_projection(rw.from, id) ? collect(&rw, id, members) : 0;
+        if (n > 1)
+            join(&rw, members, n);
+        else
+            cr_rewrite_copy(&rw, id);
+    }
+    free(members);
+    module->graph = cr_rewrite_end(&rw);
+}

@@ -1,0 +1,117 @@
+/*
+ * kernel.h - a fused kernel: loops, tile programs, and where its operands lie.
+ *
+ * Every kernel computes one node, its root, and stores it.  Its atoms (see index_map.h)
+ * play fixed parts:
+ *
+ *   outer atoms   plain loops, split between threads
+ *   row atom      rows of the tiles that the runtime works on
+ *   col atom      columns of those tiles
+ *
+ * What happens to a tile is a *tile program*: a list of values, each an elementwise
+ * op, a row reduction, a load ... of earlier ones, for the runtime's vectorised functions.
+ *
+ *   TILE        root = program(loads)
+ *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
+ *   ATTENTION   root = epilogue(softmax(scores(Q K)) V), keys in blocks, online
+ */
+#ifndef CR_KERNEL_H
+#define CR_KERNEL_H
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/index_map.h"
+
+enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_BOUNDS = 4 };
+
+enum cr_source {
+    CR_LOAD,   /* an element of ref at `at` */
+    CR_GATHER, /* an element of ref at `at`, in the row that value arg[0] gives */
+    CR_IOTA,   /* the number `at` */
+    CR_CONST,  /* `number` */
+    CR_CORE,   /* the contraction's result */
+    CR_MAP,    /* elementwise op of arg[..] */
+    CR_REDUCE, /* op over the columns of arg[0] */
+};
+
+/* One value of a tile program. */
+struct cr_value {
+    enum cr_source source;
+    cr_id node;
+    struct cr_map map; /* the index of the node's element, over the atoms */
+    enum cr_op op;
+    int arg[3];
+    int ref;              /* LOAD, GATHER: index in kernel->refs */
+    struct cr_affine at;  /* LOAD, GATHER, IOTA */
+    int64_t table_rows;   /* GATHER */
+    int64_t table_stride; /* GATHER */
+    double number;        /* CONST */
+    bool by_row;          /* the same for all columns: one number a row */
+};
+
+struct cr_tiles {
+    struct cr_value *values;
+    int n;
+    int result;
+};
+
+/*
+ * Bounds a causal (or windowed) mask puts on the keys a query sees:
+ * col <= row + offset if upper, col >= row + offset otherwise.
+ */
+struct cr_bound {
+    bool upper;
+    int64_t offset;
+};
+
+enum cr_kernel_kind { CR_KERNEL_TILE, CR_KERNEL_GEMM, CR_KERNEL_ATTENTION };
+
+/* An operand of a contraction: an element is at ref[at]. */
+struct cr_operand {
+    int ref;
+    struct cr_affine at;
+};
+
+struct cr_kernel {
+    enum cr_kernel_kind kind;
+    cr_id root;
+    cr_id core;   /* GEMM, ATTENTION: the (last) matmul */
+    cr_id buffer; /* the node whose storage the root goes to: itself, or a concat */
+    struct cr_atoms atoms;
+    struct cr_affine dest; /* the root's element in the buffer, over the atoms */
+    int outer[CR_MAX_ATOMS], n_outer;
+    int row, col;           /* -1: extent 1 */
+    cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads; packed weights aside */
+    int n_refs;
+    struct cr_tiles program; /* TILE: all; else the epilogue */
+
+    /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col] */
+    int k;                    /* the atom summed over: GEMM k, ATTENTION e; -1: extent 1 */
+    struct cr_tiles prologue; /* GEMM: computes rows of A over (row, k) if n > 0 */
+    struct cr_operand a, b;
+    int64_t K, N;
+    cr_id packed; /* GEMM: the node of B if it is made of parameters alone, or CR_NONE */
+
+    /* ATTENTION */
+    int key; /* the atom of the keys; -1: one key */
+    int64_t keys;
+    struct cr_operand v;
+    struct cr_tiles scores;   /* from CORE over (row, key) to what softmax is taken of */
+    struct cr_tiles unmasked; /* the same where every key is visible */
+    struct cr_bound bounds[CR_MAX_BOUNDS];
+    int n_bounds;
+
+    double flops, bytes_read, bytes_written;
+};
+
+struct cr_module;
+
+/*
+ * Lowers the kernel that computes `root`.  If that cannot be one kernel, returns false
+ * and *blame is a node that has to be materialised first.
+ */
+bool cr_lower(const struct cr_module *module, cr_id root, cr_id buffer, int64_t concat_start,
+              struct cr_kernel *kernel, cr_id *blame);
+
+void cr_kernel_free(struct cr_kernel *kernel);
+
+#endif

@@ -1,0 +1,464 @@
+/*
+ * lower.c - from a stored node to the kernel that computes it.
+ *
+ * The node's axes become atoms; evaluation (evaluate.c) turns what lies above it into
+ * tile programs; then every atom gets its part: column, row, outer loop.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "evaluate.h"
+#include "mask.h"
+#include "weights.h"
+
+/* How the root's axes are cut into atoms. */
+struct cuts {
+    int n[CR_MAX_RANK];
+    int64_t extent[CR_MAX_RANK][CR_MAX_ATOMS]; /* outermost first */
+};
+
+struct lowering {
+    struct cr_evaluate ev;
+    struct cr_kernel *k;
+    const struct cr_graph *g;
+    struct cuts cuts;
+    struct cr_map root_map;
+    int n_root_atoms;
+};
+
+/* ---- atoms of the root ---- */
+
+static void cut_root(struct lowering *lw)
+{
+    const struct cr_node *root = &lw->g->nodes[lw->k->root];
+    for (int i = 0; i < root->rank; i++) {
+        lw->cuts.n[i] = root->shape[i] > 1;
+        lw->cuts.extent[i][0] = root->shape[i];
+    }
+}
+
+/* Numbers the atoms of the root and maps its axes onto them. */
+static void number_atoms(struct lowering *lw)
+{
+    const struct cr_node *root = &lw->g->nodes[lw->k->root];
+    struct cr_atoms *atoms = &lw->k->atoms;
+    memset(atoms, 0, sizeof *atoms);
+    memset(&lw->root_map, 0, sizeof lw->root_map);
+    for (int i = 0; i < root->rank; i++) {
+        int64_t coef = root->shape[i];
+        for (int j = 0; j < lw->cuts.n[i]; j++) {
+            coef /= lw->cuts.extent[i][j];
+            lw->root_map.axis[i].coef[atoms->n] = coef;
+            atoms->extent[atoms->n++] = lw->cuts.extent[i][j];
+        }
+    }
+    lw->n_root_atoms = atoms->n;
+}
+
+/* Cuts an atom of the root in two; false if that atom is not the root's or there is no room. */
+static bool cut_atom(struct lowering *lw, const struct cr_split *split)
+{
+    int atom = split->atom;
+    if (atom >= lw->n_root_atoms || lw->n_root_atoms + 4 > CR_MAX_ATOMS)
+        return false;
+    int axis = 0;
+    for (; atom >= lw->cuts.n[axis]; axis++)
+        atom -= lw->cuts.n[axis];
+    int64_t *extent = lw->cuts.extent[axis];
+    memmove(extent + atom + 1, extent + atom, (size_t)(lw->cuts.n[axis] - atom) * sizeof *extent);
+    extent[atom] /= split->low;
+    extent[atom + 1] = split->low;
+    lw->cuts.n[axis]++;
+    return true;
+}
+
+/* ---- the parts of the atoms ---- */
+
+/* Applies a function to every affine of the kernel. */
+static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *), void *context)
+{
+    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores, &k->unmasked};
+    for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
+        for (int i = 0; i < programs[p]->n; i++)
+            visit(&programs[p]->values[i].at, context);
+    visit(&k->dest, context);
+    if (k->kind != CR_KERNEL_TILE) {
+        visit(&k->a.at, context);
+        visit(&k->b.at, context);
+        visit(&k->v.at, context);
+    }
+}
+
+struct merge {
+    int outer, inner;
+    int64_t extent; /* of inner */
+    bool fits;
+};
+
+static void check_merge(struct cr_affine *affine, void *context)
+{
+    struct merge *m = context;
+    m->fits &= affine->coef[m->outer] == affine->coef[m->inner] * m->extent;
+}
+
+static void forget_outer(struct cr_affine *affine, void *context)
+{
+    affine->coef[((struct merge *)context)->outer] = 0;
+}
+
+/* Makes one atom of two where every access steps evenly through both. */
+static bool merge_atoms(struct cr_kernel *k, int outer, int inner)
+{
+    struct merge m = {outer, inner, k->atoms.extent[inner], true};
+    each_affine(k, check_merge, &m);
+    if (!m.fits)
+        return false;
+    each_affine(k, forget_outer, &m);
+    k->atoms.extent[inner] *= k->atoms.extent[outer];
+    k->atoms.extent[outer] = 1;
+    return true;
+}
+
+/*
+ * Shares the root's atoms other than the column between the row atom and outer loops.
+ * Atoms in `outer` must be loops.  The innermost of the rest becomes the row, merged
+ * with its neighbours where possible.
+ */
+static void assign_rows(struct lowering *lw, unsigned outer)
+{
+    struct cr_kernel *k = lw->k;
+    k->row = CR_NO_ATOM;
+    k->n_outer = 0;
+    for (int a = lw->n_root_atoms - 1; a >= 0; a--) {
+        if (a == k->col || k->atoms.extent[a] == 1 || outer >> a & 1)
+            continue;
+        if (k->row < 0)
+            k->row = a;
+        else
+            merge_atoms(k, a, k->row);
+    }
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        if (a != k->col && a != k->row && k->atoms.extent[a] > 1)
+            k->outer[k->n_outer++] = a;
+}
+
+/* ---- the three kinds ---- */
+
+static bool lower_tile(struct lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    k->kind = CR_KERNEL_TILE;
+    cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
+    k->program.result = cr_evaluate(ev, k->root, &lw->root_map);
+    if (k->program.result < 0)
+        return false;
+    bool reduces = ev->col != CR_COL_UNKNOWN;
+    k->col = reduces ? ev->col : lw->n_root_atoms - 1;
+    if (!cr_classify(ev, &k->program, k->col)) {
+        k->col = CR_NO_ATOM; /* rows of one column each */
+        if (reduces || !cr_classify(ev, &k->program, k->col))
+            return false;
+    }
+    assign_rows(lw, 0);
+    return true;
+}
+
+/*
+ * What both contractions need of the root: evaluates it as an epilogue of `core`, checks
+ * that the root has each element of the core once, and finds the column atom.
+ */
+static bool lower_epilogue(struct lowering *lw, cr_id core)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    const struct cr_node *node = &lw->g->nodes[core];
+    k->core = core;
+    cr_evaluate_begin(ev, &k->program, core, CR_NO_ATOM, false);
+    k->program.result = cr_evaluate(ev, k->root, &lw->root_map);
+    if (k->program.result < 0)
+        return false;
+    ev->blame = core;
+    int64_t covered = 1;
+    for (int i = 0; i < node->rank; i++) {
+        if (!cr_affine_covers(&ev->core_map.axis[i], &k->atoms, node->shape[i]))
+            return false;
+        covered *= node->shape[i];
+    }
+    int64_t all = 1;
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        all *= k->atoms.extent[a];
+    k->N = node->shape[node->rank - 1];
+    k->col = cr_affine_single(&ev->core_map.axis[node->rank - 1]);
+    if (all != covered || (k->N > 1 && k->col < 0))
+        return false;
+    if (k->col >= 0)
+        ev->fixed |= 1u << k->col;
+    return cr_classify(ev, &k->program, k->col);
+}
+
+/* The atoms an operand moves along, as bits. */
+static unsigned atoms_of(const struct cr_affine *affine)
+{
+    unsigned atoms = 0;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (affine->coef[a])
+            atoms |= 1u << a;
+    return atoms;
+}
+
+/* Rows of A: in memory already, or computed by a prologue. */
+static bool lower_rows(struct lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    cr_evaluate_begin(ev, &k->prologue, CR_NONE, k->k, true);
+    k->prologue.result = cr_evaluate(ev, id, map);
+    if (k->prologue.result < 0 || !cr_classify(ev, &k->prologue, k->k))
+        return false;
+    const struct cr_value *only = &k->prologue.values[0];
+    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
+    if (k->prologue.n == 1 && only->source == CR_LOAD && is_float) {
+        k->a = (struct cr_operand){only->ref, only->at};
+        k->prologue.n = 0;
+    }
+    return true;
+}
+
+static void ignore_piece(void *context, const struct cr_place_info *info)
+{
+    (void)context, (void)info;
+}
+
+/* B: weights packed at load, or an operand packed as the kernel runs. */
+static bool lower_columns(struct lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id matrix = cr_weight_matrix(lw->g, id);
+    if (cr_weight_pieces(lw->g, matrix, ignore_piece, NULL)) {
+        k->packed = matrix;
+        return true;
+    }
+    return cr_evaluate_operand(&lw->ev, id, map, &k->b);
+}
+
+static bool lower_gemm(struct lowering *lw, cr_id core)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *node = &lw->g->nodes[core];
+    int r = node->rank;
+    k->kind = CR_KERNEL_GEMM;
+    if (!lower_epilogue(lw, core))
+        return false;
+    struct cr_map a = lw->ev.core_map, b = a;
+    k->K = lw->g->nodes[cr_in(lw->g, core, 0)].shape[r - 1];
+    lw->ev.blame = core;
+    if (!cr_new_atom(&lw->ev, k->K, &k->k))
+        return false;
+    if (k->k >= 0)
+        lw->ev.fixed |= 1u << k->k;
+    a.axis[r - 1] = b.axis[r - 2] = cr_affine_atom(k->k);
+    if (!lower_rows(lw, cr_in(lw->g, core, 0), &a) ||
+        !lower_columns(lw, cr_in(lw->g, core, 1), &b))
+        return false;
+    unsigned outer = k->packed == CR_NONE ? atoms_of(&k->b.at) : 0;
+    assign_rows(lw, outer);
+    return true;
+}
+
+/* The program from scores to logits, with masks and without, and the masks' bounds. */
+static bool lower_scores(struct lowering *lw, const struct cr_attention *attention,
+                         const struct cr_map *map, struct cr_map *scores_map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    cr_id visible[CR_MAX_BOUNDS];
+    cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
+    k->scores.result = cr_evaluate(ev, attention->logits, map);
+    if (k->scores.result < 0 || !cr_classify(ev, &k->scores, k->key))
+        return false;
+    *scores_map = ev->core_map;
+    int n = cr_find_bounds(ev, attention->logits, map, visible);
+    if (n == 0)
+        return true;
+    cr_evaluate_begin(ev, &k->unmasked, attention->scores, k->key, false);
+    memcpy(ev->visible, visible, sizeof visible);
+    ev->n_visible = n;
+    k->unmasked.result = cr_evaluate(ev, attention->logits, map);
+    return k->unmasked.result >= 0 && cr_classify(ev, &k->unmasked, k->key);
+}
+
+/* Q[row, e] and K[e, key], from where the scores are needed. */
+static bool lower_query_key(struct lowering *lw, const struct cr_attention *attention,
+                            const struct cr_map *at)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id q = cr_in(lw->g, attention->scores, 0), key = cr_in(lw->g, attention->scores, 1);
+    int r = lw->g->nodes[q].rank;
+    struct cr_affine row = cr_affine_atom(k->row), col = cr_affine_atom(k->key);
+    struct cr_map q_map = *at, k_map = *at;
+    lw->ev.blame = attention->logits;
+    if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
+        return false;
+    k->K = lw->g->nodes[q].shape[r - 1];
+    if (!cr_new_atom(&lw->ev, k->K, &k->k))
+        return false;
+    if (k->k >= 0)
+        lw->ev.fixed |= 1u << k->k;
+    q_map.axis[r - 1] = k_map.axis[r - 2] = cr_affine_atom(k->k);
+    return cr_evaluate_operand(&lw->ev, q, &q_map, &k->a) &&
+           cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
+}
+
+static bool lower_attention(struct lowering *lw, const struct cr_attention *attention)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *node = &lw->g->nodes[attention->output];
+    int r = node->rank;
+    k->kind = CR_KERNEL_ATTENTION;
+    if (!lower_epilogue(lw, attention->output))
+        return false;
+    struct cr_map logits = lw->ev.core_map, v = logits, scores;
+    k->row = cr_affine_single(&logits.axis[r - 2]);
+    k->keys = lw->g->nodes[attention->logits].shape[r - 1];
+    lw->ev.blame = attention->logits;
+    if ((k->row < 0 && node->shape[r - 2] > 1) || !cr_new_atom(&lw->ev, k->keys, &k->key))
+        return false;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (a == k->row || a == k->key)
+            lw->ev.fixed |= 1u << a;
+    logits.axis[r - 1] = v.axis[r - 2] = cr_affine_atom(k->key);
+    if (!lower_scores(lw, attention, &logits, &scores) ||
+        !lower_query_key(lw, attention, &scores) ||
+        !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
+        return false;
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        if (a != k->col && a != k->row && k->atoms.extent[a] > 1)
+            k->outer[k->n_outer++] = a;
+    return true;
+}
+
+/* ---- work and traffic ---- */
+
+/* Keys that the queries of one (batch, head) see, all together. */
+static double visible_keys(const struct cr_kernel *k)
+{
+    int64_t rows = k->row < 0 ? 1 : k->atoms.extent[k->row];
+    double sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t begin = 0, end = k->keys;
+        for (int i = 0; i < k->n_bounds; i++) {
+            int64_t bound = row + k->bounds[i].offset;
+            if (k->bounds[i].upper && bound + 1 < end)
+                end = bound + 1;
+            if (!k->bounds[i].upper && bound > begin)
+                begin = bound;
+        }
+        sum += end > begin ? (double)(end - begin) : 0;
+    }
+    return sum;
+}
+
+static void count_work(struct lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *root = &lw->g->nodes[k->root];
+    double elements = (double)cr_elements(root->rank, root->shape);
+    k->bytes_written = 4 * elements;
+    for (int i = 0; i < k->n_refs; i++) {
+        const struct cr_node *node = &lw->g->nodes[k->refs[i]];
+        k->bytes_read += 4 * (double)cr_elements(node->rank, node->shape);
+    }
+    if (k->kind == CR_KERNEL_TILE)
+        k->flops = elements * k->program.n;
+    if (k->kind == CR_KERNEL_GEMM) {
+        k->flops = 2 * elements * (double)k->K;
+        if (k->packed != CR_NONE)
+            k->bytes_read += 4 * (double)k->K * (double)k->N;
+    }
+    if (k->kind == CR_KERNEL_ATTENTION) {
+        int64_t rows = k->row < 0 ? 1 : k->atoms.extent[k->row];
+        double heads = elements / (double)(rows * k->N);
+        k->flops = 2 * heads * visible_keys(k) * (double)(k->K + k->N);
+    }
+}
+
+/* ---- one kernel ---- */
+
+/* The contraction beneath elementwise work and moves, or CR_NONE. */
+static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root)
+{
+    enum cr_kind kind = cr_kind_of(ev->g, id);
+    if ((!at_root || ev->kernel->buffer != id) && cr_is_stored(ev, id))
+        return CR_NONE;
+    if (kind == CR_KIND_CONTRACT)
+        return id;
+    if (kind != CR_KIND_ELEMENTWISE && kind != CR_KIND_MOVE)
+        return CR_NONE;
+    for (int i = 0; i < ev->g->nodes[id].n_in; i++) {
+        cr_id core = find_core(ev, cr_in(ev->g, id, i), false);
+        if (core != CR_NONE)
+            return core;
+    }
+    return CR_NONE;
+}
+
+/* Where in the buffer the root's element goes; a concat's operand goes to its part. */
+static void set_dest(struct lowering *lw, int64_t concat_start)
+{
+    const struct cr_node *buffer = &lw->g->nodes[lw->k->buffer];
+    struct cr_map map = lw->root_map;
+    if (lw->k->buffer != lw->k->root)
+        map.axis[buffer->axis].base += concat_start;
+    lw->k->dest = cr_map_linear(&map, buffer->rank, buffer->shape);
+}
+
+static void reset(struct lowering *lw, const struct cr_kernel *blank)
+{
+    cr_kernel_free(lw->k);
+    *lw->k = *blank;
+    lw->ev.fixed = 0;
+    lw->ev.wants_split = false;
+    lw->ev.blame = CR_NONE;
+    number_atoms(lw);
+}
+
+static bool attempt(struct lowering *lw)
+{
+    cr_id core = find_core(&lw->ev, lw->k->root, true);
+    if (core == CR_NONE)
+        return lower_tile(lw);
+    const struct cr_attention *attention = cr_attention_at(lw->ev.module, core);
+    return attention ? lower_attention(lw, attention) : lower_gemm(lw, core);
+}
+
+bool cr_lower(const struct cr_module *module, cr_id root, cr_id buffer, int64_t concat_start,
+              struct cr_kernel *kernel, cr_id *blame)
+{
+    const struct cr_kernel blank = {.root = root, .buffer = buffer, .core = CR_NONE,
+                                    .packed = CR_NONE, .row = -1, .col = -1, .k = -1, .key = -1};
+    struct lowering *lw = cr_calloc(1, sizeof *lw);
+    memset(kernel, 0, sizeof *kernel);
+    lw->k = kernel;
+    lw->g = module->graph;
+    lw->ev.module = module;
+    lw->ev.g = module->graph;
+    lw->ev.kernel = kernel;
+    *kernel = blank;
+    cut_root(lw);
+    bool done, again;
+    do {
+        reset(lw, &blank);
+        set_dest(lw, concat_start);
+        done = attempt(lw);
+        again = !done && lw->ev.wants_split && cut_atom(lw, &lw->ev.split);
+    } while (again);
+    *blame = lw->ev.blame;
+    if (done)
+        count_work(lw);
+    else
+        cr_kernel_free(kernel);
+    free(lw);
+    return done;
+}

@@ -1,0 +1,125 @@
+#include "mask.h"
+
+#include <math.h>
+
+struct finder {
+    struct cr_evaluate *ev;
+    cr_id *visible;
+    int n_visible;
+};
+
+/* Goes down through movement ops; false where an atom would have to be cut. */
+static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
+{
+    const struct cr_graph *g = f->ev->g;
+    struct cr_map below;
+    struct cr_split split;
+    while (cr_kind_of(g, *id) == CR_KIND_MOVE) {
+        if (cr_map_operand(g, *id, &f->ev->kernel->atoms, map, &below, &split) != CR_MAP_OK)
+            return false;
+        *map = below;
+        *id = cr_in(g, *id, 0);
+    }
+    return true;
+}
+
+/* The node as an affine function of the atoms, if it is sums of indices and constants. */
+static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_affine *index)
+{
+    const struct cr_graph *g = f->ev->g;
+    if (!skip_moves(f, &id, &map))
+        return false;
+    const struct cr_node *node = &g->nodes[id];
+    struct cr_affine a, b;
+    switch (node->op) {
+    case CR_OP_iota:
+        *index = map.axis[node->axis];
+        return true;
+    case CR_OP_const:
+        *index = (struct cr_affine){.base = (int64_t)node->value};
+        return node->value == floor(node->value) && fabs(node->value) < 1e9;
+    case CR_OP_add:
+    case CR_OP_sub:
+        if (!index_of(f, cr_in(g, id, 0), map, &a) || !index_of(f, cr_in(g, id, 1), map, &b))
+            return false;
+        *index = a;
+        cr_affine_add(index, &b, node->op == CR_OP_add ? 1 : -1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The bound that difference >= 0 puts on the keys, if it compares key and row alone. */
+static bool add_bound(struct finder *f, const struct cr_affine *difference)
+{
+    struct cr_kernel *k = f->ev->kernel;
+    struct cr_affine rest = *difference;
+    if (k->key < 0 || k->row < 0)
+        return false;
+    int64_t key = rest.coef[k->key], row = rest.coef[k->row];
+    rest.coef[k->key] = rest.coef[k->row] = 0;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (rest.coef[a])
+            return false;
+    if (key * row != -1 || k->n_bounds == CR_MAX_BOUNDS)
+        return false;
+    bool upper = key < 0;
+    k->bounds[k->n_bounds++] = (struct cr_bound){upper, upper ? rest.base : -rest.base};
+    return true;
+}
+
+/* Adds the bounds of a condition; true if they say all of it. */
+static bool bound_condition(struct finder *f, cr_id id, struct cr_map map)
+{
+    const struct cr_graph *g = f->ev->g;
+    struct cr_affine a, b;
+    if (!skip_moves(f, &id, &map))
+        return false;
+    enum cr_op op = g->nodes[id].op;
+    if (op == CR_OP_logical_and) {
+        bool first = bound_condition(f, cr_in(g, id, 0), map);
+        return bound_condition(f, cr_in(g, id, 1), map) && first;
+    }
+    bool less = op == CR_OP_lt || op == CR_OP_le;
+    if (!less && op != CR_OP_gt && op != CR_OP_ge)
+        return false;
+    if (!index_of(f, cr_in(g, id, less ? 1 : 0), map, &a) ||
+        !index_of(f, cr_in(g, id, less ? 0 : 1), map, &b))
+        return false;
+    cr_affine_add(&a, &b, -1);
+    a.base -= op == CR_OP_lt || op == CR_OP_gt;
+    return add_bound(f, &a);
+}
+
+static bool is_minus_infinity(const struct cr_node *node)
+{
+    return node->op == CR_OP_const && node->value == -INFINITY;
+}
+
+/* Follows the nodes that are -inf wherever an operand is, and reads their masks. */
+static void find(struct finder *f, cr_id id, struct cr_map map)
+{
+    const struct cr_graph *g = f->ev->g;
+    if (cr_is_stored(f->ev, id) || !skip_moves(f, &id, &map))
+        return;
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op == CR_OP_add) {
+        find(f, cr_in(g, id, 0), map);
+        find(f, cr_in(g, id, 1), map);
+    }
+    if (node->op != CR_OP_where || !is_minus_infinity(&g->nodes[cr_in(g, id, 2)]))
+        return;
+    if (bound_condition(f, cr_in(g, id, 0), map) && f->n_visible < CR_MAX_BOUNDS)
+        f->visible[f->n_visible++] = cr_in(g, id, 0);
+    find(f, cr_in(g, id, 1), map);
+}
+
+int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
+                   cr_id visible[CR_MAX_BOUNDS])
+{
+    struct finder f = {ev, visible, 0};
+    ev->kernel->n_bounds = 0;
+    find(&f, logits, *map);
+    return f.n_visible;
+}

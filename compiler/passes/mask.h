@@ -1,0 +1,21 @@
+/*
+ * mask.h - masks as predicates on indices.
+ *
+ * A mask written as where(key <= query, s, -inf) says which keys a query sees.  Where the
+ * condition compares the two indices, blocks of keys that no query of a tile sees are
+ * skipped, and blocks that all see need no mask at all.
+ */
+#ifndef CR_MASK_H
+#define CR_MASK_H
+
+#include "evaluate.h"
+
+/*
+ * Reads the masks at the top of ev->kernel's logits, evaluated at `map`, into
+ * kernel->bounds, and the conditions that the bounds express in full into `visible`.
+ * Returns their number.
+ */
+int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
+                   cr_id visible[CR_MAX_BOUNDS]);
+
+#endif

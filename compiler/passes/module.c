@@ -1,0 +1,62 @@
+#include "module.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+
+struct cr_module *cr_module_new(struct cr_graph *graph)
+{
+    struct cr_module *module = cr_calloc(1, sizeof *module);
+    module->graph = graph;
+    for (cr_id id = 0; id < graph->n_nodes; id++) {
+        enum cr_kind kind = cr_kind_of(graph, id);
+        module->ops_before += kind != CR_KIND_LEAF && kind != CR_KIND_MOVE;
+    }
+    return module;
+}
+
+void cr_kernel_free(struct cr_kernel *kernel)
+{
+    free(kernel->program.values);
+    free(kernel->prologue.values);
+    free(kernel->scores.values);
+    free(kernel->unmasked.values);
+}
+
+void cr_module_free(struct cr_module *module)
+{
+    if (!module)
+        return;
+    cr_graph_free(module->graph);
+    for (int i = 0; i < module->n_kernels; i++)
+        cr_kernel_free(&module->kernels[i]);
+    free(module->kernels);
+    free(module->materialised);
+    free(module->attentions);
+    free(module->function);
+    free(module->loops);
+    free(module->carries);
+    free(module->steps);
+    free(module->storage);
+    free(module->packed);
+    free(module->places);
+    free(module);
+}
+
+const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output)
+{
+    for (int i = 0; i < module->n_attentions; i++)
+        if (module->attentions[i].output == output)
+            return &module->attentions[i];
+    return NULL;
+}
+
+const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel)
+{
+    for (int i = 0; i < module->n_loops; i++) {
+        const struct cr_loop *loop = &module->loops[i];
+        if (kernel >= loop->first && kernel < loop->first + loop->period * loop->count)
+            return loop;
+    }
+    return NULL;
+}

@@ -1,0 +1,110 @@
+/*
+ * module.h - what the passes work on: the graph, then its kernels, then their memory.
+ */
+#ifndef CR_MODULE_H
+#define CR_MODULE_H
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/kernel.h"
+
+/* Properties that passes need, give and break. */
+enum {
+    CR_HAS_SIMPLE = 1 << 0,  /* no dead nodes, no two equal ones */
+    CR_HAS_KERNELS = 1 << 1, /* module->kernels, in an order that respects data flow */
+    CR_HAS_LOOPS = 1 << 2,   /* module->steps, module->functions */
+    CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
+};
+
+/* An attention pattern: softmax(logits) @ V with logits computed from a matmul. */
+struct cr_attention {
+    cr_id output; /* the second matmul */
+    cr_id logits; /* what softmax is taken of */
+    cr_id scores; /* the first matmul */
+};
+
+/* Where a tensor lies at run time. */
+enum cr_space { CR_SPACE_NONE, CR_SPACE_ARENA, CR_SPACE_WEIGHTS, CR_SPACE_INPUT, CR_SPACE_OUTPUT };
+
+/*
+ * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each.
+ * A value handed from layer to layer (the residual stream) is a *carry*: it alternates
+ * between two buffers.
+ */
+struct cr_loop {
+    int first, period, count;
+};
+
+/* A value that an iteration takes from the one before. */
+struct cr_carry {
+    int loop;
+    cr_id initial; /* what the first iteration reads */
+    cr_id body;    /* the node that iteration 0 defines */
+    cr_id last;    /* the node that the last iteration defines */
+    int64_t slot[2]; /* after plan: in the arena; iteration i writes slot[(i + 1) % 2] */
+};
+
+/* A step of the program: a call of one function, or a loop over calls. */
+struct cr_step {
+    int kernel; /* index of the kernel, for a loop of its first */
+    int loop;   /* index in loops, or -1 */
+};
+
+/* How a parameter's elements go into the weights; see runtime/place.h. */
+struct cr_place_info {
+    cr_id param;
+    int64_t source, rows, cols, row_stride, col_stride;
+    int64_t target;       /* floats from the start of the weights */
+    int64_t panel_stride; /* 0: plain rows */
+    int64_t first_col;    /* of the panels */
+    bool last;            /* pads the last panel */
+};
+
+struct cr_storage {
+    enum cr_space space;
+    int64_t offset; /* floats, in arena or weights; the index of an input or output */
+};
+
+struct cr_module {
+    struct cr_graph *graph;
+    unsigned has;
+    int ops_before; /* arithmetic nodes as the script made them */
+
+    /* fuse */
+    bool *materialised; /* by node */
+    struct cr_attention *attentions;
+    int n_attentions, cap_attentions;
+    struct cr_kernel *kernels;
+    int n_kernels, cap_kernels;
+
+    /* outline */
+    int *function; /* by kernel: the first kernel whose code it shares */
+    struct cr_loop *loops;
+    int n_loops, cap_loops;
+    struct cr_carry *carries;
+    int n_carries, cap_carries;
+    struct cr_step *steps;
+    int n_steps, cap_steps;
+
+    /* plan */
+    struct cr_storage *storage; /* by node */
+    int64_t *packed;            /* by kernel: its packed weights, floats; or -1 */
+    struct cr_place_info *places;
+    int n_places, cap_places;
+    int64_t weights_floats, arena_floats;
+    int64_t lower_bound_floats; /* of the arena: the most that is live at once */
+};
+
+/* The loop a kernel is in, or null. */
+const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel);
+
+/* Aborts, naming the pass, if kernels, loops or plan contradict each other. */
+void cr_verify_module(const struct cr_module *module, const char *after);
+
+/* Takes over the graph. */
+struct cr_module *cr_module_new(struct cr_graph *graph);
+void cr_module_free(struct cr_module *module);
+
+/* The attention pattern that ends in this matmul, or null. */
+const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * passes.h - the pipeline: a table of passes over a module and its driver.
+ *
+ * passes.def lists the passes in order.  The driver runs them, verifies after each,
+ * and can dump after a pass, stop after it or leave one out.
+ */
+#ifndef CR_PASSES_H
+#define CR_PASSES_H
+
+#include <stdio.h>
+
+#include "compiler/ir/error.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/module.h"
+
+struct cr_pass {
+    const char *name;
+    void (*run)(struct cr_module *module);
+    unsigned needs;  /* properties (CR_HAS_...) that must hold before */
+    unsigned gives;  /* properties that hold afterwards */
+    unsigned breaks; /* properties that hold no longer */
+    const char *doc;
+};
+
+extern const struct cr_pass cr_passes[];
+extern const int cr_n_passes;
+
+struct cr_pass_options {
+    const char *dump_after; /* a pass's name, "script" for the graph as built, or null */
+    const char *stop_after; /* or null */
+    const char *const *skip;
+    int n_skip;
+    FILE *dump_to;
+};
+
+/* Takes the module through the table.  Fails if an option names no pass, or if a
+ * skipped pass leaves a later one without what it needs. */
+int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
+                  struct cr_error *error);
+
+/* Prints what there is after a pass: the graph, then the kernels, then the plan. */
+void cr_dump(FILE *out, const struct cr_module *module, const char *after);
+
+#endif

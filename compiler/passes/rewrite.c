@@ -1,0 +1,249 @@
+#include "rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/eval.h"
+#include "compiler/ir/mem.h"
+
+/* A node about to be made. */
+struct draft {
+    enum cr_op op;
+    int n;
+    cr_id in[3];
+    struct cr_attr attr;
+};
+
+static const struct cr_node *operand(const struct cr_rewrite *rw, const struct draft *d, int i)
+{
+    return &rw->to->nodes[d->in[i]];
+}
+
+static bool is_const(const struct cr_node *node, double value)
+{
+    return node->op == CR_OP_const && node->value == value;
+}
+
+/* ---- rules: each returns a node that stands for the draft, or CR_NONE ---- */
+
+static cr_id fold_constants(struct cr_rewrite *rw, const struct draft *d)
+{
+    double value[3] = {0};
+    if (cr_ops[d->op].kind != CR_KIND_ELEMENTWISE)
+        return CR_NONE;
+    for (int i = 0; i < d->n; i++) {
+        if (operand(rw, d, i)->op != CR_OP_const)
+            return CR_NONE;
+        value[i] = operand(rw, d, i)->value;
+    }
+    struct cr_node node;
+    if (!cr_infer(rw->to, d->op, d->n, d->in, &d->attr, &node))
+        abort();
+    struct cr_attr attr = cr_attr_of(&node);
+    attr.value = cr_eval(d->op, value[0], value[1], value[2]);
+    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
+}
+
+/* Ops that return an operand as it is, to the bit. */
+static cr_id drop_neutral(struct cr_rewrite *rw, const struct draft *d)
+{
+    if (d->op == CR_OP_mul && is_const(operand(rw, d, 0), 1))
+        return d->in[1];
+    if ((d->op == CR_OP_mul || d->op == CR_OP_div) && is_const(operand(rw, d, 1), 1))
+        return d->in[0];
+    if (d->op == CR_OP_neg && operand(rw, d, 0)->op == CR_OP_neg)
+        return cr_in(rw->to, d->in[0], 0);
+    if (d->op == CR_OP_where && operand(rw, d, 0)->op == CR_OP_const)
+        return d->in[operand(rw, d, 0)->value != 0 ? 1 : 2];
+    if (d->op == CR_OP_concat && d->n == 1)
+        return d->in[0];
+    return CR_NONE;
+}
+
+static bool moves_nothing(const struct draft *d, const struct cr_node *in)
+{
+    if (d->op == CR_OP_permute) {
+        for (int i = 0; i < in->rank; i++)
+            if (d->attr.index[i] != i)
+                return false;
+        return true;
+    }
+    int rank = d->op == CR_OP_slice ? in->rank : d->attr.rank;
+    return rank == in->rank &&
+           memcmp(d->attr.shape, in->shape, (size_t)rank * sizeof *in->shape) == 0;
+}
+
+/* Movement of nothing, of a constant, or of what the same op has moved already. */
+static cr_id merge_moves(struct cr_rewrite *rw, const struct draft *d)
+{
+    if (cr_ops[d->op].kind != CR_KIND_MOVE)
+        return CR_NONE;
+    const struct cr_node *in = operand(rw, d, 0);
+    if (moves_nothing(d, in))
+        return d->in[0];
+    if (in->op == CR_OP_const) {
+        struct cr_node node;
+        if (!cr_infer(rw->to, d->op, 1, d->in, &d->attr, &node))
+            abort();
+        struct cr_attr attr = cr_attr_of(&node);
+        attr.value = in->value;
+        return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
+    }
+    if (in->op != d->op)
+        return CR_NONE;
+    struct cr_attr attr = d->attr;
+    for (int i = 0; i < in->rank; i++) {
+        if (d->op == CR_OP_permute)
+            attr.index[i] = in->index[d->attr.index[i]];
+        if (d->op == CR_OP_slice)
+            attr.index[i] += in->index[i];
+    }
+    cr_id below = cr_in(rw->to, d->in[0], 0);
+    return cr_rewrite_add(rw, d->op, 1, &below, &attr);
+}
+
+static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
+    fold_constants,
+    drop_neutral,
+    merge_moves,
+};
+
+/* ---- sharing equal nodes ---- */
+
+static unsigned mix(unsigned h, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    while (size--)
+        h = (h ^ *p++) * 16777619u;
+    return h;
+}
+
+static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
+{
+    unsigned h = mix(2166136261u, &node->op, sizeof node->op);
+    h = mix(h, cr_inputs(g, node), (size_t)node->n_in * sizeof(cr_id));
+    h = mix(h, node->shape, (size_t)node->rank * sizeof *node->shape);
+    h = mix(h, node->index, (size_t)node->rank * sizeof *node->index);
+    h = mix(h, &node->axis, sizeof node->axis);
+    h = mix(h, &node->value, sizeof node->value);
+    return mix(h, &node->name, sizeof node->name);
+}
+
+static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
+           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
+           memcmp(a->index, b->index, sizeof a->index) == 0 && a->axis == b->axis &&
+           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name;
+}
+
+static void enter(struct cr_rewrite *rw, cr_id id)
+{
+    unsigned at = hash_node(rw->to, &rw->to->nodes[id]) % (unsigned)rw->table_size;
+    while (rw->table[at] != CR_NONE)
+        at = (at + 1) % (unsigned)rw->table_size;
+    rw->table[at] = id;
+}
+
+static void grow_table(struct cr_rewrite *rw, int size)
+{
+    free(rw->table);
+    rw->table_size = size;
+    rw->table = cr_calloc((size_t)size, sizeof *rw->table);
+    for (int i = 0; i < size; i++)
+        rw->table[i] = CR_NONE;
+    for (cr_id id = 0; id < rw->to->n_nodes; id++)
+        enter(rw, id);
+}
+
+/* The older node equal to the newest one, which is then taken back; or the newest. */
+static cr_id share_newest(struct cr_rewrite *rw)
+{
+    struct cr_graph *g = rw->to;
+    cr_id newest = g->n_nodes - 1;
+    unsigned at = hash_node(g, &g->nodes[newest]) % (unsigned)rw->table_size;
+    for (; rw->table[at] != CR_NONE; at = (at + 1) % (unsigned)rw->table_size) {
+        if (equal_nodes(g, &g->nodes[rw->table[at]], &g->nodes[newest])) {
+            g->n_operands = g->nodes[newest].first_in;
+            g->n_nodes--;
+            return rw->table[at];
+        }
+    }
+    rw->table[at] = newest;
+    if (2 * g->n_nodes > rw->table_size)
+        grow_table(rw, 2 * rw->table_size);
+    return newest;
+}
+
+cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
+                     const struct cr_attr *attr)
+{
+    struct draft draft = {.op = op, .n = n};
+    if (attr)
+        draft.attr = *attr;
+    for (int i = 0; i < n && i < 3; i++)
+        draft.in[i] = in[i];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        cr_id id = rules[i](rw, &draft);
+        if (id != CR_NONE)
+            return id;
+    }
+    cr_must(rw->to, op, n, in, attr);
+    return share_newest(rw);
+}
+
+cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
+{
+    const struct cr_node *node = &rw->from->nodes[id];
+    struct cr_attr attr = cr_attr_of(node);
+    cr_id few[8], *in = node->n_in <= 8 ? few : cr_calloc((size_t)node->n_in, sizeof *in);
+    for (int i = 0; i < node->n_in; i++)
+        in[i] = rw->map[cr_in(rw->from, id, i)];
+    rw->to->here.file = cr_intern(rw->to, node->where.file);
+    rw->to->here.scope = cr_intern(rw->to, node->where.scope);
+    rw->to->here.line = node->where.line;
+    rw->map[id] = cr_rewrite_add(rw, node->op, node->n_in, in, &attr);
+    struct cr_node *made = &rw->to->nodes[rw->map[id]];
+    if (node->tap && !made->tap)
+        made->tap = cr_intern(rw->to, node->tap);
+    made->kernel = node->kernel;
+    if (in != few)
+        free(in);
+    return rw->map[id];
+}
+
+/* Leaves stay although nothing may read them: they are part of the model's interface. */
+static void mark_live(struct cr_rewrite *rw)
+{
+    const struct cr_graph *g = rw->from;
+    for (int i = 0; i < g->n_outputs; i++)
+        rw->live[g->outputs[i].id] = true;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
+        if (g->nodes[id].name)
+            rw->live[id] = true;
+        for (int i = 0; rw->live[id] && i < g->nodes[id].n_in; i++)
+            rw->live[cr_in(g, id, i)] = true;
+    }
+}
+
+void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from)
+{
+    *rw = (struct cr_rewrite){.from = from, .to = cr_graph_new(from->name)};
+    rw->map = cr_calloc((size_t)from->n_nodes, sizeof *rw->map);
+    rw->live = cr_calloc((size_t)from->n_nodes, sizeof *rw->live);
+    for (cr_id id = 0; id < from->n_nodes; id++)
+        rw->map[id] = CR_NONE;
+    grow_table(rw, 4 * from->n_nodes + 16);
+    mark_live(rw);
+}
+
+struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw)
+{
+    for (int i = 0; i < rw->from->n_outputs; i++)
+        cr_add_output(rw->to, rw->from->outputs[i].name, rw->map[rw->from->outputs[i].id]);
+    cr_graph_free(rw->from);
+    free(rw->map);
+    free(rw->live);
+    free(rw->table);
+    return rw->to;
+}

@@ -1,0 +1,33 @@
+/*
+ * rewrite.h - building a simplified copy of a graph.
+ *
+ * A pass that changes the graph walks the old one in order and adds nodes to a new one.
+ * Every node added goes through the rules of rewrite.c, which may answer with a node
+ * that exists already, so equal nodes are shared and constants folded at any time.
+ */
+#ifndef CR_REWRITE_H
+#define CR_REWRITE_H
+
+#include "compiler/ir/graph.h"
+
+struct cr_rewrite {
+    struct cr_graph *from, *to;
+    cr_id *map;    /* by node of `from`: its node of `to`, or CR_NONE */
+    bool *live;    /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
+    cr_id *table;  /* open hashing over the nodes of `to` */
+    int table_size;
+};
+
+void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from);
+
+/* A node of `to` with that meaning, new or not. */
+cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
+                     const struct cr_attr *attr);
+
+/* Copies one node of `from`, whose operands are copied already, and enters it in the map. */
+cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id);
+
+/* Gives the outputs over, frees `from` and the tables, and returns `to`. */
+struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw);
+
+#endif

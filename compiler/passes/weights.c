@@ -1,0 +1,65 @@
+#include "weights.h"
+
+cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id)
+{
+    while (g->nodes[id].op == CR_OP_expand)
+        id = cr_in(g, id, 0);
+    return id;
+}
+
+struct pieces {
+    const struct cr_graph *g;
+    int64_t K, col; /* rows, and the next piece's first column */
+    void (*piece)(void *context, const struct cr_place_info *info);
+    void *context;
+};
+
+/* One parameter under movement ops, as elements source + k * row_stride + n * col_stride. */
+static bool single_piece(struct pieces *p, cr_id id)
+{
+    const struct cr_graph *g = p->g;
+    const struct cr_node *node = &g->nodes[id];
+    struct cr_atoms atoms = {2, {node->shape[node->rank - 2], node->shape[node->rank - 1]}};
+    struct cr_map map = {0}, operand;
+    struct cr_split split;
+    map.axis[node->rank - 2] = cr_affine_atom(0);
+    map.axis[node->rank - 1] = cr_affine_atom(1);
+    int64_t cols = atoms.extent[1];
+    while (cr_kind_of(g, id) == CR_KIND_MOVE) {
+        if (cr_map_operand(g, id, &atoms, &map, &operand, &split) != CR_MAP_OK)
+            return false;
+        map = operand;
+        id = cr_in(g, id, 0);
+    }
+    if (g->nodes[id].op != CR_OP_param)
+        return false;
+    struct cr_affine at = cr_map_linear(&map, g->nodes[id].rank, g->nodes[id].shape);
+    struct cr_place_info info = {.param = id, .source = at.base, .rows = p->K, .cols = cols,
+                                 .row_stride = at.coef[0], .col_stride = at.coef[1],
+                                 .first_col = p->col};
+    p->piece(p->context, &info);
+    p->col += cols;
+    return true;
+}
+
+static bool walk_pieces(struct pieces *p, cr_id id)
+{
+    const struct cr_node *node = &p->g->nodes[id];
+    if (node->op != CR_OP_concat || node->axis != node->rank - 1)
+        return single_piece(p, id);
+    for (int i = 0; i < node->n_in; i++)
+        if (!walk_pieces(p, cr_in(p->g, id, i)))
+            return false;
+    return true;
+}
+
+bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
+                      void (*piece)(void *context, const struct cr_place_info *info),
+                      void *context)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->rank < 2 || cr_elements(node->rank - 2, node->shape) != 1)
+        return false;
+    struct pieces p = {g, node->shape[node->rank - 2], 0, piece, context};
+    return walk_pieces(&p, id);
+}

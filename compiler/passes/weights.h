@@ -1,0 +1,19 @@
+/* weights.h - matrices made of parameters alone, which are laid out once, at load. */
+#ifndef CR_WEIGHTS_H
+#define CR_WEIGHTS_H
+
+#include "module.h"
+
+/* The node under broadcasts: the weight matrix of a contraction, whatever its batch. */
+cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
+
+/*
+ * The pieces of a K x N weight matrix: which elements of which parameters stand in which
+ * columns.  Calls `piece` for each, from the first column to the last, and returns whether
+ * the node is such a matrix (if not, some pieces may have been reported).
+ */
+bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
+                      void (*piece)(void *context, const struct cr_place_info *info),
+                      void *context);
+
+#endif

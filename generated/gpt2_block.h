@@ -1,0 +1,54 @@
+/*
+ * gpt2_block - a model compiled to C by Crescent.
+ *
+ *   input  f32 x[2, 8, 48]
+ *   output f32 y[2, 8, 48]
+ *
+ * Tensors are row-major.  The caller owns all memory: weights (filled once, by
+ * gpt2_block_load), inputs, outputs and an arena for intermediate values.  Weights and
+ * arena are aligned to 64 bytes.  Nothing is allocated and no global changes, so
+ * calls with different arenas may run at the same time.
+ */
+#ifndef GPT2_BLOCK_H
+#define GPT2_BLOCK_H
+
+/* Threads that share the work; more than 1 needs pthreads (compile both with the
+ * same value, as in -DGPT2_BLOCK_THREADS=4 -pthread). */
+#ifndef GPT2_BLOCK_THREADS
+#define GPT2_BLOCK_THREADS 1
+#endif
+
+#define GPT2_BLOCK_PARAM_BYTES 131520L /* of the weights as gpt2_block_load lays them out */
+#define GPT2_BLOCK_ARENA_BYTES (15360L + GPT2_BLOCK_THREADS * 46144L)
+#define GPT2_BLOCK_PARAMS 12
+#define GPT2_BLOCK_IN_X_ELEMENTS 768L
+#define GPT2_BLOCK_OUT_Y_ELEMENTS 768L
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A parameter: its name and shape in a state dict, and where in the weights it
+ * begins, in bytes; -1 if the model does not need it. */
+struct gpt2_block_param {
+    const char *name;
+    int rank;
+    long shape[8];
+    long elements;
+    long offset;
+};
+
+extern const struct gpt2_block_param gpt2_block_params[];
+
+/* Puts parameter `index` of gpt2_block_params, a row-major tensor, into the weights, packed
+ * as the kernels read it.  Returns 0, or 1 if there is no such parameter. */
+int gpt2_block_load(void *weights, int index, const float *tensor);
+
+/* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
+int gpt2_block_run(const void *weights, const float *in_x, float *out_y, void *arena);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,4650 @@
+/*
+ * gpt2_stack - a model compiled to C by Crescent.
+ *
+ * In this order: what the kernels call (declarations), the kernels k1_ ... and the
+ * function that runs them, the parameters, the functions of gpt2_stack.h, the runtime's
+ * source, and, with -DGPT2_STACK_MAIN, a main that reads .safetensors and .npy files:
+ *     cc -O2 -DGPT2_STACK_MAIN THIS_FILE -lm
+ */
+#include "gpt2_stack.h"
+
+#if GPT2_STACK_THREADS <= 1
+#define CR_NO_THREADS
+#endif
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_API static __attribute__((unused))
+#else
+#define CR_API static
+#endif
+
+/* ---- what the kernels call ---- */
+
+/*
+ * runtime.h - all that generated code may call.
+ *
+ * This text is laid in front of every generated program: as declarations when
+ * TinyCC compiles it in memory, followed by the runtime's source when it is
+ * written out as a standalone file.  It therefore includes nothing.
+ *
+ * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
+ * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].
+ *
+ * Same bits everywhere: each function below fixes the order of its floating-point
+ * operations, whatever the instruction set.  A dot product is one chain of fused
+ * multiply-adds over k in order; a row reduction uses 16 lanes (element i goes to
+ * lane i % 16) and then adds lane l + 8 to lane l, l + 4 to l, l + 2, l + 1.
+ */
+#ifndef CR_RUNTIME_H
+#define CR_RUNTIME_H
+
+/*
+ * elementwise.h - the table of elementwise ops.
+ *
+ * One row is all there is to an elementwise op: the interpreter, the shape and
+ * type rules, the vectorised strips and the reference in docs/ are made from it.
+ *
+ *     OP(name, arity, rule, expression, description)
+ *
+ * `rule` relates the element types (f32, i32, bool) of operands and result:
+ *     ARITH    all operands of one numeric type, the result has it too
+ *     FLOAT    f32 in, f32 out
+ *     COMPARE  two operands of one numeric type, the result is bool
+ *     LOGIC    bool in, bool out
+ *     SELECT   bool, then two operands of one type, which the result has too
+ *
+ * `expression` is C over the operands a, b, c.  It is compiled for double (the
+ * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
+ * AVX-512), so it may use + - * / and unary minus, which all of these have, and
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
+ * integer is exact up to 2^24: kernels compute in float throughout.
+ */
+#ifndef CR_ELEMENTWISE_H
+#define CR_ELEMENTWISE_H
+
+/* clang-format off */
+#define CR_ELEMENTWISE(OP) \
+    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
+    OP(tanh,    1, FLOAT,   CR_TANH(a),         "hyperbolic tangent of a") \
+    OP(add,     2, ARITH,   a + b,              "a + b") \
+    OP(sub,     2, ARITH,   a - b,              "a - b") \
+    OP(mul,     2, ARITH,   a * b,              "a * b") \
+    OP(div,     2, FLOAT,   a / b,              "a / b") \
+    OP(le,      2, COMPARE, CR_LE(a, b),        "a <= b") \
+    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere")
+/* clang-format on */
+
+#endif
+
+enum { CR_PANEL = 32 /* columns of a packed panel */ };
+
+#define CR_INFINITY (1.0f / 0.0f)
+#define CR_MINUS_INFINITY (-1.0f / 0.0f)
+#define CR_NAN (0.0f / 0.0f)
+
+/* y = op(a, ...) on a tile; y may be one of the operands. */
+typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
+typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, long lda,
+                     const float *b, long ldb);
+typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
+                     const float *b, long ldb, const float *c, long ldc);
+
+/* y[r] = reduction over the row a[r, :] (the empty sum is 0, the empty maximum -inf). */
+typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
+
+/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
+typedef void cr_body(const void *args, long begin, long end, float *scratch);
+
+struct cr_pool;
+
+#define CR_MEMBER_1(name) cr_map1 *name##_v;
+#define CR_MEMBER_2(name) cr_map2 *name##_vv, *name##_vs, *name##_sv;
+#define CR_MEMBER_3(name)                                                                          \
+    cr_map3 *name##_vvv, *name##_vvs, *name##_vsv, *name##_vss, *name##_svv, *name##_svs,          \
+        *name##_ssv;
+#define CR_MEMBER(name, arity, rule, expression, description) CR_MEMBER_##arity(name)
+
+/* The runtime for one instruction set. */
+struct cr_kernels {
+    const char *isa; /* "avx512", "avx2" or "plain" */
+
+    CR_ELEMENTWISE(CR_MEMBER)
+
+    cr_reduce *sum, *max;
+
+    /* y[r, c] = x[r * rs + c * cs] */
+    void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
+    /* the same from 32-bit integers */
+    void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
+    /* y[r * rs + c * cs] = x[r, c] */
+    void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
+    /* y[r, c] = base + r * rs + c * cs, an index */
+    void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
+    /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
+    void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
+                   long table_rows, const int *index);
+
+    /*
+     * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
+     * CR_PANEL columns: panel p, at y + p * panel_stride, holds columns from
+     * p * CR_PANEL on, k by k, columns past N as zeros.  panel_stride is at least
+     * K * CR_PANEL floats.
+     */
+    void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
+
+    /*
+     * c[M, N] = a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
+     * b is packed.  Each element is one chain of fma from 0 over k in order.
+     */
+    void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                 long panel_stride, float *c, long ldc);
+
+    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale instead of 0. */
+    void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                        long panel_stride, float *c, long ldc, const float *scale);
+
+    /*
+     * One block of an online softmax over rows (Milakov & Gimelshein 2018).  On
+     * entry m and l hold each row's running maximum and sum (-inf and 0 at first).
+     *     m' = max(m, max_j s[r, j]);  scale = exp(m - m');  s = exp(s - m')
+     *     l = l * scale + sum_j s[r, j];  m = m'
+     * A row that is all -inf so far gets s = 0 and scale = 1.
+     */
+    void (*softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
+                          float *scale);
+
+    /*
+     * Runs body over 0 <= i < items, in contiguous shares, one a thread of the
+     * pool (which may be null: then this thread does it all).  Thread t gets
+     * scratch + t * scratch_stride.  Returns when all is done.
+     */
+    void (*parallel)(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                     float *scratch, long scratch_stride);
+};
+
+#endif
+/*
+ * select.h - which of the runtime's kernels this machine can run.
+ */
+#ifndef CR_SELECT_H
+#define CR_SELECT_H
+
+
+/* How the few functions of the runtime that others call are declared. */
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
+ * instruction set or the name is none of these; for a null name the fastest there are.
+ */
+CR_API const struct cr_kernels *cr_runtime_select(const char *isa);
+
+#endif
+/*
+ * pool.h - a pool of threads that share the items of a loop.
+ *
+ * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
+ * pthreads.
+ */
+#ifndef CR_POOL_H
+#define CR_POOL_H
+
+#include <stddef.h>
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum { CR_MAX_THREADS = 1024 };
+
+/* Memory enough for a pool of so many threads, as a constant. */
+#define CR_POOL_BYTES(threads) (512 + 64 * (threads))
+
+/* The memory that a pool of so many threads needs, aligned as malloc would. */
+CR_API size_t cr_pool_bytes(int threads);
+
+/*
+ * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
+ * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
+ */
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
+
+/* Ends the threads of a pool made by cr_pool_init. */
+CR_API void cr_pool_stop(struct cr_pool *pool);
+
+/* The same with memory from malloc; null also if there is none. */
+CR_API struct cr_pool *cr_pool_new(int threads);
+CR_API void cr_pool_free(struct cr_pool *pool);
+
+/* How many threads there are, the calling one included; 1 for a null pool. */
+CR_API int cr_pool_threads(const struct cr_pool *pool);
+
+/*
+ * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
+ * from two threads at once and not from inside a body.
+ */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride);
+
+#endif
+/*
+ * place.h - putting a parameter's elements where the kernels read them.
+ *
+ * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
+ * the column panels of the micro-kernel (runtime.h), transposed on the way if its layout
+ * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
+ */
+#ifndef CR_PLACE_H
+#define CR_PLACE_H
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
+ * With a panel_stride it goes to column first_col + n of panels at weights + target;
+ * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
+ * weights[target + k * cols + n].
+ */
+struct cr_place {
+    int param; /* its number among the parameters */
+    long source, rows, cols, row_stride, col_stride;
+    long target, panel_stride, first_col;
+    int last;
+};
+
+/* Puts one piece of a tensor in its place. */
+CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place,
+                     const float *tensor, float *weights);
+
+#endif
+
+/* ---- the model ---- */
+
+static int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena);
+
+/*
+ * k1_h_attn_c_attn: h.0.attn.c_attn   graphs/gpt2_stack.lua:16
+ * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
+ * reads h_attn_c_attn_bias[144], x[2, 8, 48], h_ln_1_weight[48], h_ln_1_bias[48]
+ * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
+ * then: add
+ * 221.2 kflop, reads 31.68 kB, writes 9.216 kB
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *h_attn_c_attn_bias;
+    const float *x;
+    const float *h_ln_1_weight;
+    const float *h_ln_1_bias;
+    const float *w; /* packed */
+    float *out;
+};
+
+static const float k1_constants[] = {48.0f, 9.99999975e-06f};
+
+static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
+        const long j0 = item % 1 * 160, j1 = j0 + 160 < 144 ? j0 + 160 : 144;
+        for (long i = i0; i < i1; i += 16) {
+            const long m = i1 - i < 16 ? i1 - i : 16;
+            rt->sum(m, 48, scratch + 768, a->x + i * 48, 48);
+            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k1_constants + 0, 0);
+            rt->sub_vs(m, 48, scratch + 784, 48, a->x + i * 48, 48, scratch + 768, 1);
+            rt->mul_vv(m, 48, scratch + 1552, 48, scratch + 784, 48, scratch + 784, 48);
+            rt->sum(m, 48, scratch + 768, scratch + 1552, 48);
+            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k1_constants + 0, 0);
+            rt->add_vs(1, m, scratch + 768, 0, scratch + 768, 0, k1_constants + 1, 0);
+            rt->rsqrt_v(1, m, scratch + 768, 0, scratch + 768, 0);
+            rt->mul_vs(m, 48, scratch + 784, 48, scratch + 784, 48, scratch + 768, 1);
+            rt->mul_vv(m, 48, scratch + 784, 48, scratch + 784, 48, a->h_ln_1_weight, 0);
+            rt->add_vv(m, 48, scratch + 0 + (i - i0) * 48, 48, scratch + 784, 48, a->h_ln_1_bias, 0);
+        }
+        for (long j = j0; j < j1; j += 160) {
+            const long n = j1 - j < 160 ? j1 - j : 160;
+            for (long i = i0; i < i1; i += 16) {
+                const long m = i1 - i < 16 ? i1 - i : 16;
+                rt->gemm(m, n, 48, scratch + 0 + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, a->out + i * 144 + j, 144);
+                rt->add_vv(m, n, a->out + i * 144 + j, 144, a->out + i * 144 + j, 144, a->h_attn_c_attn_bias + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k2_h_attn: h.0.attn   graphs/gpt2_stack.lua:16
+ * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
+ * reads h_attn_c_attn[2, 8, 144]
+ * scores: le, mul, where
+ * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *h_attn_c_attn;
+    float *out;
+};
+
+static const float k2_constants[] = {0.0f, CR_MINUS_INFINITY, 0.25f, 0.25f, CR_MINUS_INFINITY};
+
+static void k2_h_attn(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    for (long item = begin; item < end; item++) {
+        const long o1 = item % 3;
+        const long o0 = item / 3;
+        const long i0 = item % 1 * 8, i1 = i0 + 8 < 8 ? i0 + 8 : 8;
+        long first = 0, last = 8;
+        last = i1 + 0 < last ? i1 + 0 : last;
+        (void)first;
+        rt->pack(16, last, scratch + 0, 512, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + 48, 1, 144);
+        rt->pack(last, 16, scratch + 512, 256, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        for (long i = i0; i < i1; i += 8) {
+            const long m = i1 - i < 8 ? i1 - i : 8;
+            rt->load(1, m, scratch + 2048, 0, k2_constants + 1, 0, 0);
+            rt->load(1, m, scratch + 2064, 0, k2_constants + 0, 0, 0);
+            rt->load(m, 16, scratch + 1792, 32, k2_constants + 0, 0, 0);
+            long first_key = 0, last_key = 8;
+            last_key = (i + m) + 0 < last_key ? (i + m) + 0 : last_key;
+            first_key -= first_key % 128;
+            for (long j = first_key; j < last_key; j += 128) {
+                const long n = last_key - j < 128 ? last_key - j : 128;
+                rt->gemm(m, n, 16, a->h_attn_c_attn + o0 * 1152 + o1 * 16 + i * 144, 144, 1, scratch + 0 + j * 16, 512, scratch + 768, 128);
+                if (j + n <= i + 1) { /* every row sees every key */
+                    rt->mul_vs(m, n, scratch + 768, 128, scratch + 768, 128, k2_constants + 2, 0);
+                } else {
+                    rt->iota(m, n, scratch + 2096, 128, j, 0, 1);
+                    rt->iota(1, m, scratch + 3120, 0, i, 0, 1);
+                    rt->le_vs(m, n, scratch + 2096, 128, scratch + 2096, 128, scratch + 3120, 1);
+                    rt->mul_vs(m, n, scratch + 3136, 128, scratch + 768, 128, k2_constants + 3, 0);
+                    rt->where_vvs(m, n, scratch + 768, 128, scratch + 2096, 128, scratch + 3136, 128, k2_constants + 4, 0);
+                }
+                rt->softmax_block(m, n, scratch + 768, 128, scratch + 2048, scratch + 2064, scratch + 2080);
+                rt->gemm_scaled(m, 16, n, scratch + 768, 128, 1, scratch + 512 + j * 32, 256, scratch + 1792, 32, scratch + 2080);
+            }
+            rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, scratch + 1792, 32, scratch + 2064, 1);
+        }
+    }
+}
+
+/*
+ * k3_h: h.0   graphs/gpt2_stack.lua:16
+ * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
+ * reads x[2, 8, 48], h_attn_c_proj_bias[48], h_attn_y[2, 8, 48]
+ * then: add, add
+ * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *h_attn_c_proj_bias;
+    const float *h_attn_y;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k3_h(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
+        const long j0 = item % 1 * 64, j1 = j0 + 64 < 48 ? j0 + 64 : 48;
+        for (long j = j0; j < j1; j += 64) {
+            const long n = j1 - j < 64 ? j1 - j : 64;
+            for (long i = i0; i < i1; i += 16) {
+                const long m = i1 - i < 16 ? i1 - i : 16;
+                rt->gemm(m, n, 48, a->h_attn_y + i * 48, 48, 1, a->w + j * 48, 1536, a->out + i * 48 + j, 48);
+                rt->add_vv(m, n, scratch + 0, 64, a->out + i * 48 + j, 48, a->h_attn_c_proj_bias + j, 0);
+                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48, scratch + 0, 64);
+            }
+        }
+    }
+}
+
+/*
+ * k4_h_mlp: h.0.mlp   graphs/gpt2_stack.lua:16
+ * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
+ * reads h_mlp_c_fc_bias[192], h_attn_residual[2, 8, 48], h_ln_2_weight[48], h_ln_2_bias[48]
+ * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
+ * then: add, mul, mul, mul, mul, add, mul, tanh, add, mul
+ * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
+ */
+struct k4_args {
+    const struct cr_kernels *rt;
+    const float *h_mlp_c_fc_bias;
+    const float *h_attn_residual;
+    const float *h_ln_2_weight;
+    const float *h_ln_2_bias;
+    const float *w; /* packed */
+    float *out;
+};
+
+static const float k4_constants[] = {48.0f, 9.99999975e-06f, 0.5f, 1.0f, 0.797884583f, 0.0447149985f};
+
+static void k4_h_mlp(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
+        const long j0 = item % 1 * 192, j1 = j0 + 192 < 192 ? j0 + 192 : 192;
+        for (long i = i0; i < i1; i += 16) {
+            const long m = i1 - i < 16 ? i1 - i : 16;
+            rt->sum(m, 48, scratch + 768, a->h_attn_residual + i * 48, 48);
+            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k4_constants + 0, 0);
+            rt->sub_vs(m, 48, scratch + 784, 48, a->h_attn_residual + i * 48, 48, scratch + 768, 1);
+            rt->mul_vv(m, 48, scratch + 1552, 48, scratch + 784, 48, scratch + 784, 48);
+            rt->sum(m, 48, scratch + 768, scratch + 1552, 48);
+            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k4_constants + 0, 0);
+            rt->add_vs(1, m, scratch + 768, 0, scratch + 768, 0, k4_constants + 1, 0);
+            rt->rsqrt_v(1, m, scratch + 768, 0, scratch + 768, 0);
+            rt->mul_vs(m, 48, scratch + 784, 48, scratch + 784, 48, scratch + 768, 1);
+            rt->mul_vv(m, 48, scratch + 784, 48, scratch + 784, 48, a->h_ln_2_weight, 0);
+            rt->add_vv(m, 48, scratch + 0 + (i - i0) * 48, 48, scratch + 784, 48, a->h_ln_2_bias, 0);
+        }
+        for (long j = j0; j < j1; j += 192) {
+            const long n = j1 - j < 192 ? j1 - j : 192;
+            for (long i = i0; i < i1; i += 16) {
+                const long m = i1 - i < 16 ? i1 - i : 16;
+                rt->gemm(m, n, 48, scratch + 0 + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, a->out + i * 192 + j, 192);
+                rt->add_vv(m, n, scratch + 2320, 192, a->out + i * 192 + j, 192, a->h_mlp_c_fc_bias + j, 0);
+                rt->mul_sv(m, n, scratch + 5392, 192, k4_constants + 2, 0, scratch + 2320, 192);
+                rt->mul_vv(m, n, scratch + 8464, 192, scratch + 2320, 192, scratch + 2320, 192);
+                rt->mul_vv(m, n, scratch + 8464, 192, scratch + 2320, 192, scratch + 8464, 192);
+                rt->mul_sv(m, n, scratch + 8464, 192, k4_constants + 5, 0, scratch + 8464, 192);
+                rt->add_vv(m, n, scratch + 2320, 192, scratch + 2320, 192, scratch + 8464, 192);
+                rt->mul_sv(m, n, scratch + 2320, 192, k4_constants + 4, 0, scratch + 2320, 192);
+                rt->tanh_v(m, n, scratch + 2320, 192, scratch + 2320, 192);
+                rt->add_sv(m, n, scratch + 2320, 192, k4_constants + 3, 0, scratch + 2320, 192);
+                rt->mul_vv(m, n, a->out + i * 192 + j, 192, scratch + 5392, 192, scratch + 2320, 192);
+            }
+        }
+    }
+}
+
+/*
+ * k5_h: h.0   graphs/gpt2_stack.lua:16
+ * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
+ * reads h_attn_residual[2, 8, 48], h_mlp_c_proj_bias[48], h_mlp_act[2, 8, 192]
+ * then: add, add
+ * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
+ */
+struct k5_args {
+    const struct cr_kernels *rt;
+    const float *h_attn_residual;
+    const float *h_mlp_c_proj_bias;
+    const float *h_mlp_act;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k5_h(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
+        const long j0 = item % 1 * 64, j1 = j0 + 64 < 48 ? j0 + 64 : 48;
+        for (long j = j0; j < j1; j += 64) {
+            const long n = j1 - j < 64 ? j1 - j : 64;
+            for (long i = i0; i < i1; i += 16) {
+                const long m = i1 - i < 16 ? i1 - i : 16;
+                rt->gemm(m, n, 192, a->h_mlp_act + i * 192, 192, 1, a->w + j * 192, 6144, a->out + i * 48 + j, 48);
+                rt->add_vv(m, n, scratch + 0, 64, a->out + i * 48 + j, 48, a->h_mlp_c_proj_bias + j, 0);
+                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->h_attn_residual + i * 48 + j, 48, scratch + 0, 64);
+            }
+        }
+    }
+}
+
+int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const float *in0 = inputs[0];
+    (void)in0;
+    float *out0 = outputs[0];
+    float *scratch = arena + 5376;
+    (void)weights, (void)inputs;
+    const float *carry0 = in0;
+    for (long layer = 0; layer < 2; layer++) {
+        float *next0 = layer == 1 ? out0 : arena + (layer % 2 ? 3840 : 4608);
+        {
+            const struct k1_args args = {.rt = rt, .h_attn_c_attn_bias = weights + 0 + layer * 32880, .x = carry0, .h_ln_1_weight = weights + 144 + layer * 32880, .h_ln_1_bias = weights + 192 + layer * 32880, .w = weights + 240 + layer * 32880, .out = arena + 0};
+            rt->parallel(pool, 1, k1_h_attn_c_attn, &args, scratch, 11536);
+        }
+        {
+            const struct k2_args args = {.rt = rt, .h_attn_c_attn = arena + 0, .out = arena + 2304};
+            rt->parallel(pool, 6, k2_h_attn, &args, scratch, 11536);
+        }
+        {
+            const struct k3_args args = {.rt = rt, .x = carry0, .h_attn_c_proj_bias = weights + 7920 + layer * 32880, .h_attn_y = arena + 2304, .w = weights + 7968 + layer * 32880, .out = arena + 3072};
+            rt->parallel(pool, 1, k3_h, &args, scratch, 11536);
+        }
+        {
+            const struct k4_args args = {.rt = rt, .h_mlp_c_fc_bias = weights + 11040 + layer * 32880, .h_attn_residual = arena + 3072, .h_ln_2_weight = weights + 11232 + layer * 32880, .h_ln_2_bias = weights + 11280 + layer * 32880, .w = weights + 11328 + layer * 32880, .out = arena + 0};
+            rt->parallel(pool, 1, k4_h_mlp, &args, scratch, 11536);
+        }
+        {
+            const struct k5_args args = {.rt = rt, .h_attn_residual = arena + 3072, .h_mlp_c_proj_bias = weights + 20544 + layer * 32880, .h_mlp_act = arena + 0, .w = weights + 20592 + layer * 32880, .out = next0};
+            rt->parallel(pool, 1, k5_h, &args, scratch, 11536);
+        }
+        carry0 = next0;
+    }
+    return 0;
+}
+
+/* ---- parameters ---- */
+
+const struct gpt2_stack_param gpt2_stack_params[] = {
+    {"h.0.ln_1.weight", 1, {48L}, 48L, 576L},
+    {"h.0.ln_1.bias", 1, {48L}, 48L, 768L},
+    {"h.0.attn.c_attn.weight", 2, {48L, 144L}, 6912L, 960L},
+    {"h.0.attn.c_attn.bias", 1, {144L}, 144L, 0L},
+    {"h.0.attn.c_proj.weight", 2, {48L, 48L}, 2304L, 31872L},
+    {"h.0.attn.c_proj.bias", 1, {48L}, 48L, 31680L},
+    {"h.0.ln_2.weight", 1, {48L}, 48L, 44928L},
+    {"h.0.ln_2.bias", 1, {48L}, 48L, 45120L},
+    {"h.0.mlp.c_fc.weight", 2, {48L, 192L}, 9216L, 45312L},
+    {"h.0.mlp.c_fc.bias", 1, {192L}, 192L, 44160L},
+    {"h.0.mlp.c_proj.weight", 2, {192L, 48L}, 9216L, 82368L},
+    {"h.0.mlp.c_proj.bias", 1, {48L}, 48L, 82176L},
+    {"h.1.ln_1.weight", 1, {48L}, 48L, 132096L},
+    {"h.1.ln_1.bias", 1, {48L}, 48L, 132288L},
+    {"h.1.attn.c_attn.weight", 2, {48L, 144L}, 6912L, 132480L},
+    {"h.1.attn.c_attn.bias", 1, {144L}, 144L, 131520L},
+    {"h.1.attn.c_proj.weight", 2, {48L, 48L}, 2304L, 163392L},
+    {"h.1.attn.c_proj.bias", 1, {48L}, 48L, 163200L},
+    {"h.1.ln_2.weight", 1, {48L}, 48L, 176448L},
+    {"h.1.ln_2.bias", 1, {48L}, 48L, 176640L},
+    {"h.1.mlp.c_fc.weight", 2, {48L, 192L}, 9216L, 176832L},
+    {"h.1.mlp.c_fc.bias", 1, {192L}, 192L, 175680L},
+    {"h.1.mlp.c_proj.weight", 2, {192L, 48L}, 9216L, 213888L},
+    {"h.1.mlp.c_proj.bias", 1, {48L}, 48L, 213696L},
+};
+
+/* Where their elements go; see struct cr_place. */
+static const struct cr_place places[] = {
+    {0, 0L, 1L, 48L, 0L, 1L, 144L, 0L, 0L, 0},
+    {1, 0L, 1L, 48L, 0L, 1L, 192L, 0L, 0L, 0},
+    {2, 0L, 48L, 144L, 144L, 1L, 240L, 1536L, 0L, 1},
+    {3, 0L, 1L, 144L, 0L, 1L, 0L, 0L, 0L, 0},
+    {4, 0L, 48L, 48L, 48L, 1L, 7968L, 1536L, 0L, 1},
+    {5, 0L, 1L, 48L, 0L, 1L, 7920L, 0L, 0L, 0},
+    {6, 0L, 1L, 48L, 0L, 1L, 11232L, 0L, 0L, 0},
+    {7, 0L, 1L, 48L, 0L, 1L, 11280L, 0L, 0L, 0},
+    {8, 0L, 48L, 192L, 192L, 1L, 11328L, 1536L, 0L, 1},
+    {9, 0L, 1L, 192L, 0L, 1L, 11040L, 0L, 0L, 0},
+    {10, 0L, 192L, 48L, 48L, 1L, 20592L, 6144L, 0L, 1},
+    {11, 0L, 1L, 48L, 0L, 1L, 20544L, 0L, 0L, 0},
+    {12, 0L, 1L, 48L, 0L, 1L, 33024L, 0L, 0L, 0},
+    {13, 0L, 1L, 48L, 0L, 1L, 33072L, 0L, 0L, 0},
+    {14, 0L, 48L, 144L, 144L, 1L, 33120L, 1536L, 0L, 1},
+    {15, 0L, 1L, 144L, 0L, 1L, 32880L, 0L, 0L, 0},
+    {16, 0L, 48L, 48L, 48L, 1L, 40848L, 1536L, 0L, 1},
+    {17, 0L, 1L, 48L, 0L, 1L, 40800L, 0L, 0L, 0},
+    {18, 0L, 1L, 48L, 0L, 1L, 44112L, 0L, 0L, 0},
+    {19, 0L, 1L, 48L, 0L, 1L, 44160L, 0L, 0L, 0},
+    {20, 0L, 48L, 192L, 192L, 1L, 44208L, 1536L, 0L, 1},
+    {21, 0L, 1L, 192L, 0L, 1L, 43920L, 0L, 0L, 0},
+    {22, 0L, 192L, 48L, 48L, 1L, 53472L, 6144L, 0L, 1},
+    {23, 0L, 1L, 48L, 0L, 1L, 53424L, 0L, 0L, 0},
+    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+};
+
+int gpt2_stack_load(void *weights, int index, const float *tensor)
+{
+    const struct cr_kernels *rt = cr_runtime_select(0);
+    const struct cr_place *p;
+    if (!weights || !tensor || index < 0 || index >= GPT2_STACK_PARAMS)
+        return 1;
+    for (p = places; p->param >= 0; p++)
+        if (p->param == index)
+            cr_place(rt, p, tensor, (float *)weights);
+    return 0;
+}
+
+int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *arena)
+{
+    const void *inputs[1];
+    void *outputs[1];
+#ifndef CR_NO_THREADS
+    double memory[CR_POOL_BYTES(GPT2_STACK_THREADS) / sizeof(double)];
+#endif
+    struct cr_pool *pool = 0;
+    int status;
+    if (((size_t)weights | (size_t)arena) % 64 || !arena || !weights)
+        return 1;
+    if (!in_x)
+        return 1;
+    if (!out_y)
+        return 1;
+    inputs[0] = in_x;
+    outputs[0] = out_y;
+#ifndef CR_NO_THREADS
+    pool = cr_pool_init(memory, GPT2_STACK_THREADS);
+#endif
+    status = gpt2_stack_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,
+                        (float *)arena);
+#ifndef CR_NO_THREADS
+    if (pool)
+        cr_pool_stop(pool);
+#endif
+    return status;
+}
+
+/* ---- the runtime ---- */
+
+/*
+ * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
+ *
+ * The template, kernels.inc, is written over a vector type and compiled once with
+ * each of vector_*.h.  It says fma where it means one; nothing may be fused beyond that.
+ */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
+#define CR_X86 1
+#include <immintrin.h>
+#else
+#define CR_X86 0
+#endif
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+
+/* Functions that are meant to vanish into their callers, used there or not. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define CR_INLINE static inline
+#endif
+
+/* Before a loop over a constant number of vectors. */
+#if defined(__clang__)
+#define CR_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#define CR_UNROLL _Pragma("GCC unroll 16")
+#else
+#define CR_UNROLL
+#endif
+
+#define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
+
+enum { CR_LANES = 16 /* of a row reduction */ };
+
+/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+#define CR_ROUND 0x1.8p+23f
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+#define CR_LN2_HIGH 0x1.62e4p-1f
+#define CR_LN2_LOW 0x1.7f7d1cp-20f
+
+/* A tile of gemm, see gemm.inc. */
+typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
+                     long panel_stride, float *c, long ldc, const float *scale);
+
+/* y[r * ry + c * cy] = x[r * rx + c * cx] */
+static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
+                            long rx, long cx)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ry + c * cy] = x[r * rx + c * cx];
+        }
+    }
+}
+
+static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = (float)x[r * rs + c * cs];
+        }
+    }
+}
+
+/* Whether every index, and every product on the way to it, is an integer a float can hold. */
+static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
+{
+    const double limit = 16777216.0;
+    double down = fabs((double)rows * (double)rs);
+    double across = fabs((double)cols * (double)cs);
+    return (double)cols <= limit && fabs((double)cs) <= limit &&
+           fabs((double)base) + down + across <= limit;
+}
+
+static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = (float)(base + r * rs + c * cs);
+        }
+    }
+}
+
+/*
+ * vector_plain.h - the vectors of the kernel template, one float wide.
+ *
+ * This is C for any compiler and any machine: it defines what the other two
+ * instruction sets must compute, bit for bit.
+ */
+#ifndef CR_VECTOR_PLAIN_H
+#define CR_VECTOR_PLAIN_H
+
+#define CR_ISA "plain"
+#define CR_NAME(name) name##_plain
+#define VF float
+#define CR_W 1         /* floats in a vector */
+#define CR_TILE_ROWS 4
+#define CR_TILES CR_TILES_4
+
+#define v_load(p) (*(p))
+#define v_store(p, x) ((void)(*(p) = (x)))
+#define v_set1(x) ((float)(x))
+#define v_ramp() 0.0f
+#define v_fma(a, b, c) fmaf(a, b, c)
+#define v_lane0(x) (x)
+#define v_fold(OP, x) ((void)0)
+#define v_transpose(t) ((void)(t))
+
+/* The first n lanes only; a vector of one lane is never cut. */
+#define v_load_n(p, n) ((void)(n), *(p))
+#define v_load_or(p, n, fill) ((void)(n), *(p))
+#define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
+
+#define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
+
+#define CR_ONE 1.0f
+#define CR_ABS(a) fabsf(a)
+#define CR_SQRT(a) sqrtf(a)
+#define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((a) <= (b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+#define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+/* A float and its bits. */
+union cr_bits {
+    float f;
+    uint32_t u;
+};
+
+/* Like the x86 instructions: b if the operands are equal or unordered. */
+CR_INLINE float v_min_plain(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+CR_INLINE float v_max_plain(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+CR_INLINE float v_copysign_plain(float magnitude, float sign)
+{
+    union cr_bits m = {magnitude}, s = {sign};
+    m.u = (m.u & 0x7fffffffu) | (s.u & 0x80000000u);
+    return m.f;
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE float v_pow2_plain(float t)
+{
+    union cr_bits bits = {t};
+    bits.u = (bits.u << 23) + 0x3f800000u;
+    return bits.f;
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE float v_split_plain(float x, float *e)
+{
+    union cr_bits bits = {x};
+    uint32_t above = bits.u - 0x3f3504f3u; /* sqrt(1/2) */
+    bits.u = (above & 0x007fffffu) + 0x3f3504f3u;
+    *e = (float)((int32_t)above >> 23);
+    return bits.f;
+}
+
+#define v_min(a, b) v_min_plain(a, b)
+#define v_max(a, b) v_max_plain(a, b)
+#define v_copysign(m, s) v_copysign_plain(m, s)
+#define v_pow2(t) v_pow2_plain(t)
+#define v_split(x, e) v_split_plain(x, e)
+
+#endif
+/*
+ * kernels.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere.
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
+ * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
+ * test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_nan_or(b, v_max(b, a));
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_nan_or(b, v_min(b, a));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x) const float *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x)
+#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
+#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
+#define CR_FULL_s(x)
+#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(dense, row, full, part, expression)                                               \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row for (; i + CR_W <= cols; i += CR_W)                                                \
+            {                                                                                      \
+                full v_store(y + r * ldy + i, expression);                                         \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CR_MAP1(name, A, expression)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
+        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+
+#define CR_MAP2(name, A, B, expression)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
+                                            CR_OPERAND(a), CR_OPERAND(b))                          \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
+                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+
+#define CR_MAP3(name, A, B, C, expression)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
+                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
+                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
+                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
+                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+
+#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
+#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
+#define CR_STRIPS_3(name, e)                                                                       \
+    CR_MAP3(name, v, v, v, e)                                                                      \
+    CR_MAP3(name, v, v, s, e)                                                                      \
+    CR_MAP3(name, v, s, v, e)                                                                      \
+    CR_MAP3(name, v, s, s, e)                                                                      \
+    CR_MAP3(name, s, v, v, e)                                                                      \
+    CR_MAP3(name, s, v, s, e)                                                                      \
+    CR_MAP3(name, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description) CR_STRIPS_##arity(name, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols, float shift)                           \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        (void)shift;                                                                               \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+/* Replaces p by exp(p - shift) and returns it. */
+CR_INLINE VF CR_NAME(v_exp_full)(float *p, float shift)
+{
+    VF x = CR_EXP(v_load(p) - v_set1(shift));
+    v_store(p, x);
+    return x;
+}
+
+/* The same for n floats; the other lanes are exp(-inf) = 0. */
+CR_INLINE VF CR_NAME(v_exp_part)(float *p, long n, float shift)
+{
+    VF x = CR_EXP(CR_MAX_PART(p, n) - v_set1(shift));
+    v_store_n(p, x, n);
+    return x;
+}
+
+#define CR_EXP_FULL(p) CR_NAME(v_exp_full)(p, shift)
+#define CR_EXP_PART(p, n) CR_NAME(v_exp_part)(p, n, shift)
+
+CR_ROW_REDUCTION(v_row_exp_sum, float, CR_ADD, 0.0f, CR_EXP_FULL, CR_EXP_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols, 0.0f);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols, 0.0f);
+    }
+}
+
+/*
+ * For one vector of rows: takes their new maxima from top, updates m and scale and
+ * leaves in top what is to be subtracted, which is 0 in a row that is all -inf.
+ */
+CR_INLINE void CR_NAME(v_rescale)(long n, float *top, float *m, float *scale)
+{
+    VF old = CR_MAX_PART(m, n);
+    VF new = CR_MAX(old, CR_MAX_PART(top, n));
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    v_store(top, shift);
+    v_store_n(m, new, n);
+    v_store_n(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+}
+
+/* softmax_block for up to CR_LANES rows. */
+static void CR_NAME(cr_softmax_rows)(long rows, long cols, float *s, long lds, float *m, float *l,
+                                     float *scale)
+{
+    float top[CR_LANES];
+    for (long r = 0; r < rows; r++) {
+        top[r] = CR_NAME(v_row_max)(s + r * lds, cols, 0.0f);
+    }
+    for (long r = 0; r < rows; r += CR_W) {
+        long n = rows - r < CR_W ? rows - r : CR_W;
+        CR_NAME(v_rescale)(n, top + r, m + r, scale + r);
+    }
+    for (long r = 0; r < rows; r++) {
+        float sum = CR_NAME(v_row_exp_sum)(s + r * lds, cols, top[r]);
+        l[r] = fmaf(l[r], scale[r], sum);
+    }
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
+                                      float *scale)
+{
+    for (long r = 0; r < rows; r += CR_LANES) {
+        long n = rows - r < CR_LANES ? rows - r : CR_LANES;
+        CR_NAME(cr_softmax_rows)(n, cols, s + r * lds, lds, m + r, l + r, scale + r);
+    }
+}
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ */
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(x[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* In float arithmetic, which is exact as long as every index is below 2^24. */
+static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
+        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
+        return;
+    }
+    VF step = v_set1((float)cs);
+    for (long r = 0; r < rows; r++) {
+        VF first = v_set1((float)(base + r * rs));
+        for (long i = 0; i < cols; i += CR_W) {
+            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
+            if (cols - i >= CR_W) {
+                v_store(y + r * ldy + i, value);
+            } else {
+                v_store_n(y + r * ldy + i, value, cols - i);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* One panel at a time; what is missing in the last one becomes zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+    }
+}
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
+ * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
+ * may lie in several panels.
+ */
+
+/* Vector j of a tile, counted from column 0 of a panel. */
+#define CR_VECTOR_AT(b, j) \
+    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+/*
+ * c[0 .. MR, 0 .. N) = a b, or c * scale + a b where scale is given.  MR and NV, the
+ * height and the width in vectors, are constants in each call, so that all loops over
+ * them unroll and acc lives in registers.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
+                               long cs, const float *b, long panel_stride, float *c, long ldc,
+                               const float *scale)
+{
+    VF acc[CR_TILE_ROWS][8];
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = v_set1(0.0f);
+            if (scale) {
+                acc[i][j] = CR_NAME(v_load_cut)(c + i * ldc + j * CR_W, N - j * CR_W);
+                acc[i][j] = acc[i][j] * v_set1(scale[i]);
+            }
+        }
+    }
+    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(CR_VECTOR_AT(b, j));
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VF x = v_set1(a[i * rs]);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+            }
+        }
+    }
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+        }
+    }
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
+                                             const float *b, long panel_stride, float *c,          \
+                                             long ldc, const float *scale)                         \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, scale);                  \
+    }
+
+/* The tiles of two vectors, by height. */
+#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
+#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
+#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
+#define CR_TILE_2(MR) CR_TILE(MR, 2)
+#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+
+CR_TILES(CR_TILE_2)
+CR_TILE(1, 8)
+CR_TILE(2, 4)
+CR_TILE(3, 4)
+
+static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
+static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
+    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+
+/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
+                                  long rs, long cs, const float *b, long panel_stride, float *c,
+                                  long ldc, const float *scale)
+{
+    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    for (long t = 0; t < count; t++) {
+        long m = M * t / count;
+        long height = M * (t + 1) / count - m;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc,
+                      scale ? scale + m : NULL);
+    }
+}
+
+/* Goes through the columns, wide tiles first if the rows are few. */
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    long n = 0;
+    long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+    for (; M <= 3 && n + wide <= N; n += wide) {
+        CR_NAME(v_columns)(CR_NAME(cr_wide_tiles), M, wide, K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
+                           ldc, scale);
+    }
+    for (; n < N; n += 2 * CR_W) {
+        CR_NAME(v_columns)(CR_NAME(cr_tiles), M, CR_LEAST(N - n, 2 * CR_W), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
+                           ldc, scale);
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc)
+{
+    CR_NAME(cr_gemm_scaled)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, NULL);
+}
+
+#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
+#define CR_ENTRY_2(name)                                                                           \
+    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
+    .name##_sv = CR_NAME(cr_##name##_sv),
+#define CR_ENTRY_3(name)                                                                           \
+    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
+    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
+    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
+    .name##_ssv = CR_NAME(cr_##name##_ssv),
+#define CR_ENTRY(name, arity, rule, expression, description) CR_ENTRY_##arity(name)
+
+static const struct cr_kernels CR_NAME(cr_kernels) = {
+    .isa = CR_ISA,
+    CR_ELEMENTWISE(CR_ENTRY)
+    .sum = CR_NAME(cr_sum),
+    .max = CR_NAME(cr_max),
+    .load = CR_NAME(cr_load),
+    .load_i32 = cr_load_i32,
+    .store = CR_NAME(cr_store),
+    .iota = CR_NAME(cr_iota),
+    .gather = CR_NAME(cr_gather),
+    .pack = CR_NAME(cr_pack),
+    .gemm = CR_NAME(cr_gemm),
+    .gemm_scaled = CR_NAME(cr_gemm_scaled),
+    .softmax_block = CR_NAME(cr_softmax_block),
+    .parallel = cr_pool_parallel,
+};
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#if CR_X86
+/*
+ * vector_avx2.h - the vectors of the kernel template, 8 floats in an AVX2 register.
+ *
+ * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
+ * flags of the compiler.
+ */
+#ifndef CR_VECTOR_AVX2_H
+#define CR_VECTOR_AVX2_H
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#define CR_TARGET 1
+
+#define CR_ISA "avx2"
+#define CR_NAME(name) name##_avx2
+#define VF __m256
+#define CR_W 8
+#define CR_TILE_ROWS 6
+#define CR_TILES CR_TILES_6
+
+#define v_load(p) _mm256_loadu_ps(p)
+#define v_store(p, x) _mm256_storeu_ps(p, x)
+#define v_set1(x) _mm256_set1_ps(x)
+#define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
+#define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
+#define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
+#define v_nan_or(x, other) _mm256_blendv_ps(other, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q))
+
+#define v_first(n) v_first_avx2((int)(n))
+#define v_load_n(p, n) _mm256_maskload_ps(p, v_first(n))
+#define v_load_or(p, n, fill) v_load_or_avx2(p, v_first(n), fill)
+#define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
+
+#define CR_ONE _mm256_set1_ps(1.0f)
+#define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
+#define CR_SQRT(a) _mm256_sqrt_ps(a)
+#define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)
+#define CR_LE(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LE_OQ), CR_ONE)
+#define CR_EQ(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), CR_ONE)
+#define CR_SELECT(a, b, c)                                                                         \
+    _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
+
+/* A mask of the first n lanes. */
+CR_INLINE __m256i v_first_avx2(int n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
+{
+    return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
+}
+
+CR_INLINE __m256 v_copysign_avx2(__m256 magnitude, __m256 sign)
+{
+    __m256 bit = _mm256_set1_ps(-0.0f);
+    return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE __m256 v_pow2_avx2(__m256 t)
+{
+    __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(0x3f800000)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE __m256 v_split_avx2(__m256 x, __m256 *e)
+{
+    __m256i root = _mm256_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
+    __m256i above = _mm256_sub_epi32(_mm256_castps_si256(x), root);
+    __m256i mantissa = _mm256_and_si256(above, _mm256_set1_epi32(0x007fffff));
+    *e = _mm256_cvtepi32_ps(_mm256_srai_epi32(above, 23));
+    return _mm256_castsi256_ps(_mm256_add_epi32(mantissa, root));
+}
+
+/* Transposes 8 x 8: first inside squares of 4 x 4, then the squares. */
+CR_INLINE void v_transpose_avx2(__m256 *t)
+{
+    __m256d pair[8];
+    CR_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        pair[i] = _mm256_castps_pd(_mm256_unpacklo_ps(t[i], t[i + 1]));
+        pair[i + 1] = _mm256_castps_pd(_mm256_unpackhi_ps(t[i], t[i + 1]));
+    }
+    __m256 four[8];
+    CR_UNROLL
+    for (int i = 0; i < 8; i += 4) {
+        four[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(pair[i], pair[i + 2]));
+        four[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(pair[i], pair[i + 2]));
+        four[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(pair[i + 1], pair[i + 3]));
+        four[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(pair[i + 1], pair[i + 3]));
+    }
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        t[i] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x20);
+        t[i + 4] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x31);
+    }
+}
+
+#define v_copysign(m, s) v_copysign_avx2(m, s)
+#define v_pow2(t) v_pow2_avx2(t)
+#define v_split(x, e) v_split_avx2(x, e)
+#define v_transpose(t) v_transpose_avx2(t)
+
+#define v_lane0(x) _mm256_cvtss_f32(x)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
+        x = OP(x, _mm256_permute_ps(x, 0xee));                                                     \
+        x = OP(x, _mm256_permute_ps(x, 0x55));                                                     \
+    } while (0)
+
+#endif
+/*
+ * kernels.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere.
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
+ * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
+ * test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_nan_or(b, v_max(b, a));
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_nan_or(b, v_min(b, a));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x) const float *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x)
+#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
+#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
+#define CR_FULL_s(x)
+#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(dense, row, full, part, expression)                                               \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row for (; i + CR_W <= cols; i += CR_W)                                                \
+            {                                                                                      \
+                full v_store(y + r * ldy + i, expression);                                         \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CR_MAP1(name, A, expression)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
+        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+
+#define CR_MAP2(name, A, B, expression)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
+                                            CR_OPERAND(a), CR_OPERAND(b))                          \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
+                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+
+#define CR_MAP3(name, A, B, C, expression)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
+                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
+                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
+                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
+                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+
+#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
+#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
+#define CR_STRIPS_3(name, e)                                                                       \
+    CR_MAP3(name, v, v, v, e)                                                                      \
+    CR_MAP3(name, v, v, s, e)                                                                      \
+    CR_MAP3(name, v, s, v, e)                                                                      \
+    CR_MAP3(name, v, s, s, e)                                                                      \
+    CR_MAP3(name, s, v, v, e)                                                                      \
+    CR_MAP3(name, s, v, s, e)                                                                      \
+    CR_MAP3(name, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description) CR_STRIPS_##arity(name, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols, float shift)                           \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        (void)shift;                                                                               \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+/* Replaces p by exp(p - shift) and returns it. */
+CR_INLINE VF CR_NAME(v_exp_full)(float *p, float shift)
+{
+    VF x = CR_EXP(v_load(p) - v_set1(shift));
+    v_store(p, x);
+    return x;
+}
+
+/* The same for n floats; the other lanes are exp(-inf) = 0. */
+CR_INLINE VF CR_NAME(v_exp_part)(float *p, long n, float shift)
+{
+    VF x = CR_EXP(CR_MAX_PART(p, n) - v_set1(shift));
+    v_store_n(p, x, n);
+    return x;
+}
+
+#define CR_EXP_FULL(p) CR_NAME(v_exp_full)(p, shift)
+#define CR_EXP_PART(p, n) CR_NAME(v_exp_part)(p, n, shift)
+
+CR_ROW_REDUCTION(v_row_exp_sum, float, CR_ADD, 0.0f, CR_EXP_FULL, CR_EXP_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols, 0.0f);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols, 0.0f);
+    }
+}
+
+/*
+ * For one vector of rows: takes their new maxima from top, updates m and scale and
+ * leaves in top what is to be subtracted, which is 0 in a row that is all -inf.
+ */
+CR_INLINE void CR_NAME(v_rescale)(long n, float *top, float *m, float *scale)
+{
+    VF old = CR_MAX_PART(m, n);
+    VF new = CR_MAX(old, CR_MAX_PART(top, n));
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    v_store(top, shift);
+    v_store_n(m, new, n);
+    v_store_n(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+}
+
+/* softmax_block for up to CR_LANES rows. */
+static void CR_NAME(cr_softmax_rows)(long rows, long cols, float *s, long lds, float *m, float *l,
+                                     float *scale)
+{
+    float top[CR_LANES];
+    for (long r = 0; r < rows; r++) {
+        top[r] = CR_NAME(v_row_max)(s + r * lds, cols, 0.0f);
+    }
+    for (long r = 0; r < rows; r += CR_W) {
+        long n = rows - r < CR_W ? rows - r : CR_W;
+        CR_NAME(v_rescale)(n, top + r, m + r, scale + r);
+    }
+    for (long r = 0; r < rows; r++) {
+        float sum = CR_NAME(v_row_exp_sum)(s + r * lds, cols, top[r]);
+        l[r] = fmaf(l[r], scale[r], sum);
+    }
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
+                                      float *scale)
+{
+    for (long r = 0; r < rows; r += CR_LANES) {
+        long n = rows - r < CR_LANES ? rows - r : CR_LANES;
+        CR_NAME(cr_softmax_rows)(n, cols, s + r * lds, lds, m + r, l + r, scale + r);
+    }
+}
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ */
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(x[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* In float arithmetic, which is exact as long as every index is below 2^24. */
+static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
+        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
+        return;
+    }
+    VF step = v_set1((float)cs);
+    for (long r = 0; r < rows; r++) {
+        VF first = v_set1((float)(base + r * rs));
+        for (long i = 0; i < cols; i += CR_W) {
+            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
+            if (cols - i >= CR_W) {
+                v_store(y + r * ldy + i, value);
+            } else {
+                v_store_n(y + r * ldy + i, value, cols - i);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* One panel at a time; what is missing in the last one becomes zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+    }
+}
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
+ * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
+ * may lie in several panels.
+ */
+
+/* Vector j of a tile, counted from column 0 of a panel. */
+#define CR_VECTOR_AT(b, j) \
+    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+/*
+ * c[0 .. MR, 0 .. N) = a b, or c * scale + a b where scale is given.  MR and NV, the
+ * height and the width in vectors, are constants in each call, so that all loops over
+ * them unroll and acc lives in registers.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
+                               long cs, const float *b, long panel_stride, float *c, long ldc,
+                               const float *scale)
+{
+    VF acc[CR_TILE_ROWS][8];
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = v_set1(0.0f);
+            if (scale) {
+                acc[i][j] = CR_NAME(v_load_cut)(c + i * ldc + j * CR_W, N - j * CR_W);
+                acc[i][j] = acc[i][j] * v_set1(scale[i]);
+            }
+        }
+    }
+    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(CR_VECTOR_AT(b, j));
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VF x = v_set1(a[i * rs]);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+            }
+        }
+    }
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+        }
+    }
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
+                                             const float *b, long panel_stride, float *c,          \
+                                             long ldc, const float *scale)                         \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, scale);                  \
+    }
+
+/* The tiles of two vectors, by height. */
+#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
+#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
+#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
+#define CR_TILE_2(MR) CR_TILE(MR, 2)
+#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+
+CR_TILES(CR_TILE_2)
+CR_TILE(1, 8)
+CR_TILE(2, 4)
+CR_TILE(3, 4)
+
+static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
+static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
+    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+
+/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
+                                  long rs, long cs, const float *b, long panel_stride, float *c,
+                                  long ldc, const float *scale)
+{
+    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    for (long t = 0; t < count; t++) {
+        long m = M * t / count;
+        long height = M * (t + 1) / count - m;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc,
+                      scale ? scale + m : NULL);
+    }
+}
+
+/* Goes through the columns, wide tiles first if the rows are few. */
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    long n = 0;
+    long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+    for (; M <= 3 && n + wide <= N; n += wide) {
+        CR_NAME(v_columns)(CR_NAME(cr_wide_tiles), M, wide, K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
+                           ldc, scale);
+    }
+    for (; n < N; n += 2 * CR_W) {
+        CR_NAME(v_columns)(CR_NAME(cr_tiles), M, CR_LEAST(N - n, 2 * CR_W), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
+                           ldc, scale);
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc)
+{
+    CR_NAME(cr_gemm_scaled)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, NULL);
+}
+
+#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
+#define CR_ENTRY_2(name)                                                                           \
+    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
+    .name##_sv = CR_NAME(cr_##name##_sv),
+#define CR_ENTRY_3(name)                                                                           \
+    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
+    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
+    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
+    .name##_ssv = CR_NAME(cr_##name##_ssv),
+#define CR_ENTRY(name, arity, rule, expression, description) CR_ENTRY_##arity(name)
+
+static const struct cr_kernels CR_NAME(cr_kernels) = {
+    .isa = CR_ISA,
+    CR_ELEMENTWISE(CR_ENTRY)
+    .sum = CR_NAME(cr_sum),
+    .max = CR_NAME(cr_max),
+    .load = CR_NAME(cr_load),
+    .load_i32 = cr_load_i32,
+    .store = CR_NAME(cr_store),
+    .iota = CR_NAME(cr_iota),
+    .gather = CR_NAME(cr_gather),
+    .pack = CR_NAME(cr_pack),
+    .gemm = CR_NAME(cr_gemm),
+    .gemm_scaled = CR_NAME(cr_gemm_scaled),
+    .softmax_block = CR_NAME(cr_softmax_block),
+    .parallel = cr_pool_parallel,
+};
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+/*
+ * vector_avx512.h - the vectors of the kernel template, 16 floats in an AVX-512 register.
+ *
+ * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
+ * of the compiler.
+ */
+#ifndef CR_VECTOR_AVX512_H
+#define CR_VECTOR_AVX512_H
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),  \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
+#endif
+#define CR_TARGET 1
+
+#define CR_ISA "avx512"
+#define CR_NAME(name) name##_avx512
+#define VF __m512
+#define CR_W 16
+#define CR_TILE_ROWS 12
+#define CR_TILES CR_TILES_12
+
+#define v_load(p) _mm512_loadu_ps(p)
+#define v_store(p, x) _mm512_storeu_ps(p, x)
+#define v_set1(x) _mm512_set1_ps(x)
+#define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
+#define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
+#define v_nan_or(x, other)                                                                         \
+    _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+
+#define v_first(n) ((__mmask16)((1u << (n)) - 1))
+#define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)
+#define v_load_or(p, n, fill) _mm512_mask_loadu_ps(fill, v_first(n), p)
+#define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
+
+#define CR_ONE _mm512_set1_ps(1.0f)
+#define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
+#define CR_SQRT(a) _mm512_sqrt_ps(a)
+#define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)
+#define CR_LE(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ), CR_ONE)
+#define CR_EQ(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), CR_ONE)
+#define CR_SELECT(a, b, c)                                                                         \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
+
+CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
+{
+    __m512 bit = _mm512_set1_ps(-0.0f);
+    return _mm512_or_ps(_mm512_andnot_ps(bit, magnitude), _mm512_and_ps(bit, sign));
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE __m512 v_pow2_avx512(__m512 t)
+{
+    __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f800000)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE __m512 v_split_avx512(__m512 x, __m512 *e)
+{
+    __m512i root = _mm512_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
+    __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), root);
+    __m512i mantissa = _mm512_and_si512(above, _mm512_set1_epi32(0x007fffff));
+    *e = _mm512_cvtepi32_ps(_mm512_srai_epi32(above, 23));
+    return _mm512_castsi512_ps(_mm512_add_epi32(mantissa, root));
+}
+
+/* The 128-bit quarters 0 and 2 of a and of b; quarters 1 and 3. */
+#define CR_EVEN_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0x88)
+#define CR_ODD_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0xdd)
+
+/* Transposes 16 x 16: first inside squares of 4 x 4, then the squares. */
+CR_INLINE void v_transpose_avx512(__m512 *t)
+{
+    __m512d pair[16];
+    CR_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_castps_pd(_mm512_unpacklo_ps(t[i], t[i + 1]));
+        pair[i + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(t[i], t[i + 1]));
+    }
+    __m512 four[16];
+    CR_UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        four[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(pair[i], pair[i + 2]));
+        four[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(pair[i], pair[i + 2]));
+        four[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(pair[i + 1], pair[i + 3]));
+        four[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(pair[i + 1], pair[i + 3]));
+    }
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        __m512 even_top = CR_EVEN_QUARTERS(four[i], four[i + 4]);
+        __m512 even_low = CR_EVEN_QUARTERS(four[i + 8], four[i + 12]);
+        __m512 odd_top = CR_ODD_QUARTERS(four[i], four[i + 4]);
+        __m512 odd_low = CR_ODD_QUARTERS(four[i + 8], four[i + 12]);
+        t[i] = CR_EVEN_QUARTERS(even_top, even_low);
+        t[i + 4] = CR_EVEN_QUARTERS(odd_top, odd_low);
+        t[i + 8] = CR_ODD_QUARTERS(even_top, even_low);
+        t[i + 12] = CR_ODD_QUARTERS(odd_top, odd_low);
+    }
+}
+
+#define v_copysign(m, s) v_copysign_avx512(m, s)
+#define v_pow2(t) v_pow2_avx512(t)
+#define v_split(x, e) v_split_avx512(x, e)
+#define v_transpose(t) v_transpose_avx512(t)
+#define v_scale(x, n) _mm512_scalef_ps(x, n) /* x 2^n, rounded once */
+
+#define v_lane0(x) _mm512_cvtss_f32(x)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
+        x = OP(x, _mm512_shuffle_f32x4(x, x, 0x55));                                               \
+        x = OP(x, _mm512_permute_ps(x, 0xee));                                                     \
+        x = OP(x, _mm512_permute_ps(x, 0x55));                                                     \
+    } while (0)
+
+#endif
+/*
+ * kernels.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere.
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
+ * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
+ * test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_nan_or(b, v_max(b, a));
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_nan_or(b, v_min(b, a));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x) const float *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x)
+#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
+#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
+#define CR_FULL_s(x)
+#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(dense, row, full, part, expression)                                               \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row for (; i + CR_W <= cols; i += CR_W)                                                \
+            {                                                                                      \
+                full v_store(y + r * ldy + i, expression);                                         \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CR_MAP1(name, A, expression)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
+        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+
+#define CR_MAP2(name, A, B, expression)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
+                                            CR_OPERAND(a), CR_OPERAND(b))                          \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
+                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+
+#define CR_MAP3(name, A, B, C, expression)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
+                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
+                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
+                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
+                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+
+#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
+#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
+#define CR_STRIPS_3(name, e)                                                                       \
+    CR_MAP3(name, v, v, v, e)                                                                      \
+    CR_MAP3(name, v, v, s, e)                                                                      \
+    CR_MAP3(name, v, s, v, e)                                                                      \
+    CR_MAP3(name, v, s, s, e)                                                                      \
+    CR_MAP3(name, s, v, v, e)                                                                      \
+    CR_MAP3(name, s, v, s, e)                                                                      \
+    CR_MAP3(name, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description) CR_STRIPS_##arity(name, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols, float shift)                           \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        (void)shift;                                                                               \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+/* Replaces p by exp(p - shift) and returns it. */
+CR_INLINE VF CR_NAME(v_exp_full)(float *p, float shift)
+{
+    VF x = CR_EXP(v_load(p) - v_set1(shift));
+    v_store(p, x);
+    return x;
+}
+
+/* The same for n floats; the other lanes are exp(-inf) = 0. */
+CR_INLINE VF CR_NAME(v_exp_part)(float *p, long n, float shift)
+{
+    VF x = CR_EXP(CR_MAX_PART(p, n) - v_set1(shift));
+    v_store_n(p, x, n);
+    return x;
+}
+
+#define CR_EXP_FULL(p) CR_NAME(v_exp_full)(p, shift)
+#define CR_EXP_PART(p, n) CR_NAME(v_exp_part)(p, n, shift)
+
+CR_ROW_REDUCTION(v_row_exp_sum, float, CR_ADD, 0.0f, CR_EXP_FULL, CR_EXP_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols, 0.0f);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols, 0.0f);
+    }
+}
+
+/*
+ * For one vector of rows: takes their new maxima from top, updates m and scale and
+ * leaves in top what is to be subtracted, which is 0 in a row that is all -inf.
+ */
+CR_INLINE void CR_NAME(v_rescale)(long n, float *top, float *m, float *scale)
+{
+    VF old = CR_MAX_PART(m, n);
+    VF new = CR_MAX(old, CR_MAX_PART(top, n));
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    v_store(top, shift);
+    v_store_n(m, new, n);
+    v_store_n(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+}
+
+/* softmax_block for up to CR_LANES rows. */
+static void CR_NAME(cr_softmax_rows)(long rows, long cols, float *s, long lds, float *m, float *l,
+                                     float *scale)
+{
+    float top[CR_LANES];
+    for (long r = 0; r < rows; r++) {
+        top[r] = CR_NAME(v_row_max)(s + r * lds, cols, 0.0f);
+    }
+    for (long r = 0; r < rows; r += CR_W) {
+        long n = rows - r < CR_W ? rows - r : CR_W;
+        CR_NAME(v_rescale)(n, top + r, m + r, scale + r);
+    }
+    for (long r = 0; r < rows; r++) {
+        float sum = CR_NAME(v_row_exp_sum)(s + r * lds, cols, top[r]);
+        l[r] = fmaf(l[r], scale[r], sum);
+    }
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
+                                      float *scale)
+{
+    for (long r = 0; r < rows; r += CR_LANES) {
+        long n = rows - r < CR_LANES ? rows - r : CR_LANES;
+        CR_NAME(cr_softmax_rows)(n, cols, s + r * lds, lds, m + r, l + r, scale + r);
+    }
+}
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ */
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(x[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* In float arithmetic, which is exact as long as every index is below 2^24. */
+static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
+        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
+        return;
+    }
+    VF step = v_set1((float)cs);
+    for (long r = 0; r < rows; r++) {
+        VF first = v_set1((float)(base + r * rs));
+        for (long i = 0; i < cols; i += CR_W) {
+            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
+            if (cols - i >= CR_W) {
+                v_store(y + r * ldy + i, value);
+            } else {
+                v_store_n(y + r * ldy + i, value, cols - i);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* One panel at a time; what is missing in the last one becomes zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+    }
+}
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
+ * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
+ * may lie in several panels.
+ */
+
+/* Vector j of a tile, counted from column 0 of a panel. */
+#define CR_VECTOR_AT(b, j) \
+    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+/*
+ * c[0 .. MR, 0 .. N) = a b, or c * scale + a b where scale is given.  MR and NV, the
+ * height and the width in vectors, are constants in each call, so that all loops over
+ * them unroll and acc lives in registers.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
+                               long cs, const float *b, long panel_stride, float *c, long ldc,
+                               const float *scale)
+{
+    VF acc[CR_TILE_ROWS][8];
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = v_set1(0.0f);
+            if (scale) {
+                acc[i][j] = CR_NAME(v_load_cut)(c + i * ldc + j * CR_W, N - j * CR_W);
+                acc[i][j] = acc[i][j] * v_set1(scale[i]);
+            }
+        }
+    }
+    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(CR_VECTOR_AT(b, j));
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VF x = v_set1(a[i * rs]);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+            }
+        }
+    }
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+        }
+    }
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
+                                             const float *b, long panel_stride, float *c,          \
+                                             long ldc, const float *scale)                         \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, scale);                  \
+    }
+
+/* The tiles of two vectors, by height. */
+#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
+#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
+#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
+#define CR_TILE_2(MR) CR_TILE(MR, 2)
+#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+
+CR_TILES(CR_TILE_2)
+CR_TILE(1, 8)
+CR_TILE(2, 4)
+CR_TILE(3, 4)
+
+static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
+static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
+    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+
+/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
+                                  long rs, long cs, const float *b, long panel_stride, float *c,
+                                  long ldc, const float *scale)
+{
+    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    for (long t = 0; t < count; t++) {
+        long m = M * t / count;
+        long height = M * (t + 1) / count - m;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc,
+                      scale ? scale + m : NULL);
+    }
+}
+
+/* Goes through the columns, wide tiles first if the rows are few. */
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    long n = 0;
+    long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+    for (; M <= 3 && n + wide <= N; n += wide) {
+        CR_NAME(v_columns)(CR_NAME(cr_wide_tiles), M, wide, K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
+                           ldc, scale);
+    }
+    for (; n < N; n += 2 * CR_W) {
+        CR_NAME(v_columns)(CR_NAME(cr_tiles), M, CR_LEAST(N - n, 2 * CR_W), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
+                           ldc, scale);
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc)
+{
+    CR_NAME(cr_gemm_scaled)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, NULL);
+}
+
+#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
+#define CR_ENTRY_2(name)                                                                           \
+    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
+    .name##_sv = CR_NAME(cr_##name##_sv),
+#define CR_ENTRY_3(name)                                                                           \
+    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
+    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
+    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
+    .name##_ssv = CR_NAME(cr_##name##_ssv),
+#define CR_ENTRY(name, arity, rule, expression, description) CR_ENTRY_##arity(name)
+
+static const struct cr_kernels CR_NAME(cr_kernels) = {
+    .isa = CR_ISA,
+    CR_ELEMENTWISE(CR_ENTRY)
+    .sum = CR_NAME(cr_sum),
+    .max = CR_NAME(cr_max),
+    .load = CR_NAME(cr_load),
+    .load_i32 = cr_load_i32,
+    .store = CR_NAME(cr_store),
+    .iota = CR_NAME(cr_iota),
+    .gather = CR_NAME(cr_gather),
+    .pack = CR_NAME(cr_pack),
+    .gemm = CR_NAME(cr_gemm),
+    .gemm_scaled = CR_NAME(cr_gemm_scaled),
+    .softmax_block = CR_NAME(cr_softmax_block),
+    .parallel = cr_pool_parallel,
+};
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#endif
+
+/* Whether the processor and the operating system support an instruction set. */
+static int cr_has(const struct cr_kernels *kernels)
+{
+#if CR_X86
+    if (kernels == &cr_kernels_avx512) {
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("fma");
+    }
+    if (kernels == &cr_kernels_avx2) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+#endif
+    return kernels == &cr_kernels_plain;
+}
+
+CR_API const struct cr_kernels *cr_runtime_select(const char *isa)
+{
+    static const struct cr_kernels *const best_first[] = {
+#if CR_X86
+        &cr_kernels_avx512,
+        &cr_kernels_avx2,
+#endif
+        &cr_kernels_plain,
+    };
+    for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
+        if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
+            return best_first[i];
+        }
+    }
+    return NULL;
+}
+/*
+ * pool.c - a pool of threads that share the items of a loop.
+ *
+ * A call of cr_pool_parallel publishes a job under a new number.  Workers look out for
+ * it for some microseconds, since the next kernel mostly follows at once, and then
+ * sleep.  All changes happen under the mutex; only the looking is done without it.
+ */
+#include <assert.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+
+#ifndef CR_NO_THREADS
+#include <pthread.h>
+#include <unistd.h>
+#endif
+
+/* One loop to share. */
+struct cr_job {
+    cr_body *body;
+    const void *args;
+    long items;
+    float *scratch;
+    long scratch_stride;
+};
+
+/* The share of thread t of so many: it runs the items from items * t / threads on. */
+static void cr_job_share(const struct cr_job *job, int t, int threads)
+{
+    long begin = job->items * t / threads;
+    long end = job->items * (t + 1) / threads;
+    if (begin < end) {
+        job->body(job->args, begin, end,
+                  job->scratch ? job->scratch + t * job->scratch_stride : NULL);
+    }
+}
+
+#ifdef CR_NO_THREADS
+
+struct cr_pool {
+    int threads;
+};
+
+CR_API size_t cr_pool_bytes(int threads)
+{
+    (void)threads;
+    return sizeof(struct cr_pool);
+}
+
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
+{
+    struct cr_pool *pool = memory;
+    if (threads < 1 || threads > CR_MAX_THREADS) {
+        return NULL;
+    }
+    pool->threads = 1;
+    return pool;
+}
+
+CR_API void cr_pool_stop(struct cr_pool *pool)
+{
+    (void)pool;
+}
+
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride)
+{
+    const struct cr_job job = {body, args, items, scratch, scratch_stride};
+    (void)pool;
+    cr_job_share(&job, 0, 1);
+}
+
+#else
+
+/* Looking at a variable that another thread changes under the mutex. */
+#ifdef __TINYC__ /* has no atomics: nobody looks, everybody sleeps */
+#define CR_PEEK(p) (*(p))
+#define CR_POKE(p, value) ((void)(*(p) = (value)))
+#else
+#define CR_PEEK(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define CR_POKE(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+#endif
+
+/* Tells the processor that this is a waiting loop. */
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(__TINYC__)
+#define CR_RELAX() __builtin_ia32_pause()
+#else
+#define CR_RELAX() ((void)0)
+#endif
+
+/* How often to look before sleeping: some 10 to 50 microseconds. */
+enum { CR_LOOKS = 2000 };
+
+struct cr_worker {
+    struct cr_pool *pool;
+    pthread_t thread;
+    int index; /* of its share; the calling thread has 0 */
+};
+
+struct cr_pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t begun, done;
+    struct cr_job job;
+    unsigned number; /* of the job */
+    int running;     /* workers that have not finished it */
+    int sleeping;    /* workers that wait for `begun` */
+    int stop;
+    int looks; /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    int threads;
+    struct cr_worker workers[]; /* threads - 1 */
+};
+
+/* CR_POOL_BYTES is enough, or this does not compile. */
+typedef char cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1
+                                                                                            : -1];
+
+/* Waits for a job other than `last`; returns its number. */
+static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
+{
+    for (int i = 0; i < pool->looks; i++) {
+        unsigned number = CR_PEEK(&pool->number);
+        if (number != last) {
+            return number;
+        }
+        CR_RELAX();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->sleeping++;
+    while (pool->number == last) {
+        pthread_cond_wait(&pool->begun, &pool->mutex);
+    }
+    pool->sleeping--;
+    unsigned number = pool->number;
+    pthread_mutex_unlock(&pool->mutex);
+    return number;
+}
+
+/* A worker's life.  Job and stop do not change while it is among the running. */
+static void *cr_worker_main(void *argument)
+{
+    struct cr_worker *self = argument;
+    struct cr_pool *pool = self->pool;
+    unsigned last = 0;
+    for (;;) {
+        last = cr_pool_wait(pool, last);
+        if (pool->stop) {
+            return NULL;
+        }
+        cr_job_share(&pool->job, self->index, pool->threads);
+        pthread_mutex_lock(&pool->mutex);
+        CR_POKE(&pool->running, pool->running - 1);
+        if (pool->running == 0) {
+            pthread_cond_signal(&pool->done);
+        }
+        pthread_mutex_unlock(&pool->mutex);
+    }
+}
+
+/* Hands a job to all workers. */
+static void cr_pool_start(struct cr_pool *pool, const struct cr_job *job, int stop)
+{
+    pthread_mutex_lock(&pool->mutex);
+    pool->job = *job;
+    pool->stop = stop;
+    CR_POKE(&pool->running, pool->threads - 1);
+    CR_POKE(&pool->number, pool->number + 1);
+    if (pool->sleeping) {
+        pthread_cond_broadcast(&pool->begun);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Waits until no worker runs. */
+static void cr_pool_finish(struct cr_pool *pool)
+{
+    for (int i = 0; i < pool->looks; i++) {
+        if (CR_PEEK(&pool->running) == 0) {
+            return;
+        }
+        CR_RELAX();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->running > 0) {
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride)
+{
+    const struct cr_job job = {body, args, items, scratch, scratch_stride};
+    assert(items <= LONG_MAX / CR_MAX_THREADS);
+    if (!pool || pool->threads == 1 || items <= 1) {
+        cr_job_share(&job, 0, 1);
+        return;
+    }
+    cr_pool_start(pool, &job, 0);
+    cr_job_share(&job, 0, pool->threads);
+    cr_pool_finish(pool);
+}
+
+CR_API size_t cr_pool_bytes(int threads)
+{
+    size_t workers = threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads - 1 : 0;
+    return sizeof(struct cr_pool) + workers * sizeof(struct cr_worker);
+}
+
+/*
+ * Workers start while the number is that of no job and learn of the final count of
+ * threads with the first job.
+ */
+static void cr_pool_populate(struct cr_pool *pool, int threads)
+{
+    int n = 1;
+    for (; n < threads; n++) {
+        struct cr_worker *worker = &pool->workers[n - 1];
+        worker->pool = pool;
+        worker->index = n;
+        if (pthread_create(&worker->thread, NULL, cr_worker_main, worker) != 0) {
+            break;
+        }
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->threads = n;
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
+{
+    struct cr_pool *pool = memory;
+    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
+    if (threads < 1 || threads > CR_MAX_THREADS) {
+        return NULL;
+    }
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->begun, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->job = none;
+    pool->number = 0;
+    pool->running = 0;
+    pool->sleeping = 0;
+    pool->stop = 0;
+    pool->looks = 0;
+#ifndef __TINYC__
+    if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
+        pool->looks = CR_LOOKS;
+    }
+#endif
+    pool->threads = 1;
+    cr_pool_populate(pool, threads);
+    return pool;
+}
+
+CR_API void cr_pool_stop(struct cr_pool *pool)
+{
+    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
+    cr_pool_start(pool, &none, 1);
+    for (int n = 1; n < pool->threads; n++) {
+        pthread_join(pool->workers[n - 1].thread, NULL);
+    }
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->begun);
+    pthread_mutex_destroy(&pool->mutex);
+}
+
+#endif
+
+CR_API int cr_pool_threads(const struct cr_pool *pool)
+{
+    return pool ? pool->threads : 1;
+}
+
+CR_API struct cr_pool *cr_pool_new(int threads)
+{
+    void *memory = malloc(cr_pool_bytes(threads));
+    struct cr_pool *pool = memory ? cr_pool_init(memory, threads) : NULL;
+    if (!pool) {
+        free(memory);
+    }
+    return pool;
+}
+
+CR_API void cr_pool_free(struct cr_pool *pool)
+{
+    if (pool) {
+        cr_pool_stop(pool);
+        free(pool);
+    }
+}
+
+/* One column of a panel; tensor is at the column's first element. */
+static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
+{
+    float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
+    for (long k = 0; k < p->rows; k++)
+        y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
+}
+
+CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *p, const float *tensor,
+                     float *weights)
+{
+    const float *from = tensor + p->source;
+    float *to = weights + p->target;
+    if (!p->panel_stride) {
+        rt->load(p->rows, p->cols, to, p->cols, from, p->row_stride, p->col_stride);
+        return;
+    }
+    long whole = p->first_col % CR_PANEL ? 0 : p->cols / CR_PANEL * CR_PANEL;
+    rt->pack(p->rows, whole, to + p->first_col / CR_PANEL * p->panel_stride, p->panel_stride, from,
+             p->row_stride, p->col_stride);
+    long end = p->first_col + p->cols;
+    for (long n = whole; n < p->cols; n++)
+        cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);
+    for (; p->last && end % CR_PANEL; end++)
+        cr_place_column(p, 0, to, end);
+}
+
+#ifdef GPT2_STACK_MAIN
+
+struct cr_tensor {
+    const char *name;
+    int rank;
+    const long *shape;
+    long elements;
+    int is_i32;
+};
+
+#define CR_MAIN_NAME "gpt2_stack"
+#define CR_MAIN_PARAMS 24
+#define CR_MAIN_INPUTS 1
+#define CR_MAIN_OUTPUTS 1
+#define CR_MAIN_WEIGHTS_BYTES GPT2_STACK_PARAM_BYTES
+#define CR_MAIN_ARENA_BYTES GPT2_STACK_ARENA_BYTES
+
+static const long cr_main_params_0[] = {48L, 0};
+static const long cr_main_params_1[] = {48L, 0};
+static const long cr_main_params_2[] = {48L, 144L, 0};
+static const long cr_main_params_3[] = {144L, 0};
+static const long cr_main_params_4[] = {48L, 48L, 0};
+static const long cr_main_params_5[] = {48L, 0};
+static const long cr_main_params_6[] = {48L, 0};
+static const long cr_main_params_7[] = {48L, 0};
+static const long cr_main_params_8[] = {48L, 192L, 0};
+static const long cr_main_params_9[] = {192L, 0};
+static const long cr_main_params_10[] = {192L, 48L, 0};
+static const long cr_main_params_11[] = {48L, 0};
+static const long cr_main_params_12[] = {48L, 0};
+static const long cr_main_params_13[] = {48L, 0};
+static const long cr_main_params_14[] = {48L, 144L, 0};
+static const long cr_main_params_15[] = {144L, 0};
+static const long cr_main_params_16[] = {48L, 48L, 0};
+static const long cr_main_params_17[] = {48L, 0};
+static const long cr_main_params_18[] = {48L, 0};
+static const long cr_main_params_19[] = {48L, 0};
+static const long cr_main_params_20[] = {48L, 192L, 0};
+static const long cr_main_params_21[] = {192L, 0};
+static const long cr_main_params_22[] = {192L, 48L, 0};
+static const long cr_main_params_23[] = {48L, 0};
+static const struct cr_tensor cr_main_params[] = {
+    {"h.0.ln_1.weight", 1, cr_main_params_0, 48L, 0},
+    {"h.0.ln_1.bias", 1, cr_main_params_1, 48L, 0},
+    {"h.0.attn.c_attn.weight", 2, cr_main_params_2, 6912L, 0},
+    {"h.0.attn.c_attn.bias", 1, cr_main_params_3, 144L, 0},
+    {"h.0.attn.c_proj.weight", 2, cr_main_params_4, 2304L, 0},
+    {"h.0.attn.c_proj.bias", 1, cr_main_params_5, 48L, 0},
+    {"h.0.ln_2.weight", 1, cr_main_params_6, 48L, 0},
+    {"h.0.ln_2.bias", 1, cr_main_params_7, 48L, 0},
+    {"h.0.mlp.c_fc.weight", 2, cr_main_params_8, 9216L, 0},
+    {"h.0.mlp.c_fc.bias", 1, cr_main_params_9, 192L, 0},
+    {"h.0.mlp.c_proj.weight", 2, cr_main_params_10, 9216L, 0},
+    {"h.0.mlp.c_proj.bias", 1, cr_main_params_11, 48L, 0},
+    {"h.1.ln_1.weight", 1, cr_main_params_12, 48L, 0},
+    {"h.1.ln_1.bias", 1, cr_main_params_13, 48L, 0},
+    {"h.1.attn.c_attn.weight", 2, cr_main_params_14, 6912L, 0},
+    {"h.1.attn.c_attn.bias", 1, cr_main_params_15, 144L, 0},
+    {"h.1.attn.c_proj.weight", 2, cr_main_params_16, 2304L, 0},
+    {"h.1.attn.c_proj.bias", 1, cr_main_params_17, 48L, 0},
+    {"h.1.ln_2.weight", 1, cr_main_params_18, 48L, 0},
+    {"h.1.ln_2.bias", 1, cr_main_params_19, 48L, 0},
+    {"h.1.mlp.c_fc.weight", 2, cr_main_params_20, 9216L, 0},
+    {"h.1.mlp.c_fc.bias", 1, cr_main_params_21, 192L, 0},
+    {"h.1.mlp.c_proj.weight", 2, cr_main_params_22, 9216L, 0},
+    {"h.1.mlp.c_proj.bias", 1, cr_main_params_23, 48L, 0},
+};
+static const long cr_main_inputs_0[] = {2L, 8L, 48L, 0};
+static const struct cr_tensor cr_main_inputs[] = {
+    {"x", 3, cr_main_inputs_0, 768L, 0},
+};
+static const long cr_main_outputs_0[] = {2L, 8L, 48L, 0};
+static const struct cr_tensor cr_main_outputs[] = {
+    {"y", 3, cr_main_outputs_0, 768L, 0},
+};
+
+static void cr_main_load(int index, const float *tensor, void *weights)
+{
+    gpt2_stack_load(weights, index, tensor);
+}
+
+static int cr_main_run(const void *weights, const void *const *inputs,
+                       void *const *outputs, void *arena)
+{
+    (void)inputs;
+    return gpt2_stack_run(weights, (const float *)inputs[0], (float *)outputs[0], arena);
+}
+
+/*
+ * main - runs the model on files: weights from a .safetensors file, inputs and
+ * outputs as .npy files.  It needs the C library and nothing else, and reads what
+ * PyTorch, Hugging Face and NumPy write; whatever it is not sure of it refuses
+ * with one line of reason and exit status 2.
+ *
+ * The program above it defines what it works on:
+ *
+ *     struct cr_tensor {
+ *         const char *name;
+ *         int rank;
+ *         const long *shape;
+ *         long elements;
+ *         int is_i32;          (int32 if not 0, else float32)
+ *     };
+ *     static const struct cr_tensor cr_main_params[], cr_main_inputs[], cr_main_outputs[];
+ *         each with at least one row, for C has no empty arrays;
+ *     CR_MAIN_NAME                                  the model's name, a string
+ *     CR_MAIN_PARAMS, CR_MAIN_INPUTS, CR_MAIN_OUTPUTS       how many rows count, or 0
+ *     CR_MAIN_WEIGHTS_BYTES, CR_MAIN_ARENA_BYTES            sizes, may be 0
+ *     static void cr_main_load(int index, const float *tensor, void *weights);
+ *         puts parameter `index` where the model wants it in the weights;
+ *     static int cr_main_run(const void *weights, const void *const *inputs,
+ *                            void *const *outputs, void *arena);
+ *         computes; 0 if all went well.
+ *
+ * Weights and arena are aligned to 64 bytes and begin as zeros.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/stat.h>
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "main takes numbers from files as they are: it needs a little-endian machine"
+#endif
+
+/* ---- messages ---- */
+
+/* Prints text from outside the program: what is not printable ASCII as \xNN, and of a
+ * long text only the first bytes. */
+static void cr_main_show(const char *text, size_t length)
+{
+    size_t i;
+
+    for (i = 0; i < length && i < 200; i++) {
+        unsigned char c = (unsigned char)text[i];
+        fprintf(stderr, c >= 0x20 && c < 0x7f ? "%c" : "\\x%02x", c);
+    }
+    if (i < length)
+        fprintf(stderr, "...");
+}
+
+/* Prints "PATH: [tensor 'NAME': ]reason"; returns -1. */
+static int cr_main_fail(const char *path, const char *name, size_t name_length, const char *format,
+                        ...)
+{
+    va_list args;
+
+    cr_main_show(path, strlen(path));
+    fprintf(stderr, ": ");
+    if (name) {
+        fprintf(stderr, "tensor '");
+        cr_main_show(name, name_length);
+        fprintf(stderr, "': ");
+    }
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n");
+    return -1;
+}
+
+/* A shape as text, "[2, 3]", in room for rank 8. */
+static const char *cr_main_shape(char *room, size_t size, const struct cr_tensor *tensor)
+{
+    size_t n = 1;
+    int i;
+
+    snprintf(room, size, "[");
+    for (i = 0; i < tensor->rank && n < size; i++)
+        n += (size_t)snprintf(room + n, size - n, i > 0 ? ", %ld" : "%ld", tensor->shape[i]);
+    if (n < size)
+        snprintf(room + n, size - n, "]");
+    return room;
+}
+
+/* ---- text: what JSON and Python's literals have in common ---- */
+
+enum { CR_MAIN_RANK = 8 /* dimensions kept of a tensor in a file; a model has no more */ };
+
+/* A text that ends in a NUL, and how far it has been read. */
+struct cr_main_text {
+    const char *at;
+};
+
+/* Takes one character, and the space before it, if it comes next. */
+static int cr_main_take(struct cr_main_text *text, char c)
+{
+    while (*text->at == ' ' || *text->at == '\n' || *text->at == '\t' || *text->at == '\r')
+        text->at++;
+    if (*text->at != c)
+        return 0;
+    text->at++;
+    return 1;
+}
+
+/* Takes a string in quotes.  One with escapes is skipped rightly but not decoded. */
+static int cr_main_string(struct cr_main_text *text, char quote, const char **string,
+                          size_t *length)
+{
+    if (!cr_main_take(text, quote))
+        return 0;
+    *string = text->at;
+    while (*text->at != quote) {
+        if ((unsigned char)*text->at < 0x20)
+            return 0;
+        if (*text->at++ == '\\' && (unsigned char)*text->at++ < 0x20)
+            return 0;
+    }
+    *length = (size_t)(text->at - *string);
+    text->at++;
+    return 1;
+}
+
+static int cr_main_is(const char *string, size_t length, const char *word)
+{
+    return length == strlen(word) && memcmp(string, word, length) == 0;
+}
+
+/* Takes a plain integer from 0 on: no sign, fraction, exponent or leading zero. */
+static int cr_main_integer(struct cr_main_text *text, int64_t *value)
+{
+    const char *begin;
+
+    cr_main_take(text, ' ');
+    begin = text->at;
+    for (*value = 0; *text->at >= '0' && *text->at <= '9'; text->at++) {
+        int digit = *text->at - '0';
+        if (*value > (INT64_MAX - digit) / 10)
+            return 0;
+        *value = *value * 10 + digit;
+    }
+    return text->at > begin && (*begin != '0' || text->at == begin + 1);
+}
+
+/*
+ * Takes a list [1, 2] or a tuple (1, 2); stores the first CR_MAIN_RANK of its integers and
+ * multiplies all into *product.  Returns how many there are, or -1.  A comma may stand
+ * before the end of a tuple, and has to in one of one: (1) is a number.
+ */
+static int cr_main_list(struct cr_main_text *text, int tuple, int64_t *values, int64_t *product)
+{
+    char close = tuple ? ')' : ']';
+    int64_t value;
+    int n = 0;
+
+    if (!cr_main_take(text, tuple ? '(' : '['))
+        return -1;
+    if (cr_main_take(text, close))
+        return 0;
+    for (;;) {
+        if (!cr_main_integer(text, &value) || (value > 0 && *product > INT64_MAX / value))
+            return -1;
+        *product *= value;
+        if (n < CR_MAIN_RANK)
+            values[n] = value;
+        n++;
+        if (cr_main_take(text, ',')) {
+            if (tuple && cr_main_take(text, close))
+                return n;
+        } else {
+            return cr_main_take(text, close) && !(tuple && n == 1) ? n : -1;
+        }
+    }
+}
+
+static int cr_main_same_shape(const struct cr_tensor *tensor, const int64_t *shape, int rank)
+{
+    int i;
+
+    for (i = 0; i < tensor->rank && i < rank; i++) {
+        if (shape[i] != tensor->shape[i])
+            return 0;
+    }
+    return rank == tensor->rank;
+}
+
+/* ---- files ---- */
+
+/* Whether a path names a folder, pipe or device, neither to be read nor replaced. */
+static int cr_main_special(const char *path)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
+/* Opens a file and finds its size; null after a message. */
+static FILE *cr_main_open(const char *path, int64_t *size)
+{
+    FILE *file;
+
+    if (cr_main_special(path)) {
+        cr_main_fail(path, NULL, 0, "not a regular file, expected one");
+        return NULL;
+    }
+    file = fopen(path, "rb");
+    if (!file) {
+        cr_main_fail(path, NULL, 0, "cannot be opened: %s", strerror(errno));
+        return NULL;
+    }
+    if (fseek(file, 0, SEEK_END) != 0 || (*size = ftell(file)) < 0 || *size == LONG_MAX ||
+        fseek(file, 0, SEEK_SET) != 0) {
+        cr_main_fail(path, NULL, 0, "not a regular file, expected one");
+        fclose(file);
+        return NULL;
+    }
+    return file;
+}
+
+/* Reads a header of a known length behind `prefix` bytes, with a NUL after it; to be freed.
+ * A NUL inside it ends the parser's text early and so is refused as a bad header. */
+static char *cr_main_header(FILE *file, const char *path, int64_t size, long prefix,
+                            uint64_t length)
+{
+    char *text;
+
+    if (size < prefix || length > (uint64_t)(size - prefix) || length > 100000000) {
+        cr_main_fail(path, NULL, 0, "header length %llu in a file of %lld bytes",
+                     (unsigned long long)length, (long long)size);
+        return NULL;
+    }
+    text = malloc((size_t)length + 1);
+    if (!text) {
+        cr_main_fail(path, NULL, 0, "out of memory for the header");
+        return NULL;
+    }
+    if (fseek(file, prefix, SEEK_SET) != 0 ||
+        fread(text, 1, (size_t)length, file) != (size_t)length) {
+        cr_main_fail(path, NULL, 0, "cannot be read");
+        free(text);
+        return NULL;
+    }
+    text[length] = '\0';
+    return text;
+}
+
+/* ---- safetensors: reading ---- */
+
+/* Element types and their bits; only the first four can be read. */
+static const struct {
+    const char *name;
+    int bits;
+} cr_main_types[] = {
+    {"F32", 32},    {"F16", 16},    {"BF16", 16},   {"F64", 64},        {"F4", 4},
+    {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"BOOL", 8},    {"U8", 8},          {"I8", 8},
+    {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+    {"I16", 16},    {"U16", 16},    {"I32", 32},    {"U32", 32},        {"C64", 64},
+    {"I64", 64},    {"U64", 64},
+};
+
+enum {
+    CR_MAIN_F32,
+    CR_MAIN_F16,
+    CR_MAIN_BF16,
+    CR_MAIN_F64,
+    CR_MAIN_TYPES = sizeof cr_main_types / sizeof *cr_main_types
+};
+
+/* A tensor in the file; its name lies in the header's text. */
+struct cr_main_entry {
+    const char *name;
+    size_t name_length;
+    int type, rank;
+    int64_t shape[CR_MAIN_RANK], begin, end;
+};
+
+struct cr_main_weights {
+    const char *path;
+    FILE *file;
+    char *header;
+    struct cr_main_entry *entries;
+    size_t n, room;
+    int64_t data, data_size; /* where in the file the tensors' bytes are */
+};
+
+/* Takes the value of one of an entry's three keys. */
+static int cr_main_field(struct cr_main_text *text, int field, struct cr_main_entry *entry,
+                         int64_t *elements)
+{
+    const char *string;
+    size_t length;
+
+    if (field == 0) {
+        if (!cr_main_string(text, '"', &string, &length))
+            return 0;
+        while (entry->type < CR_MAIN_TYPES &&
+               !cr_main_is(string, length, cr_main_types[entry->type].name))
+            entry->type++;
+        return entry->type < CR_MAIN_TYPES;
+    }
+    if (field == 1) {
+        entry->rank = cr_main_list(text, 0, entry->shape, elements);
+        return entry->rank >= 0;
+    }
+    return cr_main_take(text, '[') && cr_main_integer(text, &entry->begin) &&
+           cr_main_take(text, ',') && cr_main_integer(text, &entry->end) && cr_main_take(text, ']');
+}
+
+/* Takes {"dtype": ..., "shape": [...], "data_offsets": [...]}, keys in any order, and
+ * holds shape and offsets against each other and the file. */
+static int cr_main_entry(struct cr_main_text *text, struct cr_main_entry *entry, int64_t data_size)
+{
+    static const char *const keys[] = {"dtype", "shape", "data_offsets"};
+    int64_t elements = 1, bits;
+    int seen = 0, i, n;
+
+    for (n = 0; n < 3; n++) {
+        const char *key;
+        size_t length;
+        if (!cr_main_take(text, n == 0 ? '{' : ',') || !cr_main_string(text, '"', &key, &length) ||
+            !cr_main_take(text, ':'))
+            return 0;
+        for (i = 0; i < 3 && !cr_main_is(key, length, keys[i]); i++)
+            ;
+        if (i == 3 || (seen & 1 << i) || !cr_main_field(text, i, entry, &elements))
+            return 0;
+        seen |= 1 << i;
+    }
+    bits = cr_main_types[entry->type].bits;
+    return cr_main_take(text, '}') && entry->begin <= entry->end && entry->end <= data_size &&
+           elements <= INT64_MAX / bits && elements * bits % 8 == 0 &&
+           elements * bits / 8 == entry->end - entry->begin;
+}
+
+/* Takes a map of strings to strings; nobody here needs it. */
+static int cr_main_metadata(struct cr_main_text *text)
+{
+    const char *string;
+    size_t length;
+    int n;
+
+    if (!cr_main_take(text, '{'))
+        return 0;
+    for (n = 0; !cr_main_take(text, '}'); n = 1) {
+        if ((n > 0 && !cr_main_take(text, ',')) || !cr_main_string(text, '"', &string, &length) ||
+            !cr_main_take(text, ':') || !cr_main_string(text, '"', &string, &length))
+            return 0;
+    }
+    return 1;
+}
+
+/* Makes room for one more entry; null if there is no memory. */
+static struct cr_main_entry *cr_main_push(struct cr_main_weights *weights)
+{
+    struct cr_main_entry *entries;
+
+    if (weights->n == weights->room) {
+        weights->room = weights->room * 2 + 64;
+        entries = realloc(weights->entries, weights->room * sizeof *entries);
+        if (!entries)
+            return NULL;
+        weights->entries = entries;
+    }
+    entries = weights->entries + weights->n++;
+    memset(entries, 0, sizeof *entries);
+    return entries;
+}
+
+/* Parses the whole header into entries. */
+static int cr_main_parse(struct cr_main_weights *weights, uint64_t length)
+{
+    struct cr_main_text text = {weights->header};
+    int metadata = 0, first = 1;
+    const char *name;
+    size_t n;
+
+    if (*text.at != '{')
+        return cr_main_fail(weights->path, NULL, 0, "not safetensors: no '{' begins the header");
+    text.at++;
+    for (; !cr_main_take(&text, '}'); first = 0) {
+        struct cr_main_entry *entry;
+        if ((!first && !cr_main_take(&text, ',')) || !cr_main_string(&text, '"', &name, &n) ||
+            memchr(name, '\\', n) || !cr_main_take(&text, ':'))
+            return cr_main_fail(weights->path, NULL, 0,
+                                "header is not understood at byte %lld, expected a plain name",
+                                (long long)(text.at - weights->header));
+        if (cr_main_is(name, n, "__metadata__")) {
+            if (metadata++ || !cr_main_metadata(&text))
+                return cr_main_fail(weights->path, name, n, "expected one map of strings");
+            continue;
+        }
+        entry = cr_main_push(weights);
+        if (!entry)
+            return cr_main_fail(weights->path, NULL, 0, "out of memory for the header");
+        entry->name = name;
+        entry->name_length = n;
+        if (!cr_main_entry(&text, entry, weights->data_size))
+            return cr_main_fail(weights->path, name, n,
+                                "expected a known dtype, a shape, and offsets that agree with "
+                                "them and lie in the file");
+    }
+    cr_main_take(&text, ' ');
+    if ((uint64_t)(text.at - weights->header) != length)
+        return cr_main_fail(weights->path, NULL, 0, "more after the header's object");
+    return 0;
+}
+
+static int cr_main_by_place(const void *a, const void *b)
+{
+    const struct cr_main_entry *x = a, *y = b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static int cr_main_by_name(const void *a, const void *b)
+{
+    const struct cr_main_entry *x = a, *y = b;
+    size_t n = x->name_length < y->name_length ? x->name_length : y->name_length;
+    int order = memcmp(x->name, y->name, n);
+
+    if (order != 0)
+        return order;
+    return (x->name_length > y->name_length) - (x->name_length < y->name_length);
+}
+
+/* The tensors fill the data without hole or overlap, and each name is there once. */
+static int cr_main_check(struct cr_main_weights *weights)
+{
+    struct cr_main_entry *entries = weights->entries;
+    int64_t next = 0;
+    size_t i;
+
+    if (weights->n > 1)
+        qsort(entries, weights->n, sizeof *entries, cr_main_by_place);
+    for (i = 0; i < weights->n; next = entries[i++].end) {
+        if (entries[i].begin != next)
+            return cr_main_fail(weights->path, entries[i].name, entries[i].name_length,
+                                "begins at byte %lld of the data, expected %lld",
+                                (long long)entries[i].begin, (long long)next);
+    }
+    if (next != weights->data_size)
+        return cr_main_fail(weights->path, NULL, 0, "%lld bytes of data, expected %lld",
+                            (long long)weights->data_size, (long long)next);
+    if (weights->n > 1)
+        qsort(entries, weights->n, sizeof *entries, cr_main_by_name);
+    for (i = 1; i < weights->n; i++) {
+        if (cr_main_by_name(&entries[i - 1], &entries[i]) == 0)
+            return cr_main_fail(weights->path, entries[i].name, entries[i].name_length,
+                                "there twice, expected once");
+    }
+    return 0;
+}
+
+static void cr_main_close_weights(struct cr_main_weights *weights)
+{
+    if (weights->file)
+        fclose(weights->file);
+    free(weights->header);
+    free(weights->entries);
+}
+
+/* Opens a safetensors file and checks all of its header.  To be closed in any case. */
+static int cr_main_open_weights(struct cr_main_weights *weights, const char *path)
+{
+    unsigned char prefix[8];
+    uint64_t length;
+    int64_t size;
+
+    memset(weights, 0, sizeof *weights);
+    weights->path = path;
+    weights->file = cr_main_open(path, &size);
+    if (!weights->file)
+        return -1;
+    if (fread(prefix, 1, 8, weights->file) != 8)
+        return cr_main_fail(path, NULL, 0, "no 8 bytes can be read, expected safetensors");
+    memcpy(&length, prefix, 8);
+    weights->header = cr_main_header(weights->file, path, size, 8, length);
+    if (!weights->header)
+        return -1;
+    weights->data = 8 + (int64_t)length;
+    weights->data_size = size - weights->data;
+    return cr_main_parse(weights, length) != 0 ? -1 : cr_main_check(weights);
+}
+
+/* Every binary16 is a binary32; a denormal is its 10 bits times 2^-24. */
+static float cr_main_half(uint16_t half)
+{
+    uint32_t exponent = half >> 10 & 31, fraction = half & 0x3ff, bits;
+    float value;
+
+    if (exponent == 0)
+        return (half & 0x8000 ? -1.0f : 1.0f) * (float)fraction / 16777216.0f;
+    bits = (uint32_t)(half & 0x8000) << 16 | fraction << 13;
+    bits |= exponent == 31 ? 0x7f800000u : (exponent + 112) << 23;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+/* Turns the n elements that stand at the end of a buffer of n * 8 bytes into floats at its
+ * start; going upwards, none is overwritten before it is read. */
+static const float *cr_main_floats(void *buffer, int type, long n)
+{
+    long width = cr_main_types[type].bits / 8, i;
+    unsigned char *to = buffer;
+    const unsigned char *from = to + (8 - width) * n;
+
+    for (i = 0; i < n; i++) {
+        uint16_t half;
+        uint32_t bits;
+        double wide;
+        float value;
+
+        if (type == CR_MAIN_F64) {
+            memcpy(&wide, from + 8 * i, 8);
+            value = (float)wide;
+        } else if (type == CR_MAIN_F32) {
+            memcpy(&value, from + 4 * i, 4);
+        } else {
+            memcpy(&half, from + 2 * i, 2);
+            bits = (uint32_t)half << 16;
+            memcpy(&value, &bits, 4);
+            if (type == CR_MAIN_F16)
+                value = cr_main_half(half);
+        }
+        memcpy(to + 4 * i, &value, 4);
+    }
+    return buffer;
+}
+
+/* Finds a parameter in the file; null after a message. */
+static const struct cr_main_entry *cr_main_find(const struct cr_main_weights *weights,
+                                                const struct cr_tensor *param)
+{
+    struct cr_main_entry key = {0}, *entry = NULL;
+    char expected[200];
+
+    key.name = param->name;
+    key.name_length = strlen(param->name);
+    if (weights->n > 0)
+        entry = bsearch(&key, weights->entries, weights->n, sizeof key, cr_main_by_name);
+    cr_main_shape(expected, sizeof expected, param);
+    if (!entry) {
+        cr_main_fail(weights->path, key.name, key.name_length, "not in the file, expected %s",
+                     expected);
+        return NULL;
+    }
+    if (!cr_main_same_shape(param, entry->shape, entry->rank)) {
+        char found[200];
+        long shape[CR_MAIN_RANK];
+        struct cr_tensor other = {0};
+        int i;
+
+        for (i = 0; i < CR_MAIN_RANK; i++)
+            shape[i] = (long)entry->shape[i];
+        other.rank = entry->rank < CR_MAIN_RANK ? entry->rank : CR_MAIN_RANK;
+        other.shape = shape;
+        cr_main_fail(weights->path, key.name, key.name_length, "rank %d, shape %s, expected %s",
+                     entry->rank, cr_main_shape(found, sizeof found, &other), expected);
+        return NULL;
+    }
+    if (entry->type > CR_MAIN_F64) {
+        cr_main_fail(weights->path, key.name, key.name_length,
+                     "dtype %s, expected F32, F16, BF16 or F64", cr_main_types[entry->type].name);
+        return NULL;
+    }
+    return entry;
+}
+
+/* Reads one parameter and hands it to the model; only this one is in memory twice. */
+static int cr_main_param(const struct cr_main_weights *opened, int index, void *weights)
+{
+    const struct cr_tensor *param = &cr_main_params[index];
+    const struct cr_main_entry *entry = cr_main_find(opened, param);
+    size_t n = (size_t)param->elements, bytes;
+    unsigned char *buffer;
+
+    if (!entry)
+        return -1;
+    bytes = (size_t)(entry->end - entry->begin);
+    buffer = malloc(8 * n + 1);
+    if (!buffer)
+        return cr_main_fail(opened->path, param->name, strlen(param->name), "out of memory");
+    if (fseek(opened->file, (long)(opened->data + entry->begin), SEEK_SET) != 0 ||
+        fread(buffer + 8 * n - bytes, 1, bytes, opened->file) != bytes) {
+        free(buffer);
+        return cr_main_fail(opened->path, param->name, strlen(param->name), "cannot be read");
+    }
+    cr_main_load(index, cr_main_floats(buffer, entry->type, param->elements), weights);
+    free(buffer);
+    return 0;
+}
+
+/* Loads every parameter of the model; what else is in the file is only counted. */
+static int cr_main_weights(const char *path, void *weights)
+{
+    struct cr_main_weights opened;
+    int status = cr_main_open_weights(&opened, path), i;
+
+    for (i = 0; status == 0 && i < CR_MAIN_PARAMS; i++)
+        status = cr_main_param(&opened, i, weights);
+    if (status == 0 && opened.n > CR_MAIN_PARAMS) {
+        cr_main_show(path, strlen(path));
+        fprintf(stderr, ": note: %lu tensors are not the model's and were ignored\n",
+                (unsigned long)(opened.n - CR_MAIN_PARAMS));
+    }
+    cr_main_close_weights(&opened);
+    return status;
+}
+
+/* ---- .npy ---- */
+
+struct cr_main_npy {
+    char type[4]; /* "<f4" and so on */
+    int rank;
+    int64_t shape[CR_MAIN_RANK], elements;
+    int fortran;
+};
+
+/* Takes one `key: value` of the header's dict; returns the key's bit, or 0. */
+static int cr_main_npy_item(struct cr_main_text *text, struct cr_main_npy *npy)
+{
+    const char *key, *type;
+    size_t length, type_length;
+
+    if (!cr_main_string(text, '\'', &key, &length) || !cr_main_take(text, ':'))
+        return 0;
+    cr_main_take(text, ' ');
+    if (cr_main_is(key, length, "descr")) {
+        if (!cr_main_string(text, '\'', &type, &type_length) || type_length != 3)
+            return 0;
+        memcpy(npy->type, type, 3);
+        return 1;
+    }
+    if (cr_main_is(key, length, "fortran_order")) {
+        npy->fortran = strncmp(text->at, "True", 4) == 0;
+        if (!npy->fortran && strncmp(text->at, "False", 5) != 0)
+            return 0;
+        text->at += npy->fortran ? 4 : 5;
+        return 2;
+    }
+    if (!cr_main_is(key, length, "shape"))
+        return 0;
+    npy->rank = cr_main_list(text, 1, npy->shape, &npy->elements);
+    return npy->rank < 0 ? 0 : 4;
+}
+
+/* Parses the header's dict of exactly descr, fortran_order and shape. */
+static int cr_main_npy_parse(const char *header, uint64_t length, struct cr_main_npy *npy)
+{
+    struct cr_main_text text = {header};
+    int seen = 0, comma = 1, bit;
+
+    if (!cr_main_take(&text, '{'))
+        return 0;
+    while (!cr_main_take(&text, '}')) {
+        bit = comma ? cr_main_npy_item(&text, npy) : 0;
+        if (bit == 0 || (seen & bit))
+            return 0;
+        seen |= bit;
+        comma = cr_main_take(&text, ',');
+    }
+    cr_main_take(&text, ' ');
+    return seen == 7 && (uint64_t)(text.at - header) == length;
+}
+
+/* Reads up to the end of the header; returns where the elements begin, or -1. */
+static long cr_main_npy_header(FILE *file, const char *path, int64_t size, struct cr_main_npy *npy)
+{
+    unsigned char p[12] = {0};
+    size_t got = fread(p, 1, sizeof p, file);
+    uint64_t length;
+    char *header;
+    long prefix;
+    int parsed;
+
+    memset(npy, 0, sizeof *npy);
+    npy->elements = 1;
+    if (got < 10 || memcmp(p, "\223NUMPY", 6) != 0 || p[6] < 1 || p[6] > 3 || p[7] != 0)
+        return cr_main_fail(path, NULL, 0, "expected a .npy file of version 1.0, 2.0 or 3.0");
+    prefix = p[6] == 1 ? 10 : 12;
+    length = (uint64_t)p[8] | (uint64_t)p[9] << 8;
+    if (p[6] > 1)
+        length |= (uint64_t)p[10] << 16 | (uint64_t)p[11] << 24;
+    header = cr_main_header(file, path, size, prefix, length);
+    if (!header)
+        return -1;
+    parsed = cr_main_npy_parse(header, length, npy);
+    free(header);
+    if (!parsed)
+        return cr_main_fail(path, NULL, 0,
+                            "header is not understood, expected descr, fortran_order and shape");
+    if (npy->fortran && npy->rank > 1)
+        return cr_main_fail(path, NULL, 0, "elements in Fortran order, expected C order");
+    return prefix + (long)length;
+}
+
+/* The width of an element if the array can be the tensor, 0 after a message if not. */
+static int cr_main_npy_fits(const struct cr_main_npy *npy, const struct cr_tensor *tensor,
+                            const char *path, int64_t bytes)
+{
+    const char *narrow = tensor->is_i32 ? "<i4" : "<f4", *wide = tensor->is_i32 ? "<i8" : "<f8";
+    int width = strcmp(npy->type, narrow) == 0 ? 4 : strcmp(npy->type, wide) == 0 ? 8 : 0;
+    char expected[200];
+
+    if (!width) {
+        cr_main_fail(path, NULL, 0, "dtype is not '%s' or '%s', as %s needs", narrow, wide,
+                     tensor->name);
+    } else if (!cr_main_same_shape(tensor, npy->shape, npy->rank)) {
+        cr_main_fail(path, NULL, 0, "%lld elements in rank %d, expected shape %s, as %s has",
+                     (long long)npy->elements, npy->rank,
+                     cr_main_shape(expected, sizeof expected, tensor), tensor->name);
+        width = 0;
+    } else if (bytes % width != 0 || bytes / width != npy->elements) {
+        cr_main_fail(path, NULL, 0, "%lld bytes of elements, expected %lld of them",
+                     (long long)bytes, (long long)npy->elements);
+        width = 0;
+    }
+    return width;
+}
+
+/* Narrows int64 at the start of a buffer to int32 in place; each has to fit. */
+static int cr_main_narrow(void *buffer, long n, const char *path)
+{
+    unsigned char *bytes = buffer;
+    long i;
+
+    for (i = 0; i < n; i++) {
+        int64_t value;
+        int32_t narrow;
+
+        memcpy(&value, bytes + 8 * i, 8);
+        if (value < INT32_MIN || value > INT32_MAX)
+            return cr_main_fail(path, NULL, 0, "element %ld is %lld, expected 32 bits", i,
+                                (long long)value);
+        narrow = (int32_t)value;
+        memcpy(bytes + 4 * i, &narrow, 4);
+    }
+    return 0;
+}
+
+/* Reads an input into memory of 8 bytes an element. */
+static int cr_main_read_npy(const char *path, const struct cr_tensor *tensor, void *buffer)
+{
+    struct cr_main_npy npy;
+    int64_t size;
+    FILE *file = cr_main_open(path, &size);
+    long begin = file ? cr_main_npy_header(file, path, size, &npy) : -1;
+    size_t n = (size_t)tensor->elements;
+    int width = 0, status = -1;
+
+    if (begin >= 0)
+        width = cr_main_npy_fits(&npy, tensor, path, size - begin);
+    if (width > 0) {
+        if (fseek(file, begin, SEEK_SET) == 0 && fread(buffer, (size_t)width, n, file) == n)
+            status = 0;
+        else
+            cr_main_fail(path, NULL, 0, "cannot be read");
+    }
+    if (status == 0 && width == 8 && tensor->is_i32)
+        status = cr_main_narrow(buffer, tensor->elements, path);
+    else if (status == 0 && width == 8)
+        cr_main_floats(buffer, CR_MAIN_F64, tensor->elements);
+    if (file)
+        fclose(file);
+    return status;
+}
+
+/* Prints a .npy header into room for 1024 bytes as numpy.save does: room for the first
+ * dimension to grow to 21 digits, and a length that is a multiple of 64. */
+static size_t cr_main_npy_print(char *out, const struct cr_tensor *tensor)
+{
+    size_t n = 10, total;
+    int i;
+
+    memcpy(out, "\223NUMPY\001\000", 8);
+    n += (size_t)snprintf(out + n, 1024 - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                          tensor->is_i32 ? "<i4" : "<f4");
+    for (i = 0; i < tensor->rank; i++)
+        n += (size_t)snprintf(out + n, 1024 - n, i > 0 ? ", %ld" : "%ld", tensor->shape[i]);
+    n += (size_t)snprintf(out + n, 1024 - n, tensor->rank == 1 ? ",), }" : "), }");
+    if (tensor->rank > 0)
+        n += (size_t)snprintf(out + n, 1024 - n, "%*s",
+                              21 - snprintf(NULL, 0, "%ld", tensor->shape[0]), "");
+    total = (n + 1) / 64 * 64 + 64;
+    memset(out + n, ' ', total - n);
+    out[total - 1] = '\n';
+    out[8] = (char)((total - 10) & 255);
+    out[9] = (char)((total - 10) >> 8);
+    return total;
+}
+
+/* Writes an output under a temporary name and renames it: whole or not at all. */
+static int cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
+{
+    size_t n = (size_t)tensor->elements, length = strlen(path), header_length;
+    char header[1024], *temporary = malloc(length + 16);
+    FILE *file = NULL;
+    int i, written;
+
+    if (cr_main_special(path)) {
+        free(temporary);
+        return cr_main_fail(path, NULL, 0, "not a regular file, expected one to write");
+    }
+    for (i = 0; temporary && !file && i < 100; i++) {
+        snprintf(temporary, length + 16, "%s.tmp%d", path, i);
+        file = fopen(temporary, "wbx");
+        if (!file && errno != EEXIST)
+            break;
+    }
+    if (!file) {
+        cr_main_fail(path, NULL, 0, "cannot be written: %s", strerror(errno));
+        free(temporary);
+        return -1;
+    }
+    header_length = cr_main_npy_print(header, tensor);
+    written =
+        fwrite(header, 1, header_length, file) == header_length && fwrite(data, 4, n, file) == n;
+    if (fclose(file) != 0 || !written || rename(temporary, path) != 0) {
+        written = 0;
+        cr_main_fail(path, NULL, 0, "cannot be written: %s", strerror(errno));
+        remove(temporary);
+    }
+    free(temporary);
+    return written ? 0 : -1;
+}
+
+/* ---- the command line ---- */
+
+/* Memory for all of the model's data.  Pointers to tables have one entry more than the
+ * model needs, because an array of none is not C. */
+struct cr_main_state {
+    const char *weights_path;
+    const char *input_paths[CR_MAIN_INPUTS + 1], *output_paths[CR_MAIN_OUTPUTS + 1];
+    void *inputs[CR_MAIN_INPUTS + 1], *outputs[CR_MAIN_OUTPUTS + 1];
+    void *weights, *arena; /* as allocated */
+};
+
+/* The first address from p on that is a multiple of 64. */
+static void *cr_main_align(void *p)
+{
+    return (char *)p + (64 - (uintptr_t)p % 64) % 64;
+}
+
+static void cr_main_list_tensors(FILE *to, const char *title, const struct cr_tensor *tensors,
+                                 int n)
+{
+    char shape[200];
+    int i;
+
+    for (i = 0; i < n; i++)
+        fprintf(to, "%-10s %s %s %s\n", i == 0 ? title : "", tensors[i].name,
+                tensors[i].is_i32 ? "int32" : "float32",
+                cr_main_shape(shape, sizeof shape, &tensors[i]));
+}
+
+static void cr_main_help(FILE *to, const char *program)
+{
+    fprintf(to,
+            "usage: %s [--weights FILE.safetensors] --input NAME=FILE.npy ...\n"
+            "       --output NAME=FILE.npy ...\n\n"
+            "Runs %s, compiled for these shapes.  Weights may be F32, F16, BF16 or F64.\n\n",
+            program, CR_MAIN_NAME);
+    cr_main_list_tensors(to, "inputs", cr_main_inputs, CR_MAIN_INPUTS);
+    cr_main_list_tensors(to, "outputs", cr_main_outputs, CR_MAIN_OUTPUTS);
+    cr_main_list_tensors(to, "weights", cr_main_params, CR_MAIN_PARAMS);
+}
+
+/* Notes the file of NAME=FILE, which has to name one of the tensors. */
+static int cr_main_assign(const char *argument, const struct cr_tensor *tensors, int n,
+                          const char **paths, const char *what)
+{
+    const char *equals = strchr(argument, '=');
+    size_t length = equals ? (size_t)(equals - argument) : 0;
+    int i;
+
+    if (!equals || !equals[1])
+        return cr_main_fail(argument, NULL, 0, "expected --%s NAME=FILE.npy", what);
+    for (i = 0; i < n; i++) {
+        if (!cr_main_is(argument, length, tensors[i].name))
+            continue;
+        if (paths[i])
+            return cr_main_fail(argument, NULL, 0, "the %s is given twice, expected once", what);
+        paths[i] = equals + 1;
+        return 0;
+    }
+    return cr_main_fail(argument, NULL, 0, "no %s has that name, see --help", what);
+}
+
+/* Takes the arguments apart; every input and some output must be given a file. */
+static int cr_main_arguments(struct cr_main_state *state, int argc, char **argv)
+{
+    int i, outputs = 0, status = 0;
+
+    for (i = 1; status == 0 && i < argc; i += 2) {
+        const char *option = argv[i], *value = argv[i + 1]; /* argv[argc] is null */
+        int kind = strcmp(option, "--weights") == 0  ? 0
+                   : strcmp(option, "--input") == 0  ? 1
+                   : strcmp(option, "--output") == 0 ? 2
+                                                     : 3;
+        if (kind == 3)
+            return cr_main_fail(option, NULL, 0, "expected --weights, --input, --output or --help");
+        if (!value)
+            return cr_main_fail(option, NULL, 0, "nothing follows it, expected a file");
+        if (kind == 0 && state->weights_path)
+            return cr_main_fail(option, NULL, 0, "given twice, expected one file");
+        if (kind == 0)
+            state->weights_path = value;
+        else if (kind == 1)
+            status =
+                cr_main_assign(value, cr_main_inputs, CR_MAIN_INPUTS, state->input_paths, "input");
+        else
+            status = cr_main_assign(value, cr_main_outputs, CR_MAIN_OUTPUTS, state->output_paths,
+                                    "output");
+        outputs += kind == 2;
+    }
+    for (i = 0; status == 0 && i < CR_MAIN_INPUTS; i++) {
+        if (!state->input_paths[i])
+            status = cr_main_fail(cr_main_inputs[i].name, NULL, 0,
+                                  "the input has no file, expected --input NAME=FILE.npy");
+    }
+    if (status == 0 && CR_MAIN_PARAMS > 0 && !state->weights_path)
+        status = cr_main_fail(argv[0], NULL, 0, "no weights, expected --weights FILE.safetensors");
+    if (status == 0 && outputs == 0)
+        status =
+            cr_main_fail(argv[0], NULL, 0, "nothing to write, expected --output NAME=FILE.npy");
+    return status;
+}
+
+/* Memory for count items, 63 bytes more so that it can be aligned; null if there is none. */
+static void *cr_main_memory(size_t count, size_t size)
+{
+    return count > (SIZE_MAX - 63) / size ? NULL : calloc(1, count * size + 63);
+}
+
+static int cr_main_allocate(struct cr_main_state *state, const char *program)
+{
+    int i, complete;
+
+    state->weights = cr_main_memory((size_t)CR_MAIN_WEIGHTS_BYTES, 1);
+    state->arena = cr_main_memory((size_t)CR_MAIN_ARENA_BYTES, 1);
+    complete = state->weights && state->arena;
+    for (i = 0; complete && i < CR_MAIN_INPUTS; i++) {
+        state->inputs[i] = cr_main_memory((size_t)cr_main_inputs[i].elements, 8);
+        complete = state->inputs[i] != NULL;
+    }
+    for (i = 0; complete && i < CR_MAIN_OUTPUTS; i++) {
+        state->outputs[i] = cr_main_memory((size_t)cr_main_outputs[i].elements, 4);
+        complete = state->outputs[i] != NULL;
+    }
+    return complete ? 0 : cr_main_fail(program, NULL, 0, "out of memory for weights and arena");
+}
+
+static void cr_main_free(struct cr_main_state *state)
+{
+    int i;
+
+    for (i = 0; i < CR_MAIN_INPUTS; i++)
+        free(state->inputs[i]);
+    for (i = 0; i < CR_MAIN_OUTPUTS; i++)
+        free(state->outputs[i]);
+    free(state->weights);
+    free(state->arena);
+}
+
+/* Reads everything, runs once, writes what was asked for. */
+static int cr_main_go(struct cr_main_state *state, const char *program)
+{
+    const void *inputs[CR_MAIN_INPUTS + 1];
+    void *weights = cr_main_align(state->weights), *arena = cr_main_align(state->arena);
+    int i, status = 0;
+
+    if (state->weights_path)
+        status = cr_main_weights(state->weights_path, weights);
+    for (i = 0; status == 0 && i < CR_MAIN_INPUTS; i++)
+        status = cr_main_read_npy(state->input_paths[i], &cr_main_inputs[i], state->inputs[i]);
+    if (status != 0)
+        return status;
+    for (i = 0; i < CR_MAIN_INPUTS; i++)
+        inputs[i] = state->inputs[i];
+    inputs[CR_MAIN_INPUTS] = NULL;
+    status = cr_main_run(weights, inputs, state->outputs, arena);
+    if (status != 0)
+        return cr_main_fail(program, NULL, 0, "the model answers with status %d, expected 0",
+                            status);
+    for (i = 0; status == 0 && i < CR_MAIN_OUTPUTS; i++) {
+        if (state->output_paths[i])
+            status =
+                cr_main_write_npy(state->output_paths[i], &cr_main_outputs[i], state->outputs[i]);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct cr_main_state state;
+    int status;
+
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cr_main_help(argc < 2 ? stderr : stdout, argc > 0 ? argv[0] : CR_MAIN_NAME);
+        return argc < 2 ? 2 : 0;
+    }
+    memset(&state, 0, sizeof state);
+    status = cr_main_arguments(&state, argc, argv);
+    if (status == 0)
+        status = cr_main_allocate(&state, argv[0]);
+    if (status == 0)
+        status = cr_main_go(&state, argv[0]);
+    cr_main_free(&state);
+    return status == 0 ? 0 : 2;
+}
+
+#endif

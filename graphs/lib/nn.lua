@@ -1,0 +1,75 @@
+-- Layers and activations, each as its textbook formula over primitive operations.
+--
+-- A layer declares its parameters under the scope it is called in:
+--     local n = scope("ln_1", nn.layer_norm, x, {eps = 1e-5})
+-- has the parameters ln_1.weight and ln_1.bias.  Parameters start as those of
+-- PyTorch's layer of the same name.
+
+local nn = {}
+
+-- The mean over an axis, which stays with size 1.
+function nn.mean(x, axis)
+    return sum(x, axis) / x:size(axis)
+end
+
+-- LayerNorm(x) = gamma (x - mu) / sqrt(sigma^2 + eps) + beta, over the last axis
+-- (Ba, Kiros, Hinton: Layer Normalization, 2016).  Without `eps` the denominator is
+-- sigma alone, as textbooks have it; with bias = false there is no beta.
+function nn.layer_norm(x, config)
+    local n = x:size(-1)
+    local centred = x - nn.mean(x, -1)
+    local variance = nn.mean(centred ^ 2, -1)
+    if config.eps then variance = variance + config.eps end
+    local y = centred * rsqrt(variance) * param("weight", {n}, {fill = 1})
+    if config.bias ~= false then y = y + param("bias", {n}, {fill = 0}) end
+    return y
+end
+
+-- y = x W^T + b with W [out, in], as torch.nn.Linear.
+function nn.linear(x, n_out, bias)
+    local n_in = x:size(-1)
+    local start = {uniform = 1 / math.sqrt(n_in)}
+    local y = matmul(x, param("weight", {n_out, n_in}, start):transpose(1, 2))
+    if bias ~= false then y = y + param("bias", {n_out}, start) end
+    return y
+end
+
+-- y = x W + b with W [in, out], as Hugging Face's Conv1D.
+function nn.conv1d(x, n_out, bias)
+    local y = matmul(x, param("weight", {x:size(-1), n_out}, {normal = 0.02}))
+    if bias ~= false then y = y + param("bias", {n_out}, {fill = 0}) end
+    return y
+end
+
+-- ReLU(x) = max(x, 0)
+function nn.relu(x)
+    return maximum(x, 0)
+end
+
+-- GELU(x) = x Phi(x) = x/2 (1 + erf(x / sqrt 2))
+-- (Hendrycks, Gimpel: Gaussian Error Linear Units, 2016).
+function nn.gelu(x)
+    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
+end
+
+-- GELU by the tanh approximation of the same paper, as GPT-2 has it:
+-- x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+function nn.gelu_tanh(x)
+    return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ^ 3)))
+end
+
+-- softmax(s)_i = exp(s_i) / sum_j exp(s_j) over the last axis.  The maximum, which
+-- cancels out, is subtracted so that nothing overflows.
+function nn.softmax(s)
+    local e = exp(s - max(s, -1))
+    return e / sum(e, -1)
+end
+
+-- Dropout with probability p.  Outside of training it does nothing.
+function nn.dropout(x, p, train)
+    if p < 0 or p >= 1 then error("dropout " .. p .. ", expected at least 0 and less than 1") end
+    if train and p > 0 then error("train = true: dropout is not available yet, expected false") end
+    return x
+end
+
+return nn

@@ -1,0 +1,37 @@
+-- What makes layers a transformer: feed-forward, residual connections, blocks, stacks.
+
+local nn = require "nn"
+
+local transformer = {}
+
+-- FFN(x) = act(x W_1 + b_1) W_2 + b_2, position by position.
+-- config: d_ff (the inner width), act, project = nn.linear or nn.conv1d, bias, and the
+-- names of the two projections.
+function transformer.feed_forward(x, config)
+    local inner = scope(config.in_name, config.project, x, config.d_ff, config.bias)
+    local act = tap("act", config.act(inner))
+    return (scope(config.out_name, config.project, act, x:size(-1), config.bias))
+end
+
+-- x + f(x): what a part of the model adds to the residual stream.
+function transformer.residual(x, f)
+    return x + f(x)
+end
+
+-- The pre-norm block: x + attention(norm(x)), then x + feed_forward(norm(x)).  Each of
+-- the two functions normalises what it reads.
+function transformer.block(x, attention, feed_forward)
+    x = tap("attn_residual", transformer.residual(x, attention))
+    return tap("ffn_residual", transformer.residual(x, feed_forward))
+end
+
+-- Blocks one after another, in the scopes name.0, name.1, ...
+function transformer.stack(x, name, n, block, ...)
+    if n < 1 then error("a stack of " .. n .. " blocks, expected at least 1") end
+    for i = 0, n - 1 do
+        x = scope(name .. "." .. i, block, x, ...)
+    end
+    return x
+end
+
+return transformer

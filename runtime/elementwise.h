@@ -1,0 +1,53 @@
+/*
+ * elementwise.h - the table of elementwise ops.
+ *
+ * One row is all there is to an elementwise op: the interpreter, the shape and
+ * type rules, the vectorised strips and the reference in docs/ are made from it.
+ *
+ *     OP(name, arity, rule, expression, description)
+ *
+ * `rule` relates the element types (f32, i32, bool) of operands and result:
+ *     ARITH    all operands of one numeric type, the result has it too
+ *     FLOAT    f32 in, f32 out
+ *     COMPARE  two operands of one numeric type, the result is bool
+ *     LOGIC    bool in, bool out
+ *     SELECT   bool, then two operands of one type, which the result has too
+ *
+ * `expression` is C over the operands a, b, c.  It is compiled for double (the
+ * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
+ * AVX-512), so it may use + - * / and unary minus, which all of these have, and
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
+ * integer is exact up to 2^24: kernels compute in float throughout.
+ */
+#ifndef CR_ELEMENTWISE_H
+#define CR_ELEMENTWISE_H
+
+/* clang-format off */
+#define CR_ELEMENTWISE(OP) \
+    OP(neg,     1, ARITH,   -a,                 "-a") \
+    OP(abs,     1, ARITH,   CR_ABS(a),          "|a|") \
+    OP(exp,     1, FLOAT,   CR_EXP(a),          "e to the power of a") \
+    OP(log,     1, FLOAT,   CR_LOG(a),          "natural logarithm of a") \
+    OP(sqrt,    1, FLOAT,   CR_SQRT(a),         "square root of a") \
+    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
+    OP(tanh,    1, FLOAT,   CR_TANH(a),         "hyperbolic tangent of a") \
+    OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a") \
+    OP(add,     2, ARITH,   a + b,              "a + b") \
+    OP(sub,     2, ARITH,   a - b,              "a - b") \
+    OP(mul,     2, ARITH,   a * b,              "a * b") \
+    OP(div,     2, FLOAT,   a / b,              "a / b") \
+    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b; NaN if either is") \
+    OP(minimum, 2, ARITH,   CR_MIN(a, b),       "the smaller of a and b; NaN if either is") \
+    OP(lt,      2, COMPARE, CR_LT(a, b),        "a < b") \
+    OP(le,      2, COMPARE, CR_LE(a, b),        "a <= b") \
+    OP(gt,      2, COMPARE, CR_LT(b, a),        "a > b") \
+    OP(ge,      2, COMPARE, CR_LE(b, a),        "a >= b") \
+    OP(eq,      2, COMPARE, CR_EQ(a, b),        "a == b") \
+    OP(ne,      2, COMPARE, CR_ONE - CR_EQ(a, b), "a != b") \
+    OP(logical_not, 1, LOGIC, CR_ONE - a,       "not a") \
+    OP(logical_and, 2, LOGIC, a * b,            "a and b") \
+    OP(logical_or,  2, LOGIC, CR_MAX(a, b),     "a or b") \
+    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
+ *
+ * The template, kernels.inc, is written over a vector type and compiled once with
+ * each of vector_*.h.  It says fma where it means one; nothing may be fused beyond that.
+ */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
+#define CR_X86 1
+#include <immintrin.h>
+#else
+#define CR_X86 0
+#endif
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "pool.h"
+#include "runtime.h"
+#include "select.h"
+
+/* Functions that are meant to vanish into their callers, used there or not. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define CR_INLINE static inline
+#endif
+
+/* Before a loop over a constant number of vectors. */
+#if defined(__clang__)
+#define CR_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#define CR_UNROLL _Pragma("GCC unroll 16")
+#else
+#define CR_UNROLL
+#endif
+
+#define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
+
+enum { CR_LANES = 16 /* of a row reduction */ };
+
+/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+#define CR_ROUND 0x1.8p+23f
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+#define CR_LN2_HIGH 0x1.62e4p-1f
+#define CR_LN2_LOW 0x1.7f7d1cp-20f
+
+/* A tile of gemm, see gemm.inc. */
+typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
+                     long panel_stride, float *c, long ldc, const float *scale);
+
+/* y[r * ry + c * cy] = x[r * rx + c * cx] */
+static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
+                            long rx, long cx)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ry + c * cy] = x[r * rx + c * cx];
+        }
+    }
+}
+
+static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = (float)x[r * rs + c * cs];
+        }
+    }
+}
+
+/* Whether every index, and every product on the way to it, is an integer a float can hold. */
+static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
+{
+    const double limit = 16777216.0;
+    double down = fabs((double)rows * (double)rs);
+    double across = fabs((double)cols * (double)cs);
+    return (double)cols <= limit && fabs((double)cs) <= limit &&
+           fabs((double)base) + down + across <= limit;
+}
+
+static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = (float)(base + r * rs + c * cs);
+        }
+    }
+}
+
+#include "vector_plain.h"
+#include "kernels.inc"
+#include "vector_end.h"
+
+#if CR_X86
+#include "vector_avx2.h"
+#include "kernels.inc"
+#include "vector_end.h"
+#include "vector_avx512.h"
+#include "kernels.inc"
+#include "vector_end.h"
+#endif
+
+/* Whether the processor and the operating system support an instruction set. */
+static int cr_has(const struct cr_kernels *kernels)
+{
+#if CR_X86
+    if (kernels == &cr_kernels_avx512) {
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("fma");
+    }
+    if (kernels == &cr_kernels_avx2) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+#endif
+    return kernels == &cr_kernels_plain;
+}
+
+CR_API const struct cr_kernels *cr_runtime_select(const char *isa)
+{
+    static const struct cr_kernels *const best_first[] = {
+#if CR_X86
+        &cr_kernels_avx512,
+        &cr_kernels_avx2,
+#endif
+        &cr_kernels_plain,
+    };
+    for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
+        if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
+            return best_first[i];
+        }
+    }
+    return NULL;
+}

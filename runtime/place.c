@@ -1,0 +1,28 @@
+#include "place.h"
+
+/* One column of a panel; tensor is at the column's first element. */
+static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
+{
+    float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
+    for (long k = 0; k < p->rows; k++)
+        y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
+}
+
+CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *p, const float *tensor,
+                     float *weights)
+{
+    const float *from = tensor + p->source;
+    float *to = weights + p->target;
+    if (!p->panel_stride) {
+        rt->load(p->rows, p->cols, to, p->cols, from, p->row_stride, p->col_stride);
+        return;
+    }
+    long whole = p->first_col % CR_PANEL ? 0 : p->cols / CR_PANEL * CR_PANEL;
+    rt->pack(p->rows, whole, to + p->first_col / CR_PANEL * p->panel_stride, p->panel_stride, from,
+             p->row_stride, p->col_stride);
+    long end = p->first_col + p->cols;
+    for (long n = whole; n < p->cols; n++)
+        cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);
+    for (; p->last && end % CR_PANEL; end++)
+        cr_place_column(p, 0, to, end);
+}

@@ -1,0 +1,49 @@
+/*
+ * pool.h - a pool of threads that share the items of a loop.
+ *
+ * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
+ * pthreads.
+ */
+#ifndef CR_POOL_H
+#define CR_POOL_H
+
+#include <stddef.h>
+
+#include "runtime.h"
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum { CR_MAX_THREADS = 1024 };
+
+/* Memory enough for a pool of so many threads, as a constant. */
+#define CR_POOL_BYTES(threads) (512 + 64 * (threads))
+
+/* The memory that a pool of so many threads needs, aligned as malloc would. */
+CR_API size_t cr_pool_bytes(int threads);
+
+/*
+ * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
+ * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
+ */
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
+
+/* Ends the threads of a pool made by cr_pool_init. */
+CR_API void cr_pool_stop(struct cr_pool *pool);
+
+/* The same with memory from malloc; null also if there is none. */
+CR_API struct cr_pool *cr_pool_new(int threads);
+CR_API void cr_pool_free(struct cr_pool *pool);
+
+/* How many threads there are, the calling one included; 1 for a null pool. */
+CR_API int cr_pool_threads(const struct cr_pool *pool);
+
+/*
+ * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
+ * from two threads at once and not from inside a body.
+ */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride);
+
+#endif

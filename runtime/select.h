@@ -1,0 +1,20 @@
+/*
+ * select.h - which of the runtime's kernels this machine can run.
+ */
+#ifndef CR_SELECT_H
+#define CR_SELECT_H
+
+#include "runtime.h"
+
+/* How the few functions of the runtime that others call are declared. */
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
+ * instruction set or the name is none of these; for a null name the fastest there are.
+ */
+CR_API const struct cr_kernels *cr_runtime_select(const char *isa);
+
+#endif

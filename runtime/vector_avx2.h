@@ -1,0 +1,121 @@
+/*
+ * vector_avx2.h - the vectors of the kernel template, 8 floats in an AVX2 register.
+ *
+ * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
+ * flags of the compiler.
+ */
+#ifndef CR_VECTOR_AVX2_H
+#define CR_VECTOR_AVX2_H
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#define CR_TARGET 1
+
+#define CR_ISA "avx2"
+#define CR_NAME(name) name##_avx2
+#define VF __m256
+#define CR_W 8
+#define CR_TILE_ROWS 6
+#define CR_TILES CR_TILES_6
+
+#define v_load(p) _mm256_loadu_ps(p)
+#define v_store(p, x) _mm256_storeu_ps(p, x)
+#define v_set1(x) _mm256_set1_ps(x)
+#define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
+#define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
+#define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
+#define v_nan_or(x, other) _mm256_blendv_ps(other, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q))
+
+#define v_first(n) v_first_avx2((int)(n))
+#define v_load_n(p, n) _mm256_maskload_ps(p, v_first(n))
+#define v_load_or(p, n, fill) v_load_or_avx2(p, v_first(n), fill)
+#define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
+
+#define CR_ONE _mm256_set1_ps(1.0f)
+#define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
+#define CR_SQRT(a) _mm256_sqrt_ps(a)
+#define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)
+#define CR_LE(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LE_OQ), CR_ONE)
+#define CR_EQ(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), CR_ONE)
+#define CR_SELECT(a, b, c)                                                                         \
+    _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
+
+/* A mask of the first n lanes. */
+CR_INLINE __m256i v_first_avx2(int n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
+{
+    return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
+}
+
+CR_INLINE __m256 v_copysign_avx2(__m256 magnitude, __m256 sign)
+{
+    __m256 bit = _mm256_set1_ps(-0.0f);
+    return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE __m256 v_pow2_avx2(__m256 t)
+{
+    __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(0x3f800000)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE __m256 v_split_avx2(__m256 x, __m256 *e)
+{
+    __m256i root = _mm256_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
+    __m256i above = _mm256_sub_epi32(_mm256_castps_si256(x), root);
+    __m256i mantissa = _mm256_and_si256(above, _mm256_set1_epi32(0x007fffff));
+    *e = _mm256_cvtepi32_ps(_mm256_srai_epi32(above, 23));
+    return _mm256_castsi256_ps(_mm256_add_epi32(mantissa, root));
+}
+
+/* Transposes 8 x 8: first inside squares of 4 x 4, then the squares. */
+CR_INLINE void v_transpose_avx2(__m256 *t)
+{
+    __m256d pair[8];
+    CR_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        pair[i] = _mm256_castps_pd(_mm256_unpacklo_ps(t[i], t[i + 1]));
+        pair[i + 1] = _mm256_castps_pd(_mm256_unpackhi_ps(t[i], t[i + 1]));
+    }
+    __m256 four[8];
+    CR_UNROLL
+    for (int i = 0; i < 8; i += 4) {
+        four[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(pair[i], pair[i + 2]));
+        four[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(pair[i], pair[i + 2]));
+        four[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(pair[i + 1], pair[i + 3]));
+        four[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(pair[i + 1], pair[i + 3]));
+    }
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        t[i] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x20);
+        t[i + 4] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x31);
+    }
+}
+
+#define v_copysign(m, s) v_copysign_avx2(m, s)
+#define v_pow2(t) v_pow2_avx2(t)
+#define v_split(x, e) v_split_avx2(x, e)
+#define v_transpose(t) v_transpose_avx2(t)
+
+#define v_lane0(x) _mm256_cvtss_f32(x)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
+        x = OP(x, _mm256_permute_ps(x, 0xee));                                                     \
+        x = OP(x, _mm256_permute_ps(x, 0x55));                                                     \
+    } while (0)
+
+#endif

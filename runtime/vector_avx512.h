@@ -1,0 +1,124 @@
+/*
+ * vector_avx512.h - the vectors of the kernel template, 16 floats in an AVX-512 register.
+ *
+ * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
+ * of the compiler.
+ */
+#ifndef CR_VECTOR_AVX512_H
+#define CR_VECTOR_AVX512_H
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),  \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
+#endif
+#define CR_TARGET 1
+
+#define CR_ISA "avx512"
+#define CR_NAME(name) name##_avx512
+#define VF __m512
+#define CR_W 16
+#define CR_TILE_ROWS 12
+#define CR_TILES CR_TILES_12
+
+#define v_load(p) _mm512_loadu_ps(p)
+#define v_store(p, x) _mm512_storeu_ps(p, x)
+#define v_set1(x) _mm512_set1_ps(x)
+#define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
+#define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
+#define v_nan_or(x, other)                                                                         \
+    _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+
+#define v_first(n) ((__mmask16)((1u << (n)) - 1))
+#define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)
+#define v_load_or(p, n, fill) _mm512_mask_loadu_ps(fill, v_first(n), p)
+#define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
+
+#define CR_ONE _mm512_set1_ps(1.0f)
+#define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
+#define CR_SQRT(a) _mm512_sqrt_ps(a)
+#define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)
+#define CR_LE(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ), CR_ONE)
+#define CR_EQ(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), CR_ONE)
+#define CR_SELECT(a, b, c)                                                                         \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
+
+CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
+{
+    __m512 bit = _mm512_set1_ps(-0.0f);
+    return _mm512_or_ps(_mm512_andnot_ps(bit, magnitude), _mm512_and_ps(bit, sign));
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE __m512 v_pow2_avx512(__m512 t)
+{
+    __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f800000)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE __m512 v_split_avx512(__m512 x, __m512 *e)
+{
+    __m512i root = _mm512_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
+    __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), root);
+    __m512i mantissa = _mm512_and_si512(above, _mm512_set1_epi32(0x007fffff));
+    *e = _mm512_cvtepi32_ps(_mm512_srai_epi32(above, 23));
+    return _mm512_castsi512_ps(_mm512_add_epi32(mantissa, root));
+}
+
+/* The 128-bit quarters 0 and 2 of a and of b; quarters 1 and 3. */
+#define CR_EVEN_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0x88)
+#define CR_ODD_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0xdd)
+
+/* Transposes 16 x 16: first inside squares of 4 x 4, then the squares. */
+CR_INLINE void v_transpose_avx512(__m512 *t)
+{
+    __m512d pair[16];
+    CR_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_castps_pd(_mm512_unpacklo_ps(t[i], t[i + 1]));
+        pair[i + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(t[i], t[i + 1]));
+    }
+    __m512 four[16];
+    CR_UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        four[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(pair[i], pair[i + 2]));
+        four[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(pair[i], pair[i + 2]));
+        four[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(pair[i + 1], pair[i + 3]));
+        four[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(pair[i + 1], pair[i + 3]));
+    }
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        __m512 even_top = CR_EVEN_QUARTERS(four[i], four[i + 4]);
+        __m512 even_low = CR_EVEN_QUARTERS(four[i + 8], four[i + 12]);
+        __m512 odd_top = CR_ODD_QUARTERS(four[i], four[i + 4]);
+        __m512 odd_low = CR_ODD_QUARTERS(four[i + 8], four[i + 12]);
+        t[i] = CR_EVEN_QUARTERS(even_top, even_low);
+        t[i + 4] = CR_EVEN_QUARTERS(odd_top, odd_low);
+        t[i + 8] = CR_ODD_QUARTERS(even_top, even_low);
+        t[i + 12] = CR_ODD_QUARTERS(odd_top, odd_low);
+    }
+}
+
+#define v_copysign(m, s) v_copysign_avx512(m, s)
+#define v_pow2(t) v_pow2_avx512(t)
+#define v_split(x, e) v_split_avx512(x, e)
+#define v_transpose(t) v_transpose_avx512(t)
+#define v_scale(x, n) _mm512_scalef_ps(x, n) /* x 2^n, rounded once */
+
+#define v_lane0(x) _mm512_cvtss_f32(x)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
+        x = OP(x, _mm512_shuffle_f32x4(x, x, 0x55));                                               \
+        x = OP(x, _mm512_permute_ps(x, 0xee));                                                     \
+        x = OP(x, _mm512_permute_ps(x, 0x55));                                                     \
+    } while (0)
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif

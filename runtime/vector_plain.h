@@ -1,0 +1,89 @@
+/*
+ * vector_plain.h - the vectors of the kernel template, one float wide.
+ *
+ * This is C for any compiler and any machine: it defines what the other two
+ * instruction sets must compute, bit for bit.
+ */
+#ifndef CR_VECTOR_PLAIN_H
+#define CR_VECTOR_PLAIN_H
+
+#define CR_ISA "plain"
+#define CR_NAME(name) name##_plain
+#define VF float
+#define CR_W 1         /* floats in a vector */
+#define CR_TILE_ROWS 4
+#define CR_TILES CR_TILES_4
+
+#define v_load(p) (*(p))
+#define v_store(p, x) ((void)(*(p) = (x)))
+#define v_set1(x) ((float)(x))
+#define v_ramp() 0.0f
+#define v_fma(a, b, c) fmaf(a, b, c)
+#define v_lane0(x) (x)
+#define v_fold(OP, x) ((void)0)
+#define v_transpose(t) ((void)(t))
+
+/* The first n lanes only; a vector of one lane is never cut. */
+#define v_load_n(p, n) ((void)(n), *(p))
+#define v_load_or(p, n, fill) ((void)(n), *(p))
+#define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
+
+#define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
+
+#define CR_ONE 1.0f
+#define CR_ABS(a) fabsf(a)
+#define CR_SQRT(a) sqrtf(a)
+#define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((a) <= (b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+#define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+/* A float and its bits. */
+union cr_bits {
+    float f;
+    uint32_t u;
+};
+
+/* Like the x86 instructions: b if the operands are equal or unordered. */
+CR_INLINE float v_min_plain(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+CR_INLINE float v_max_plain(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+CR_INLINE float v_copysign_plain(float magnitude, float sign)
+{
+    union cr_bits m = {magnitude}, s = {sign};
+    m.u = (m.u & 0x7fffffffu) | (s.u & 0x80000000u);
+    return m.f;
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE float v_pow2_plain(float t)
+{
+    union cr_bits bits = {t};
+    bits.u = (bits.u << 23) + 0x3f800000u;
+    return bits.f;
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE float v_split_plain(float x, float *e)
+{
+    union cr_bits bits = {x};
+    uint32_t above = bits.u - 0x3f3504f3u; /* sqrt(1/2) */
+    bits.u = (above & 0x007fffffu) + 0x3f3504f3u;
+    *e = (float)((int32_t)above >> 23);
+    return bits.f;
+}
+
+#define v_min(a, b) v_min_plain(a, b)
+#define v_max(a, b) v_max_plain(a, b)
+#define v_copysign(m, s) v_copysign_plain(m, s)
+#define v_pow2(t) v_pow2_plain(t)
+#define v_split(x, e) v_split_plain(x, e)
+
+#endif

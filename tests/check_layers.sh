@@ -1,0 +1,151 @@
+#!/bin/sh
+# check_layers.sh - proves that #include lines follow the layers of the architecture.
+#
+#     ir <- passes <- emit <- exec <- cli;  frontend sees ir;  cli sees everything
+#     compiler/crescent.h, the public interface, sees libc only; compiler/*.c, which may
+#     implement it, see all but cli
+#     compiler/ may see runtime/*.h; runtime/ sees libc and its own folder only
+#     lua.h only in frontend/, libtcc.h only in exec/jit_tcc.c,
+#     jansson.h only in runtime/safetensors.c and cli/
+#
+# Run from the top folder.  First plants violations in a scratch tree to see that each
+# is caught, then reads the real one.  The last line is "N passed, M failed".
+set -u
+
+# violations FOLDER: a line for each include of FOLDER's compiler/ and runtime/ that
+# breaks a rule.
+violations() {
+    (cd "$1" && find compiler runtime -type f \
+        \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.def' \) 2>/dev/null |
+        sort | xargs awk '
+        function set(list, into,    n, i, word) {
+            n = split(list, word, " ")
+            for (i = 1; i <= n; i++) into[word[i]] = 1
+        }
+        function complain(why) {
+            printf "%s:%d: #include %s: %s\n", FILENAME, FNR, shown, why
+        }
+        # The layer of a path from the top folder: "ir", "runtime", "public".
+        function layer_of(path,    part, n) {
+            n = split(path, part, "/")
+            if (part[1] == "runtime") return "runtime"
+            return n > 2 ? part[2] : path ~ /\.c$/ ? "interface" : "public"
+        }
+        function check_project(name,    target) {
+            if (name !~ "/") return # a neighbour in the same folder
+            target = layer_of(name)
+            if (name ~ /(^|\/)\.\.?\//) complain("a path begins at the top folder")
+            else if (name !~ /^(compiler|runtime)\//) complain("no folder of this project")
+            else if (layer == "runtime") complain("runtime/ names its own files only")
+            else if (target == "runtime") {
+                if (name !~ /\.h$/) complain("only headers of runtime/ may be used")
+            } else if (!((layer " " target) in sees)) complain(layer " does not see " target)
+        }
+        function check_system(name) {
+            if (name ~ /^(lua[a-z]*|lauxlib)\.h(pp)?$/) {
+                if (layer != "frontend") complain("Lua belongs to compiler/frontend/")
+            } else if (name == "libtcc.h") {
+                if (FILENAME != "compiler/exec/jit_tcc.c")
+                    complain("TinyCC belongs to compiler/exec/jit_tcc.c")
+            } else if (name == "jansson.h") {
+                if (FILENAME != "runtime/safetensors.c" && layer != "cli")
+                    complain("JSON belongs to runtime/safetensors.c and compiler/cli/")
+            } else if (name in machine) {
+                if (layer != "runtime") complain("machine instructions belong to runtime/")
+            } else if (!(name in libc)) complain("not a header of libc")
+        }
+        BEGIN {
+            set("assert.h ctype.h dirent.h dlfcn.h errno.h fcntl.h fenv.h float.h ftw.h", libc)
+            set("getopt.h glob.h inttypes.h libgen.h limits.h locale.h malloc.h math.h", libc)
+            set("poll.h pthread.h regex.h sched.h semaphore.h setjmp.h signal.h spawn.h", libc)
+            set("stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h", libc)
+            set("stdlib.h stdnoreturn.h string.h strings.h termios.h time.h unistd.h", libc)
+            set("wchar.h sys/file.h sys/ioctl.h sys/mman.h sys/random.h sys/resource.h", libc)
+            set("sys/stat.h sys/sysinfo.h sys/time.h sys/types.h sys/uio.h sys/wait.h", libc)
+            set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
+
+            n = split("ir passes emit exec cli", chain, " ")
+            for (i = 1; i <= n; i++)
+                for (j = 1; j <= i; j++) sees[chain[i] " " chain[j]] = 1
+            sees["frontend frontend"] = sees["frontend ir"] = 1
+            sees["cli frontend"] = sees["cli public"] = 1
+            n = split("public ir passes emit exec frontend", chain, " ")
+            for (i = 1; i <= n; i++) sees["interface " chain[i]] = 1
+        }
+        FNR == 1 { layer = layer_of(FILENAME) }
+        /^[ \t]*#[ \t]*include/ {
+            shown = $0
+            sub(/^[ \t]*#[ \t]*include[ \t]*/, "", shown)
+            if (match(shown, /^"[^"]*"/)) check_project(substr(shown, 2, RLENGTH - 2))
+            else if (match(shown, /^<[^>]*>/)) check_system(substr(shown, 2, RLENGTH - 2))
+            else complain("a computed name cannot be checked")
+        }' /dev/null)
+}
+
+passed=0 failed=0
+
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+    fi
+}
+
+# expect caught|allowed FILE LINE: one planted include, alone in a scratch tree.
+expect() {
+    tree=$(mktemp -d) || exit 1
+    mkdir -p "$tree/compiler" "$tree/runtime" "$tree/$(dirname "$2")"
+    printf '/* planted */\n%s\n' "$3" >"$tree/$2"
+    found=$(violations "$tree")
+    rm -rf "$tree"
+    case "$1:$found" in
+    allowed: | caught:"$2:2: "*) verdict 0 ;;
+    *) verdict 1 "'$3' in $2 should be $1; found: ${found:-nothing}" ;;
+    esac
+}
+
+expect caught compiler/ir/graph.c '#include "compiler/passes/passes.h"'
+expect caught compiler/ir/graph.c '#include "compiler/frontend/script.h"'
+expect caught compiler/passes/fuse.c '#include "compiler/emit/program.h"'
+expect caught compiler/emit/program.h '#  include "compiler/exec/exec.h"'
+expect caught compiler/exec/ref.c '#include "compiler/cli/cli.h"'
+expect caught compiler/exec/ref.c '#include "compiler/frontend/script.h"'
+expect caught compiler/frontend/script.c '#include "compiler/passes/passes.h"'
+expect caught compiler/crescent.h '#include "compiler/ir/graph.h"'
+expect caught compiler/crescent.c '#include "compiler/cli/cli.h"'
+expect caught compiler/ir/graph.c '#include "../passes/passes.h"'
+expect caught compiler/ir/graph.c '#include "tests/support.h"'
+expect caught compiler/ir/graph.c '#include CR_COMPUTED'
+expect caught compiler/emit/text.c '#include "runtime/kernels.inc"'
+expect caught compiler/emit/text.c '#include <immintrin.h>'
+expect caught compiler/cli/run.c '#include <lua.h>'
+expect caught compiler/exec/ref.c '#include <libtcc.h>'
+expect caught compiler/ir/print.c '#include <jansson.h>'
+expect caught runtime/kernels.c '#include "compiler/ir/graph.h"'
+expect caught runtime/kernels.inc '#include "runtime/runtime.h"'
+expect caught runtime/npy.c '#include <jansson.h>'
+expect caught runtime/pool.c '#include <check.h>'
+expect allowed compiler/ir/graph.h '#include "ops.def"'
+expect allowed compiler/passes/fuse.c '#include "compiler/ir/graph.h"'
+expect allowed compiler/frontend/script.c '#include <lauxlib.h>'
+expect allowed compiler/exec/jit_tcc.c '#include <libtcc.h>'
+expect allowed compiler/cli/bench.c '#include <jansson.h>'
+expect allowed compiler/cli/run.c '#include "compiler/frontend/script.h"'
+expect allowed compiler/exec/exec.h '#include "runtime/runtime.h" /* kernels */'
+expect allowed compiler/crescent.c '#include "compiler/frontend/script.h"'
+expect allowed runtime/safetensors.c '#include <jansson.h>'
+expect allowed runtime/kernels.c '#include <immintrin.h>'
+
+found=$(violations .)
+[ -z "$found" ] || echo "$found"
+[ -z "$found" ]
+verdict $? 'the tree breaks the rules above'
+
+# An empty tree would pass as well.
+[ -f compiler/ir/graph.h ] && [ -f runtime/runtime.h ]
+verdict $? 'found no compiler/ir/graph.h and runtime/runtime.h, expected to run from the top folder'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

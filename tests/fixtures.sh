@@ -1,0 +1,55 @@
+#!/bin/sh
+# fixtures.sh [CASE...] - holds every backend against PyTorch's outputs in tests/fixtures/.
+#
+# make_fixtures.py says what is in a case.  $CRESCENT is the program.  The last line is
+# "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+passed=0 failed=0
+
+# compare CASE [OPTION...]: a case on all backends; options come after those of the case
+# and win over them.
+compare() {
+    folder="tests/fixtures/$1"
+    shift
+    arguments=
+    while read -r key value; do
+        case "$key" in
+        script) arguments="$value $arguments" ;;
+        set | atol) arguments="$arguments --$key $value" ;;
+        *) echo "$folder/case.txt: found '$key', expected script, set or atol" >&2; return 99 ;;
+        esac
+    done <"$folder/case.txt"
+    "$crescent" compare $arguments --backends ref,tcc,cc --weights "$folder/model.safetensors" \
+        --input "x=$folder/x.npy" --expect "y=$folder/y.npy" "$@"
+}
+
+# expect STATUS CASE [OPTION...]
+expect() {
+    status=$1
+    shift
+    compare "$@" >"$log" 2>&1 </dev/null
+    found=$?
+    if [ "$found" -eq "$status" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $*: exit status $found, expected $status"
+        cat "$log"
+    fi
+}
+
+if [ $# -eq 0 ]; then
+    set -- $(cd tests/fixtures && ls)
+fi
+for case in "$@"; do
+    expect 0 "$case"
+done
+# No float32 result is this close: a comparison that cannot fail would pass here.
+expect 1 "$1" --atol 1e-12
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

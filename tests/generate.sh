@@ -1,0 +1,47 @@
+#!/bin/sh
+# generate.sh --write|--check - the standalone C in generated/.
+#
+# --write   writes generated/SCRIPT.c and .h
+# --check   proves that the compiler still writes the same bytes
+# $CRESCENT is the program, $GENERATED the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE.
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+mode="${1-}"
+case "$mode" in
+--write | --check) ;;
+*) echo "generate.sh: found '$mode', expected --write or --check" >&2; exit 2 ;;
+esac
+: "${GENERATED:?the table is missing: call 'make generated' or 'make check-generated'}"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# emit ROW FOLDER: the C of a row of the table.
+emit() {
+    script="${1%%:*}"
+    "$crescent" emit "graphs/$script.lua" -o "$2/$script.c" \
+        $(echo "${1#*:}" | sed 's/^/--set /; s/,/ --set /g')
+}
+
+if [ "$mode" = --write ]; then
+    mkdir -p generated || exit 1
+    for row in $GENERATED; do
+        emit "$row" generated || exit 1
+    done
+    exit 0
+fi
+
+passed=0 failed=0
+for row in $GENERATED; do
+    emit "$row" "$scratch"
+    for file in "${row%%:*}.c" "${row%%:*}.h"; do
+        if cmp "generated/$file" "$scratch/$file"; then
+            passed=$((passed + 1))
+        else
+            echo "generated/$file is not what $crescent emits: see 'make generated'"
+            failed=$((failed + 1))
+        fi
+    done
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

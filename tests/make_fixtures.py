@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+"""Writes tests/fixtures/: weights, inputs and outputs of the six graphs, by PyTorch.
+
+    python3 tests/make_fixtures.py [CASE...]
+
+Each case is a folder with
+    model.safetensors   the state dict, float32 (buffers such as masks included)
+    x.npy               the input, float32
+    y.npy               the output, computed in float64
+    case.txt            lines of KEY VALUE:
+        script PATH         the graph
+        set KEY=VALUE       an option; any number of these
+        atol NUMBER         the largest absolute error allowed
+
+Needs torch and numpy.  The same bytes come out at every run on one version of them.
+"""
+import json
+import math
+import os
+import sys
+import zlib
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+# ---- The modules, with the parameter names of the graphs ------------------------------
+
+
+def split_heads(t, n_head):
+    B, T, C = t.shape
+    return t.view(B, T, n_head, C // n_head).transpose(1, 2)
+
+
+def attention(q, k, v, causal):
+    """Softmax attention over [B, n_head, T, head_dim], heads joined again."""
+    B, H, T, D = q.shape
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
+    if causal:
+        future = torch.ones(T, T, dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(future, float("-inf"))
+    return (F.softmax(scores, dim=-1) @ v).transpose(1, 2).reshape(B, T, H * D)
+
+
+def fused_attention(qkv, n_head, causal=True):
+    return attention(*(split_heads(t, n_head) for t in qkv.chunk(3, dim=2)), causal)
+
+
+class Conv1D(nn.Module):
+    """Hugging Face's layer of GPT-2: a Linear whose weight is [in, out]."""
+
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n_in, n_out))
+        self.bias = nn.Parameter(torch.zeros(n_out))
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+
+class ScaleNorm(nn.Module):
+    """The textbook's layer norm: divided by sigma itself, without an epsilon."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n))
+        self.bias = nn.Parameter(torch.zeros(n))
+
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        sigma = centred.square().mean(-1, keepdim=True).sqrt()
+        return centred / sigma * self.weight + self.bias
+
+
+class Residual(nn.Module):
+    """A pre-norm block: two sublayers, each behind a norm, added to its own input.
+
+    `names` are those of norm 1, attention, norm 2 and feed-forward.
+    """
+
+    def __init__(self, names, modules):
+        super().__init__()
+        self.names = names
+        for name, module in zip(names, modules):
+            self.add_module(name, module)
+
+    def forward(self, x):
+        norm1, attn, norm2, ff = (getattr(self, name) for name in self.names)
+        x = x + attn(norm1(x))
+        return x + ff(norm2(x))
+
+
+class FusedAttention(nn.Module):
+    """Queries, keys and values from one layer; `names` are its and the projection's."""
+
+    def __init__(self, names, qkv, proj, n_head, causal=True, mask=0, mask_name="mask"):
+        super().__init__()
+        self.names, self.n_head, self.causal = names, n_head, causal
+        for name, module in zip(names, (qkv, proj)):
+            self.add_module(name, module)
+        if mask:
+            self.register_buffer(mask_name, torch.tril(torch.ones(1, 1, mask, mask)))
+
+    def forward(self, x):
+        qkv, proj = (getattr(self, name) for name in self.names)
+        return proj(fused_attention(qkv(x), self.n_head, self.causal))
+
+
+class Head(nn.Module):
+    def __init__(self, n_embd, size, block_size):
+        super().__init__()
+        self.key = nn.Linear(n_embd, size, bias=False)
+        self.query = nn.Linear(n_embd, size, bias=False)
+        self.value = nn.Linear(n_embd, size, bias=False)
+        self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
+
+    def forward(self, x):
+        q, k, v = (split_heads(layer(x), 1) for layer in (self.query, self.key, self.value))
+        return attention(q, k, v, causal=True)
+
+
+class HeadsAttention(nn.Module):
+    def __init__(self, n_embd, n_head, block_size):
+        super().__init__()
+        self.heads = nn.ModuleList(Head(n_embd, n_embd // n_head, block_size)
+                                   for _ in range(n_head))
+        self.proj = nn.Linear(n_embd, n_embd)
+
+    def forward(self, x):
+        return self.proj(torch.cat([head(x) for head in self.heads], dim=-1))
+
+
+class FeedForward(nn.Module):
+    def __init__(self, names, up, down, activation):
+        super().__init__()
+        self.names, self.activation = names, activation
+        for name, module in zip(names, (up, down)):
+            self.add_module(name, module)
+
+    def forward(self, x):
+        up, down = (getattr(self, name) for name in self.names)
+        return down(self.activation(up(x)))
+
+
+class NetFeedForward(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(n_embd, 4 * n_embd), nn.GELU(),
+                                 nn.Linear(4 * n_embd, n_embd))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+def decoder_block(n_embd, n_head, n_positions=16, bias=True, **_):
+    linear = lambda n_in, n_out: nn.Linear(n_in, n_out, bias=bias)
+    return Residual(("ln1", "attn", "ln2", "ffn"), (
+        nn.LayerNorm(n_embd),
+        FusedAttention(("qkv_proj", "out_proj"), linear(n_embd, 3 * n_embd),
+                       linear(n_embd, n_embd), n_head, mask=n_positions),
+        nn.LayerNorm(n_embd),
+        FeedForward(("fc1", "fc2"), linear(n_embd, 4 * n_embd), linear(4 * n_embd, n_embd),
+                    F.gelu)))
+
+
+def heads_block(n_embd, n_head, block_size=32, **_):
+    return Residual(("ln1", "attn", "ln2", "ff"), (
+        nn.LayerNorm(n_embd),
+        HeadsAttention(n_embd, n_head, block_size),
+        nn.LayerNorm(n_embd),
+        NetFeedForward(n_embd)))
+
+
+class TinyNorm(nn.Module):
+    """A layer norm whose bias can be left out (older PyTorch has no such option)."""
+
+    def __init__(self, n, bias):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n))
+        self.bias = nn.Parameter(torch.zeros(n)) if bias else None
+
+    def forward(self, x):
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, 1e-5)
+
+
+def tiny_block(n_embd, n_head, bias=True, **_):
+    return Residual(("ln1", "attn", "ln2", "mlp"), (
+        TinyNorm(n_embd, bias),
+        FusedAttention(("c_attn", "c_proj"), nn.Linear(n_embd, 3 * n_embd),
+                       nn.Linear(n_embd, n_embd), n_head),
+        TinyNorm(n_embd, bias),
+        FeedForward(("c_fc", "c_proj"), nn.Linear(n_embd, 4 * n_embd),
+                    nn.Linear(4 * n_embd, n_embd), F.gelu)))
+
+
+def gpt2_block(n_embd, n_head, layer_norm_epsilon=1e-5, layout="conv1d", mask=0, **_):
+    layer = Conv1D if layout == "conv1d" else nn.Linear
+    return Residual(("ln_1", "attn", "ln_2", "mlp"), (
+        nn.LayerNorm(n_embd, eps=layer_norm_epsilon),
+        FusedAttention(("c_attn", "c_proj"), layer(n_embd, 3 * n_embd), layer(n_embd, n_embd),
+                       n_head, mask=mask, mask_name="bias"),
+        nn.LayerNorm(n_embd, eps=layer_norm_epsilon),
+        FeedForward(("c_fc", "c_proj"), layer(n_embd, 4 * n_embd), layer(4 * n_embd, n_embd),
+                    lambda x: F.gelu(x, approximate="tanh"))))
+
+
+def stream_block(n_embd, n_head, d_ff=2048, **_):
+    return Residual(("ln1", "attn", "ln2", "ffn"), (
+        ScaleNorm(n_embd),
+        FusedAttention(("qkv_proj", "out_proj"), nn.Linear(n_embd, 3 * n_embd),
+                       nn.Linear(n_embd, n_embd), n_head, causal=False),
+        ScaleNorm(n_embd),
+        FeedForward(("fc1", "fc2"), nn.Linear(n_embd, d_ff), nn.Linear(d_ff, n_embd), F.relu)))
+
+
+class Stack(nn.Module):
+    def __init__(self, n_layer, **options):
+        super().__init__()
+        self.h = nn.ModuleList(gpt2_block(**options) for _ in range(n_layer))
+
+    def forward(self, x):
+        for block in self.h:
+            x = block(x)
+        return x
+
+
+GRAPHS = {
+    "decoder_block": decoder_block,
+    "heads_block": heads_block,
+    "tiny_block": tiny_block,
+    "gpt2_block": gpt2_block,
+    "stream_block": stream_block,
+    "gpt2_stack": Stack,
+}
+
+
+# ---- Weights and files ----------------------------------------------------------------
+
+
+def randomise(module, rng, gain=1.0):
+    """Weights that keep activations near their size; norms and biases far from 1 and 0,
+    so that one that is forgotten or mixed up shows."""
+    for name, p in module.named_parameters():
+        noise = torch.from_numpy(rng.standard_normal(tuple(p.shape)))
+        if p.dim() == 2:
+            value = noise * gain / math.sqrt(sum(p.shape) / 2)
+        elif name.endswith("weight"):
+            value = 1 + 0.3 * noise
+        else:
+            value = 0.3 * noise
+        p.data = value.float()
+
+
+def build(script, options, seed, gain=1.0):
+    """The module of a graph with random float32 weights, and the generator that drew them."""
+    rng = np.random.RandomState(seed)
+    module = GRAPHS[script](**options).eval()
+    randomise(module, rng, gain)
+    return module, rng
+
+
+@torch.no_grad()
+def reference(module, x):
+    """The output in float64, and how far PyTorch's float32 is from it."""
+    low = module.float()(torch.from_numpy(x)).double()
+    high = module.double()(torch.from_numpy(x).double())
+    module.float()
+    return high.numpy(), (low - high).abs().max().item()
+
+
+def write_safetensors(path, tensors):
+    """name -> float32 array: 8 bytes of length, a JSON header, the data end to end."""
+    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    for name, array in tensors.items():
+        assert array.dtype == np.float32 and array.flags.c_contiguous
+        header[name] = {"dtype": "F32", "shape": list(array.shape),
+                        "data_offsets": [offset, offset + array.nbytes]}
+        offset += array.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(len(text).to_bytes(8, "little"))
+        f.write(text)
+        for array in tensors.values():
+            f.write(array.tobytes())
+
+
+def write_model(path, module, prefix=""):
+    write_safetensors(path, {prefix + name: np.ascontiguousarray(tensor.numpy())
+                             for name, tensor in module.state_dict().items()})
+
+
+def option_text(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# ---- The cases ------------------------------------------------------------------------
+
+# name: graph, options.  `mean` and `std` are the input's, `gain` is the weights'.
+CASES = {
+    "decoder": ("decoder_block", dict(B=2, T=7, n_embd=33, n_head=3, n_positions=16)),
+    "decoder_nobias_t1": ("decoder_block",
+                          dict(B=5, T=1, n_embd=24, n_head=2, n_positions=8, bias=False)),
+    "decoder_one_head": ("decoder_block", dict(B=1, T=16, n_embd=17, n_head=1, n_positions=16)),
+    "heads": ("heads_block", dict(B=2, T=13, n_embd=33, n_head=3, block_size=16)),
+    "heads_t1": ("heads_block", dict(B=5, T=1, n_embd=20, n_head=5, block_size=4)),
+    "tiny": ("tiny_block", dict(B=5, T=9, n_embd=33, n_head=3)),
+    "tiny_nobias": ("tiny_block", dict(B=1, T=37, n_embd=16, n_head=2, bias=False)),
+    "gpt2_t1": ("gpt2_block", dict(B=5, T=1, n_embd=33, n_head=3)),
+    "gpt2_long": ("gpt2_block", dict(B=1, T=150, n_embd=24, n_head=3)),
+    "gpt2_linear": ("gpt2_block",
+                    dict(B=2, T=5, n_embd=33, n_head=3, layout="linear", prefix="layer.")),
+    "gpt2_epsilon": ("gpt2_block",
+                     dict(B=3, T=6, n_embd=24, n_head=4, layer_norm_epsilon=0.1), dict(mask=8)),
+    "gpt2_offset": ("gpt2_block", dict(B=2, T=8, n_embd=32, n_head=4),
+                    dict(mean=20.0, std=2.0)),
+    "gpt2_sharp": ("gpt2_block", dict(B=2, T=10, n_embd=32, n_head=2), dict(gain=4.0)),
+    "stream": ("stream_block", dict(B=2, T=11, n_embd=33, n_head=3, d_ff=50)),
+    "stream_t1": ("stream_block", dict(B=5, T=1, n_embd=24, n_head=3, d_ff=96)),
+    "stack": ("gpt2_stack", dict(B=2, T=12, n_embd=33, n_head=3, n_layer=3)),
+    "stack_linear": ("gpt2_stack", dict(B=1, T=5, n_embd=20, n_head=2, n_layer=2,
+                                        layout="linear", prefix="transformer.")),
+    "demo": ("gpt2_block", dict(B=1, T=64, n_embd=192, n_head=6)),
+}
+
+
+def round_up(value):
+    """To two digits, never downwards."""
+    digit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return "%.1e" % (math.ceil(value / digit) * digit)
+
+
+def make_case(name, script, options, extra=None):
+    extra = dict(extra or {})
+    mean, std, gain = extra.pop("mean", 0.0), extra.pop("std", 1.0), extra.pop("gain", 1.0)
+    module, rng = build(script, {**options, **extra}, zlib.crc32(name.encode()), gain)
+    shape = options["B"], options["T"], options["n_embd"]
+    x = (mean + std * rng.standard_normal(shape)).astype(np.float32)
+    y, error = reference(module, x)
+
+    folder = os.path.join(HERE, "fixtures", name)
+    os.makedirs(folder, exist_ok=True)
+    write_model(os.path.join(folder, "model.safetensors"), module, options.get("prefix", ""))
+    np.save(os.path.join(folder, "x.npy"), x)
+    np.save(os.path.join(folder, "y.npy"), y)
+    with open(os.path.join(folder, "case.txt"), "w") as f:
+        f.write("script graphs/%s.lua\n" % script)
+        for key, value in options.items():
+            f.write("set %s=%s\n" % (key, option_text(value)))
+        f.write("atol %s\n" % round_up(max(5e-6, 5 * error)))
+    print("%-18s |y| up to %8.3f, PyTorch's float32 is off by %.1e" %
+          (name, np.abs(y).max(), error))
+
+
+def main(names):
+    for name in names or CASES:
+        if name not in CASES:
+            sys.exit("%s is no case, expected one of: %s" % (name, " ".join(CASES)))
+        make_case(name, *CASES[name])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

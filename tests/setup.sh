@@ -1,0 +1,83 @@
+#!/bin/sh
+# setup.sh - installs what building and testing need, where it is missing.
+#
+# Prints each package and why it is wanted before the package manager is called.
+# When nothing is missing it says nothing and touches neither network nor disk.
+# Tools that only some tests use (clang, tcc, cross compilers, qemu-user, valgrind) are
+# not asked for: those tests say that they were skipped.
+set -u
+
+compiler="${CC:-cc}"
+
+# PACKAGE | how to see that it is there | why it is wanted
+needs() {
+    cat <<TABLE
+make|have make|runs the Makefile
+gcc|have $compiler|C compiler
+libc6-dev|compiles stdio.h|C library headers
+pkg-config|have pkg-config|finds the libraries below
+liblua5.4-dev|pkg-config --exists lua5.4|Lua 5.4, the language of model scripts
+libluajit-5.1-dev|pkg-config --exists luajit|LuaJIT, the other Lua that Crescent runs with
+libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memory
+libjansson-dev|links jansson.h json_null jansson|JSON, the header of safetensors files
+check|pkg-config --exists check|the framework of the unit tests
+TABLE
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+compiles() {
+    echo "#include <$1>" | $compiler -x c -fsyntax-only - 2>/dev/null
+}
+
+# links HEADER FUNCTION LIBRARY: for libraries that have no .pc file, or whose static
+# archive matters.
+links() {
+    printf '#include <%s>\nint main(void) { return (void *)%s == 0; }\n' "$1" "$2" |
+        $compiler -x c - -o /dev/null -l"$3" -ldl -lpthread -lm 2>/dev/null
+}
+
+# What is missing, as rows of the table.
+missing() {
+    needs | while IFS='|' read -r package test why; do
+        $test >/dev/null 2>&1 </dev/null || echo "$package|$test|$why"
+    done
+}
+
+# Runs a command as root.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+fail() {
+    echo "setup.sh: $1" >&2
+    exit 1
+}
+
+rows=$(missing)
+[ -n "$rows" ] || exit 0
+
+echo 'Crescent needs these Debian packages, which are not installed:'
+echo "$rows" | while IFS='|' read -r package test why; do
+    printf '    %-20s %s\n' "$package" "$why"
+done
+packages=$(echo "$rows" | cut -d'|' -f1)
+
+have apt-get || fail 'found no apt-get: install the equivalents by hand, then run make again'
+[ "$(id -u)" -eq 0 ] || have sudo || fail 'not root and found no sudo: install them as root'
+
+echo 'Installing them with apt-get.'
+as_root apt-get update -q || echo 'setup.sh: apt-get update failed; trying with the old lists' >&2
+as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends $packages ||
+    fail 'apt-get install failed'
+
+rows=$(missing)
+[ -z "$rows" ] ||
+    fail "still missing after the installation: $(echo "$rows" | cut -d'|' -f1 | tr '\n' ' ')"

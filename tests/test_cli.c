@@ -1,0 +1,297 @@
+/*
+ * test_cli.c - the program as a person meets it: command lines, what they print, and how
+ * they end.  $CRESCENT is the program.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_OUTPUT = 1 << 16 };
+
+/* A folder for files of the test; commands call it $T. */
+static char folder[] = "/tmp/crescent-test-XXXXXX";
+
+/* What a command left behind. */
+struct outcome {
+    int status;
+    char out[MAX_OUTPUT], err[MAX_OUTPUT];
+};
+
+static void read_text(const char *name, char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, MAX_OUTPUT - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* Runs "$CRESCENT arguments" in a shell, from the folder where the tests run. */
+static struct outcome *run(const char *arguments)
+{
+    static struct outcome outcome;
+    char command[2048];
+    int length = snprintf(command, sizeof command, "{ \"$CRESCENT\" %s ; } >$T/out 2>$T/err",
+                          arguments);
+    ck_assert_int_lt(length, (int)sizeof command);
+    outcome = (struct outcome){.status = system(command)};
+    read_text("out", outcome.out);
+    read_text("err", outcome.err);
+    ck_assert_msg(WIFEXITED(outcome.status), "%s: ended by a signal", arguments);
+    outcome.status = WEXITSTATUS(outcome.status);
+    return &outcome;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        abort();
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Scripts small enough to know by heart.  Outside of tests, where checks may not stand. */
+static void make_folder(void)
+{
+    if (!mkdtemp(folder))
+        abort();
+    setenv("T", folder, 1);
+    setenv("CRESCENT", "build/crescent", 0);
+    write_text("lookup.lua", "local i = input('i', {4}, 'i32')\n"
+                             "return {y = gather(param('table', {3, 2}), i)}\n");
+    write_text("double.lua", "local o = options{N = 4}\n"
+                             "local x = input('x', {o.N})\n"
+                             "return {y = x + x}\n");
+    write_text("broken.lua", "local x = input('x', {4})\n"
+                             "return {y = x + input('z', {3})}\n");
+    write_text("short.npy", "\x93NUMPY");
+    write_text("not.safetensors", "GGUF, say");
+}
+
+static void remove_folder(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0)
+        abort();
+}
+
+/* ---- what is the user's fault: status 2, one line, nothing on stdout ---- */
+
+#define SIZES " --set T=3 --set n_embd=8 --set n_head=2 "
+#define SMALL SIZES "--backend ref "
+#define BLOCK "graphs/gpt2_block.lua" SMALL
+#define COMPILED "graphs/gpt2_block.lua" SIZES
+
+static const struct {
+    const char *arguments, *message; /* part of it */
+} faults[] = {
+    {"", "no verb given"},
+    {"rum", "'rum' is not a verb, did you mean run?"},
+    {"help rum", "did you mean run?"},
+    {"run", "no model given"},
+    {"run nope.lua", "nope.lua: cannot be read: No such file"},
+    {"run graphs/gpt2_blok.lua", "did you mean graphs/gpt2_block.lua?"},
+    {"run $T", "a directory"},
+    {"run a.lua b.lua", "one model only"},
+    {"run $T/broken.lua --backend ref", "broken.lua:2: "},
+    {"run " BLOCK "--seeed 3", "unknown option --seeed, did you mean --seed?"},
+    {"run " BLOCK "-x", "unknown option -x"},
+    {"run " BLOCK "--expect y=f.npy", "run has no option --expect"},
+    {"run " BLOCK "--set", "--set needs a value: KEY=VALUE"},
+    {"run " BLOCK "--set n_embd", "--set n_embd: expected KEY=VALUE"},
+    {"run " BLOCK "--set n_hed=2", "unknown option 'n_hed', the options are"},
+    {"run " BLOCK "--set n_head=3", "n_embd 8 is not divisible by n_head 3"},
+    {"run " BLOCK "--set n_embd=x", "gpt2_block.lua"},
+    {"run " BLOCK "--set T=0", "gpt2_block.lua"},
+    {"run " BLOCK "--threads 0", "--threads 0: expected a whole number from 1 to 256"},
+    {"run " BLOCK "--threads 2x", "--threads 2x"},
+    {"run " BLOCK "--seed -1", "--seed -1"},
+    {"run " BLOCK "--backend gcc", "backend 'gcc', expected tcc, cc or ref"},
+    {"run " BLOCK "--isa mmx", "instruction set 'mmx'"},
+    {"run " BLOCK "--grads $T/g.safetensors", "gradients are not available"},
+    {"run " BLOCK "--cotangent y=$T/g.npy", "gradients are not available"},
+    {"run " BLOCK "--input z=$T/short.npy", "--input z: no input of that name, "},
+    {"run " BLOCK "--input x=$T/none.npy", "none.npy: "},
+    {"run " BLOCK "--input x=$T/short.npy", "short.npy: "},
+    {"run " BLOCK "--output attn.prob=$T/p.npy", "did you mean attn.probs?"},
+    {"run " BLOCK "--output y=$T/no/y.npy", "no/y.npy: cannot be written"},
+    
+    {"run " BLOCK "--weights $T/none.safetensors", "none.safetensors: "},
+    {"run " BLOCK "--weights $T/not.safetensors", "not.safetensors: "},
+    {"run " BLOCK "--weights tests/fixtures/stack/model.safetensors", "is the prefix right?"},
+    {"run graphs/gpt2_block.lua --set B=300000 --set T=500 --backend ref", "bytes"},
+    {"run graphs/gpt2_block.lua --set B=300000 --set T=500", "bytes"},
+    {"run " COMPILED "--skip fuse", "skipped"},
+    {"run " BLOCK "--set T=9000000000000", "gpt2_block.lua"},
+    {"run " BLOCK "--skip fus", "fus: no such pass, expected one of script, "},
+    {"emit " BLOCK, "emit has no option --backend"},
+    {"emit graphs/gpt2_block.lua", "expected -o FILE.c"},
+    {"emit graphs/gpt2_block.lua -o $T/x.cc", "expected a name that ends in .c"},
+    {"emit graphs/gpt2_block.lua -o $T/no/x.c", "no/x"},
+    {"dump graphs/gpt2_block.lua --after fus", "expected one of script, simplify"},
+    {"dump graphs/gpt2_block.lua --after plan --skip plan", "also the pass of --after"},
+    {"compare " BLOCK, "expected two or more, or --expect"},
+    {"compare graphs/gpt2_block.lua --backends ref,gcc", "backend 'gcc'"},
+    {"compare " BLOCK "--atol -1", "--atol -1"},
+    {"compare " BLOCK "--rtol nan", "--rtol nan"},
+    {"compare " BLOCK "--expect z=$T/short.npy", "--expect z: no output"},
+    {"compare " BLOCK "--expect y=$T/short.npy", "short.npy: "},
+    {"params graphs/gpt2_block.lua >/dev/full", "standard output: cannot be written"},
+};
+
+static int count_lines(const char *text)
+{
+    int lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+START_TEST(a_fault_gets_one_line)
+{
+    const struct outcome *o = run(faults[_i].arguments);
+    ck_assert_msg(o->status == 2, "%s: status %d, %s", faults[_i].arguments, o->status, o->err);
+    ck_assert_msg(strstr(o->err, faults[_i].message), "%s: %s", faults[_i].arguments, o->err);
+    ck_assert_msg(strncmp(o->err, "crescent: ", 10) == 0 && count_lines(o->err) == 1,
+                  "%s: more than one line, or not one of ours: %s", faults[_i].arguments, o->err);
+    ck_assert_str_eq(o->out, "");
+}
+END_TEST
+
+/* ---- what works ---- */
+
+static const struct {
+    const char *arguments;
+    int status;
+    const char *output; /* part of it */
+} cases[] = {
+    {"--help", 0, "usage: crescent VERB"},
+    {"--version", 0, "crescent "},
+    {"help compare", 0, "--max-ulp N"},
+    {"run --help", 0, "--weights F.safetensors"},
+    {"run " BLOCK, 0, "Input shape: [1, 3, 8]\nOutput shape: [1, 3, 8]\nshapes match\n"},
+    {"run " BLOCK, 0, "Parameters: 872 in 12 tensors"},
+    {"run " SMALL "graphs/gpt2_block.lua", 0, "shapes match"},
+    {"run $T/lookup.lua --backend ref", 0, "Output shape: [4, 2]\n"},
+    {"params graphs/gpt2_block.lua", 0, "7,087,872"},
+    {"params graphs/gpt2_block.lua --json", 0, "\"total\": 7087872"},
+    {"dump graphs/gpt2_block.lua", 0, "script     the graph as the script built it"},
+    {"dump $T/double.lua --after script", 0, "add("},
+    {"run " BLOCK "--output y=$T/y.npy --output attn.probs=$T/p.npy", 0, "[1, 2, 3, 3] (attn"},
+    {"compare " BLOCK "--expect y=$T/y.npy --expect attn.probs=$T/p.npy", 0, "agreement"},
+    {"compare " BLOCK "--atol 0 --expect y=$T/y.npy", 1, "MISMATCH"},
+    {"compare " BLOCK "--max-ulp 0 --expect y=$T/y.npy", 0, "agreement"},
+    {"compare " BLOCK "--seed 1 --expect y=$T/y.npy", 1, "FAIL"},
+    {"compare " BLOCK "--seed 1 --atol 100 --expect y=$T/y.npy --json", 0, "\"ok\": true"},
+    {"compare " BLOCK "--seed 1 --expect y=$T/y.npy --json", 1, "\"ok\": false"},
+    {"run " COMPILED, 0, " kernels, "},
+    {"run " COMPILED "--backend cc --threads 2 --output y=$T/cc.npy", 0, "by cc for"},
+    {"compare " COMPILED "--isa plain --max-ulp 0 --expect y=$T/cc.npy", 0, "agreement"},
+    {"compare " COMPILED, 0, "the same bits  ok\nagreement"},
+    {"compare " COMPILED "--backends cc,tcc --json", 0, "\"same_bits\": true"},
+    {"compare $T/double.lua --backends tcc,ref --atol 0", 0, "agreement"},
+    {"bench " COMPILED "--seconds 0", 0, "% of the peak of"},
+    {"bench " COMPILED "--seconds 0 --json --threads 1", 0, "\"fraction_of_peak\": 0."},
+    {"bench " BLOCK "--seconds 0 --json --threads 1", 0, "\"backend\": \"ref\""},
+    {"dump " COMPILED "--after plan", 0, "arena"},
+    {"emit " COMPILED "-o $T/e.c", 0, "e.c and "},
+};
+
+/* In one test, because later rows read what earlier ones wrote. */
+START_TEST(what_works)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *o = run(cases[i].arguments);
+        ck_assert_msg(o->status == cases[i].status, "%s: status %d, %s", cases[i].arguments,
+                      o->status, o->err);
+        ck_assert_msg(strstr(o->out, cases[i].output), "%s: %s", cases[i].arguments, o->out);
+        ck_assert_str_eq(o->err, "");
+    }
+}
+END_TEST
+
+/* ---- files ---- */
+
+static char *listing(void)
+{
+    static char text[MAX_OUTPUT];
+    ck_assert_int_eq(system("ls -A $T >$T/out"), 0);
+    read_text("out", text);
+    return text;
+}
+
+/* Neither the good file nor a temporary one appears when another cannot be written. */
+START_TEST(all_outputs_or_none)
+{
+    char before[MAX_OUTPUT];
+    run("--version");
+    snprintf(before, sizeof before, "%s", listing());
+    ck_assert_int_eq(run("run " BLOCK "--output y=$T/a.npy --output y=$T/no/b.npy")->status, 2);
+    ck_assert_str_eq(listing(), before);
+    ck_assert_int_eq(run("emit graphs/gpt2_block.lua -o $T/no/b.c")->status, 2);
+    ck_assert_str_eq(listing(), before);
+}
+END_TEST
+
+/* The words of --weights: what is surplus is counted, once, and an error under --strict. */
+START_TEST(surplus_tensors)
+{
+#define WEIGHTS "--weights tests/fixtures/decoder/model.safetensors "
+    char command[512] = "run graphs/decoder_block.lua --backend ref " WEIGHTS;
+    FILE *file = fopen("tests/fixtures/decoder/case.txt", "r");
+    char key[32], value[64];
+    ck_assert_ptr_nonnull(file);
+    while (fscanf(file, "%31s %63s", key, value) == 2)
+        if (strcmp(key, "set") == 0)
+            sprintf(command + strlen(command), " --set %s", value);
+    fclose(file);
+    const struct outcome *o = run(command);
+    ck_assert_int_eq(o->status, 0);
+    ck_assert_ptr_nonnull(strstr(o->err, "ignored 1 tensor not in the model, first 'attn.mask'"));
+    ck_assert_int_eq(count_lines(o->err), 1);
+    strcat(command, " --strict");
+    o = run(command);
+    ck_assert_int_eq(o->status, 2);
+    ck_assert_ptr_nonnull(strstr(o->err, "'attn.mask'"));
+    ck_assert_int_eq(count_lines(o->err), 1);
+}
+END_TEST
+
+/* What is drawn depends on the seed and the tensor, on nothing else. */
+START_TEST(seeds)
+{
+    ck_assert_int_eq(run("run " BLOCK "--output y=$T/1.npy --threads 1")->status, 0);
+    ck_assert_int_eq(run("run " BLOCK "--output y=$T/2.npy --threads 3 --seed 0")->status, 0);
+    ck_assert_int_eq(run("run " BLOCK "--output y=$T/3.npy --seed 7")->status, 0);
+    ck_assert_int_eq(system("cmp -s $T/1.npy $T/2.npy"), 0);
+    ck_assert_int_ne(system("cmp -s $T/1.npy $T/3.npy"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    make_folder();
+    Suite *suite = suite_create("cli");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 120);
+    tcase_add_loop_test(all, a_fault_gets_one_line, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(all, what_works);
+    tcase_add_test(all, all_outputs_or_none);
+    tcase_add_test(all, surplus_tensors);
+    tcase_add_test(all, seeds);
+    suite_add_tcase(suite, all);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    remove_folder();
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

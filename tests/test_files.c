@@ -1,0 +1,1515 @@
+/*
+ * test_files.c - safetensors and .npy, as the library reads and writes them and as the
+ * main of a standalone program does.
+ *
+ * The library's readers and those of runtime/main.inc are written apart, so each is also
+ * a test of the other: on the same bytes they must agree.
+ */
+#include "runtime/files.h"
+#include "runtime/npy.h"
+#include "runtime/safetensors.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The sample program, its messages going to a string of ours. */
+static FILE *messages;
+#undef stderr
+#define stderr messages
+#define main sample_main
+#include "tests/main_sample.c"
+#undef main
+#undef stderr
+
+static char folder[64], error[512];
+static char *message_text;
+static size_t message_size;
+
+/* ---- files to read ---- */
+
+/* A path in the test's folder, good until the eighth call after this one. */
+static const char *in_folder(const char *name)
+{
+    static char paths[8][400];
+    static int next;
+    char *path = paths[next++ % 8];
+
+    snprintf(path, sizeof *paths, "%s/%s", folder, name);
+    return path;
+}
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/test_files.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    messages = open_memstream(&message_text, &message_size);
+    ck_assert_ptr_nonnull(messages);
+}
+
+static int count_files(void)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n - 2; /* . and .. */
+}
+
+static void remove_folder(void)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    ck_assert_ptr_nonnull(dir);
+    while ((entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove(in_folder(entry->d_name));
+    closedir(dir);
+    ck_assert_int_eq(rmdir(folder), 0);
+    fclose(messages);
+    free(message_text);
+}
+
+/* What the sample program has printed since the last call. */
+static const char *last_message(void)
+{
+    static char text[4096];
+
+    fflush(messages);
+    snprintf(text, sizeof text, "%.*s", (int)ftell(messages), message_text);
+    rewind(messages);
+    return text;
+}
+
+static const char *put_file(const char *name, const void *bytes, size_t size)
+{
+    const char *path = in_folder(name);
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+    return path;
+}
+
+/* A file's bytes, to be freed. */
+static unsigned char *get_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned char *bytes = malloc(1 << 20);
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(bytes);
+    *size = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+/* Joins a header and data_size bytes of data (1.0f again and again) to a safetensors file. */
+static const char *put_safetensors(const char *header, size_t data_size)
+{
+    static const unsigned char one[4] = {0, 0, 0x80, 0x3f};
+    unsigned char bytes[4096];
+    uint64_t length = strlen(header);
+    size_t i;
+
+    ck_assert_uint_le(8 + length + data_size, sizeof bytes);
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, header, length);
+    for (i = 0; i < data_size; i++)
+        bytes[8 + length + i] = one[i % 4];
+    return put_file("made.safetensors", bytes, 8 + length + data_size);
+}
+
+/* The same for .npy version 1.0; the header may hold NULs. */
+static const char *put_npy(const char *header, size_t length, size_t data_size)
+{
+    unsigned char bytes[4096] = "\223NUMPY\001\000";
+
+    ck_assert_uint_le(10 + length + data_size, sizeof bytes);
+    bytes[8] = (unsigned char)(length & 255);
+    bytes[9] = (unsigned char)(length >> 8);
+    memcpy(bytes + 10, header, length);
+    memset(bytes + 10 + length, 0, data_size);
+    return put_file("made.npy", bytes, 10 + length + data_size);
+}
+
+/* One line that begins with the path and goes on with `fragment` somewhere. */
+static void check_message(const char *text, const char *path, const char *fragment)
+{
+    ck_assert_msg(strncmp(text, path, strlen(path)) == 0, "'%s' does not name %s", text, path);
+    ck_assert_msg(strstr(text, fragment) != NULL, "'%s' lacks '%s'", text, fragment);
+    ck_assert_msg(!strchr(text, '\n') || strchr(text, '\n')[1] == '\0', "lines: '%s'", text);
+    for (; *text; text++)
+        ck_assert((unsigned char)*text >= 0x20 || *text == '\n');
+}
+
+/* Reads every tensor of an open file, all of them inside the mapping; types that are no
+ * floats must be refused. */
+static void read_everything(const struct cr_safetensors *file)
+{
+    const unsigned char *begin = file->mapping.bytes, *end = begin + file->mapping.size;
+    int i;
+
+    for (i = 0; i < file->n_tensors; i++) {
+        const struct cr_st_tensor *t = &file->tensors[i];
+        const unsigned char *data = t->data;
+        float *out = malloc((size_t)t->elements * 4 + 1);
+        int status;
+
+        ck_assert_ptr_nonnull(out);
+        ck_assert(data >= begin && data <= end && t->bytes <= (size_t)(end - data));
+        ck_assert_ptr_eq(cr_safetensors_find(file, t->name), t);
+        status = cr_safetensors_read(file, t, out, error, sizeof error);
+        ck_assert_int_eq(status, cr_st_is_float(t->type) ? 0 : -1);
+        free(out);
+    }
+}
+
+static int library_accepts_weights(const char *path)
+{
+    struct cr_safetensors file;
+
+    if (cr_safetensors_open(&file, path, error, sizeof error) != 0) {
+        check_message(error, path, ": ");
+        return 0;
+    }
+    read_everything(&file);
+    cr_safetensors_close(&file);
+    return 1;
+}
+
+static int main_accepts_weights(const char *path)
+{
+    struct cr_main_weights weights;
+    int status = cr_main_open_weights(&weights, path);
+
+    cr_main_close_weights(&weights);
+    if (status != 0)
+        check_message(last_message(), path, ": ");
+    return status == 0;
+}
+
+/* ---- safetensors: what must be refused, and why ---- */
+
+#define ENTRY(fields) "{\"a\":{" fields "}}"
+#define A(dtype, shape, offsets)                                                                   \
+    ENTRY("\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets)
+#define AB(a, b)                                                                                   \
+    "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" a "},"                             \
+    "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" b "}}"
+
+static const struct {
+    const char *header;
+    size_t data;
+    const char *message;
+} bad_headers[] = {
+    {"", 0, "header"},
+    {" ", 0, "expected '{'"},
+    {" {}", 0, "expected '{'"},
+    {"\xef\xbb\xbf{}", 0, "expected '{'"},
+    {"[]", 0, "expected '{'"},
+    {"12", 0, "expected '{'"},
+    {"{}{}", 0, "JSON"},
+    {"{}x", 0, "JSON"},
+    {"{", 0, "JSON"},
+    {"{\"a", 0, "JSON"},
+    {"{//\n}", 0, "JSON"},
+    {"{'a':1}", 0, "JSON"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},}", 8, "JSON"},
+    {"{\"\\q\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "JSON"},
+    {"{\"\\u0000\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "JSON"},
+    {"{\"a\nb\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "JSON"},
+    {"{\"a\":null}", 0, "object"},
+    {"{\"a\":[]}", 0, "object"},
+    {"{\"a\":{}}", 0, "dtype"},
+    {ENTRY("\"shape\":[2],\"data_offsets\":[0,8]"), 8, "dtype"},
+    {ENTRY("\"dtype\":\"F32\",\"data_offsets\":[0,8]"), 8, "shape"},
+    {ENTRY("\"dtype\":\"F32\",\"shape\":[2]"), 8, "data_offsets"},
+    {ENTRY("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1"), 8, "fields"},
+    {ENTRY("\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]"), 8, "JSON"},
+    {A("\"F33\"", "[2]", "[0,8]"), 8, "dtype 'F33'"},
+    {A("\"f32\"", "[2]", "[0,8]"), 8, "dtype"},
+    {A("3", "[2]", "[0,8]"), 8, "dtype"},
+    {A("\"F4\"", "[3]", "[0,2]"), 2, "whole number of bytes"},
+    {A("\"F6_E2M3\"", "[3]", "[0,3]"), 3, "whole number of bytes"},
+    {A("\"F32\"", "null", "[0,8]"), 8, "shape"},
+    {A("\"F32\"", "2", "[0,8]"), 8, "shape"},
+    {A("\"F32\"", "[-2,-1]", "[0,8]"), 8, "dimension 0"},
+    {A("\"F32\"", "[2,1.0]", "[0,8]"), 8, "dimension 1"},
+    {A("\"F32\"", "[[2]]", "[0,8]"), 8, "dimension 0"},
+    {A("\"F32\"", "[\"2\"]", "[0,8]"), 8, "dimension 0"},
+    {A("\"F32\"", "[2,]", "[0,8]"), 8, "JSON"},
+    {A("\"F32\"", "[02]", "[0,8]"), 8, "JSON"},
+    {A("\"F32\"", "[2]]", "[0,8]"), 8, "JSON"},
+    {A("\"F32\"", "[4611686018427387904]", "[0,0]"), 0, "counted"},
+    {A("\"F32\"", "[4294967296,4294967296]", "[0,0]"), 0, "counted"},
+    {A("\"F32\"", "[4294967296,4294967296,0]", "[0,0]"), 0, "counted"},
+    {A("\"F32\"", "[4294967296]", "[0,0]"), 0, "expected 17179869184"},
+    {A("\"F32\"", "[18446744073709551617]", "[0,4]"), 4, "JSON"},
+    {A("\"F32\"", "[2]", "[0,7]"), 8, "7 bytes, expected 8"},
+    {A("\"F32\"", "[2]", "[8,0]"), 8, "[8, 0]"},
+    {A("\"F32\"", "[2]", "[-8,0]"), 8, "[-8, 0]"},
+    {A("\"F32\"", "[2]", "[0,9]"), 8, "[0, 9]"},
+    {A("\"F32\"", "[1073741824]", "[0,4294967296]"), 12, "range"},
+    {A("\"F32\"", "[2]", "[0,9007199254740993]"), 8, "range"},
+    {A("\"F32\"", "[2]", "[18446744073709551608,0]"), 8, "JSON"},
+    {A("\"F32\"", "[2]", "[0,8.5]"), 8, "integers"},
+    {A("\"F32\"", "[2]", "[0,8.0]"), 8, "integers"},
+    {A("\"F32\"", "[2]", "[0,8e0]"), 8, "integers"},
+    {A("\"F32\"", "[2]", "[\"0\",\"8\"]"), 8, "integers"},
+    {A("\"F32\"", "[2]", "[8]"), 8, "integers"},
+    {A("\"F32\"", "[2]", "[0,8,8]"), 8, "integers"},
+    {A("\"F32\"", "[2]", "{}"), 8, "integers"},
+    {A("\"F32\"", "[2]", "[1,9]"), 9, "hole"},
+    {A("\"F32\"", "[2]", "[0,8]"), 9, "1 bytes after the last"},
+    {"{}", 1, "1 bytes after the last"},
+    {AB("[0,8]", "[4,12]"), 12, "overlap"},
+    {AB("[0,8]", "[0,8]"), 8, "overlap"},
+    {AB("[0,8]", "[12,20]"), 20, "hole"},
+    {AB("[8,16]", "[0,8]") "x", 16, "JSON"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+     "\"a\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+     8, "duplicate"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+     "\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+     8, "duplicate"},
+    {"{\"__metadata__\":[]}", 0, "__metadata__"},
+    {"{\"__metadata__\":{\"n\":1}}", 0, "'n'"},
+    {"{\"__metadata__\":{\"n\":{}}}", 0, "'n'"},
+    {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate"},
+    {"{\"__metadata__\":{\"a\":\"b\",}}", 0, "JSON"},
+};
+
+START_TEST(refuses_header)
+{
+    const char *path = put_safetensors(bad_headers[_i].header, bad_headers[_i].data);
+
+    ck_assert_msg(!library_accepts_weights(path), "%s", bad_headers[_i].header);
+    check_message(error, path, bad_headers[_i].message);
+    ck_assert_msg(!main_accepts_weights(path), "main takes %s", bad_headers[_i].header);
+}
+END_TEST
+
+/* UTF-8 is checked by the library alone: the main compares names, bytes with bytes. */
+static const char *const bad_utf8[] = {"\xc0\xaf", "\xed\xa0\x80",     "\xff",
+                                       "\xe2\x82", "\xf4\x90\x80\x80", "\x80"};
+
+START_TEST(refuses_utf8)
+{
+    char header[200];
+
+    snprintf(header, sizeof header,
+             "{\"%s\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", bad_utf8[_i]);
+    ck_assert(!library_accepts_weights(put_safetensors(header, 8)));
+}
+END_TEST
+
+/* Lengths of the header that no file of 24 bytes can have. */
+static const uint64_t bad_lengths[] = {0,
+                                       1,
+                                       17,
+                                       24,
+                                       100000001,
+                                       UINT64_C(1) << 32,
+                                       (UINT64_C(1) << 32) + 2,
+                                       UINT64_C(1) << 40,
+                                       UINT64_C(1) << 63,
+                                       UINT64_MAX - 7,
+                                       UINT64_MAX};
+
+START_TEST(refuses_length)
+{
+    unsigned char bytes[24] = "        {}              ";
+    const char *path;
+
+    memcpy(bytes, &bad_lengths[_i], 8);
+    path = put_file("length.safetensors", bytes, sizeof bytes);
+    ck_assert(!library_accepts_weights(path));
+    check_message(error, path, bad_lengths[_i] > 16 ? "header length" : "header");
+    ck_assert(!main_accepts_weights(path));
+}
+END_TEST
+
+/* A header larger than the cap is refused even if the file is as large (and full of holes). */
+START_TEST(refuses_huge_header)
+{
+    uint64_t length = 100000001;
+    const char *path = put_file("huge.safetensors", &length, 8);
+
+    ck_assert_int_eq(truncate(path, 8 + (long)length), 0);
+    ck_assert(!library_accepts_weights(path));
+    check_message(error, path, "at most 100000000");
+    ck_assert(!main_accepts_weights(path));
+}
+END_TEST
+
+/* Nested so deep that a parser that recurses without a limit would run out of stack. */
+START_TEST(refuses_deep_nesting)
+{
+    static const char *const openings[] = {"[", "{\"a\":"};
+    size_t width = strlen(openings[_i]), n = 200000, i;
+    char *bytes = malloc(8 + 5 + n * width);
+    uint64_t length = 5 + n * width;
+    const char *path;
+
+    ck_assert_ptr_nonnull(bytes);
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, "{\"a\":", 5);
+    for (i = 0; i < n; i++)
+        memcpy(bytes + 13 + i * width, openings[_i], width);
+    path = put_file("deep.safetensors", bytes, 8 + length);
+    free(bytes);
+    ck_assert(!library_accepts_weights(path));
+    ck_assert(!main_accepts_weights(path));
+}
+END_TEST
+
+/* Values without end: parsed, they would take fifty times the memory of the file.  A string
+ * of the same bytes is no such thing. */
+START_TEST(bounds_values)
+{
+    static const char *const heads[] = {"{\"a\":[", "{\"__metadata__\":{\"a\":\"\\\""};
+    static const char *const tails[] = {"1]}", "\"}}"};
+    size_t n = 2000001, head = strlen(heads[_i]), i;
+    uint64_t length = head + 2 * n + 3;
+    char *bytes = malloc(8 + length);
+    const char *path;
+
+    ck_assert_ptr_nonnull(bytes);
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, heads[_i], head);
+    for (i = 0; i < n; i++)
+        memcpy(bytes + 8 + head + 2 * i, "1,", 2);
+    memcpy(bytes + 8 + length - 3, tails[_i], 3);
+    path = put_file("values.safetensors", bytes, 8 + length);
+    free(bytes);
+    ck_assert_int_eq(library_accepts_weights(path), _i);
+    ck_assert_int_eq(main_accepts_weights(path), _i);
+    if (_i == 0)
+        check_message(error, path, "more than 2000000 values");
+}
+END_TEST
+
+/* Every file that breaks off, and every one with something behind it, is refused. */
+START_TEST(refuses_any_other_size)
+{
+    size_t size, n;
+    unsigned char *bytes = get_file(put_safetensors(AB("[0,8]", "[8,16]"), 16), &size);
+
+    for (n = 0; n <= size + 1; n++) {
+        unsigned char copy[4096] = {0};
+        const char *path;
+        memcpy(copy, bytes, n < size ? n : size);
+        path = put_file("cut.safetensors", copy, n);
+        ck_assert_int_eq(library_accepts_weights(path), n == size);
+        ck_assert_int_eq(main_accepts_weights(path), n == size);
+    }
+    free(bytes);
+}
+END_TEST
+
+static const struct {
+    const char *bytes, *message;
+} other_formats[] = {
+    {"GGUF\003\0\0\0\0\0\0\0", "GGUF"},
+    {"PK\003\004\024\0\0\0\0\0\0\0", "zip"},
+    {"\223NUMPY\001\0\166\0{'de", ".npy"},
+    {"version https://git-lfs.github.com/spec/v1\n", "git-lfs"},
+};
+
+START_TEST(names_other_formats)
+{
+    const char *path = put_file("other.safetensors", other_formats[_i].bytes, 12);
+
+    if (_i == 3)
+        path = put_file("other.safetensors", other_formats[_i].bytes, 40);
+    ck_assert(!library_accepts_weights(path));
+    check_message(error, path, other_formats[_i].message);
+    ck_assert(!main_accepts_weights(path));
+}
+END_TEST
+
+/* Names that would break a message, a terminal or a format string. */
+static const char *const rude_names[] = {"%s%n%p", "\\n\\u001b[2J",    "\\u202e",
+                                         "\\\"",   "../../etc/passwd", ""};
+
+START_TEST(shows_rude_names)
+{
+    char header[400];
+
+    snprintf(header, sizeof header,
+             "{\"%s\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", rude_names[_i]);
+    ck_assert(!library_accepts_weights(put_safetensors(header, 8)));
+    ck_assert(!main_accepts_weights(in_folder("made.safetensors")));
+}
+END_TEST
+
+START_TEST(shortens_names)
+{
+    char header[3000];
+    const char *path;
+
+    snprintf(header, sizeof header,
+             "{\"%0*d\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[]}}", 2500, 0);
+    path = put_safetensors(header, 4);
+    ck_assert(!library_accepts_weights(path));
+    check_message(error, path, "000...'");
+    ck_assert_uint_lt(strlen(error), 300);
+}
+END_TEST
+
+/* ---- safetensors: what must be read, and as what ---- */
+
+static const struct {
+    const char *header;
+    size_t data;
+    int tensors;
+} good_headers[] = {
+    {"{}", 0, 0},
+    {"{}   ", 0, 0},
+    {"{\t\r\n}", 0, 0},
+    {"{\"__metadata__\":{}}", 0, 0},
+    {"{\"__metadata__\":{\"a\":\"b\",\"c\":\"\"}}  ", 0, 0},
+    {A("\"F32\"", "[]", "[0,4]"), 4, 1},
+    {A("\"F32\"", "[2,0,3]", "[0,0]"), 0, 1},
+    {A("\"F32\"", "[0,9223372036854775807]", "[0,0]"), 0, 1},
+    {A("\"F4\"", "[4]", "[0,2]"), 2, 1},
+    {A("\"F6_E3M2\"", "[4]", "[0,3]"), 3, 1},
+    {A("\"C64\"", "[1]", "[0,8]"), 8, 1},
+    {A("\"BOOL\"", "[3]", "[0,3]"), 3, 1},
+    {A("\"F32\"", "[1,1,1,1,1,1,1,1,1,1,1,1]", "[0,4]"), 4, 1},
+    {A(" \"F32\" ", " [ 1 , 2 ] ", " [ 0 , 8 ] "), 8, 1},
+    {ENTRY("\"data_offsets\":[0,8],\"shape\":[2],\"dtype\":\"F32\""), 8, 1},
+    {AB("[0,8]", "[8,16]"), 16, 2},
+    {AB("[8,16]", "[0,8]"), 16, 2},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]},"
+     "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[3,7]},"
+     "\"c\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[3,3]},"
+     "\"\xc3\xa9\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[7,15]}}",
+     15, 4},
+};
+
+START_TEST(accepts_header)
+{
+    const char *path = put_safetensors(good_headers[_i].header, good_headers[_i].data);
+    struct cr_safetensors file;
+
+    ck_assert_msg(cr_safetensors_open(&file, path, error, sizeof error) == 0, "%s", error);
+    ck_assert_int_eq(file.n_tensors, good_headers[_i].tensors);
+    read_everything(&file);
+    ck_assert_ptr_null(cr_safetensors_find(&file, "missing"));
+    cr_safetensors_close(&file);
+    ck_assert_msg(main_accepts_weights(path), "main refuses: %s", last_message());
+}
+END_TEST
+
+/* Escapes in names are decoded by the library and refused by the main. */
+START_TEST(decodes_names)
+{
+    const char *path = put_safetensors(
+        "{\"\\u0061\\n\\ud83d\\ude00\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+        8);
+    struct cr_safetensors file;
+
+    ck_assert_int_eq(cr_safetensors_open(&file, path, error, sizeof error), 0);
+    ck_assert_ptr_nonnull(cr_safetensors_find(&file, "a\n\xf0\x9f\x98\x80"));
+    cr_safetensors_close(&file);
+    ck_assert(!main_accepts_weights(path));
+}
+END_TEST
+
+/* The value of a binary16 or bfloat16 from its definition. */
+static double defined_value(unsigned bits, int exponent_bits, int fraction_bits)
+{
+    int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
+    int exponent = (int)(bits >> fraction_bits) & top;
+    int fraction = (int)bits & ((1 << fraction_bits) - 1);
+    double sign = bits & 0x8000 ? -1 : 1;
+
+    if (exponent == top)
+        return fraction ? (double)NAN : sign * (double)INFINITY;
+    if (exponent == 0)
+        return sign * ldexp(fraction, 1 - bias - fraction_bits);
+    return sign * ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+}
+
+/* Writes n numbers as one tensor, reads them back as floats both ways. */
+static void convert(enum cr_st_type type, const void *data, int64_t n, float *library,
+                    float *standalone)
+{
+    struct cr_st_tensor tensor = {.name = "t", .type = type, .rank = 1, .shape = &n, .data = data};
+    const char *path = in_folder("numbers.safetensors");
+    struct cr_main_weights weights;
+    struct cr_safetensors file;
+    size_t bytes;
+    char *buffer;
+
+    ck_assert_int_eq(cr_safetensors_write(path, &tensor, 1, NULL, 0, error, sizeof error), 0);
+    ck_assert_int_eq(cr_safetensors_open(&file, path, error, sizeof error), 0);
+    ck_assert_int_eq(cr_safetensors_read(&file, file.tensors, library, error, sizeof error), 0);
+    cr_safetensors_close(&file);
+
+    ck_assert_int_eq(cr_main_open_weights(&weights, path), 0);
+    bytes = (size_t)(weights.entries[0].end - weights.entries[0].begin);
+    buffer = malloc((size_t)n * 8);
+    ck_assert_ptr_nonnull(buffer);
+    ck_assert_int_eq(fseek(weights.file, (long)weights.data, SEEK_SET), 0);
+    ck_assert_uint_eq(fread(buffer + (size_t)n * 8 - bytes, 1, bytes, weights.file), bytes);
+    memcpy(standalone, cr_main_floats(buffer, weights.entries[0].type, (long)n), (size_t)n * 4);
+    free(buffer);
+    cr_main_close_weights(&weights);
+}
+
+static void check_float(float got, double expected)
+{
+    if (isnan(expected))
+        ck_assert(isnan(got));
+    else
+        ck_assert(got == expected && !signbit(got) == !signbit(expected));
+}
+
+/* All 65536 of each: zeros, denormals, infinities and NaNs among them. */
+START_TEST(converts_halves)
+{
+    static const struct {
+        enum cr_st_type type;
+        int exponent, fraction;
+    } formats[] = {{CR_ST_F16, 5, 10}, {CR_ST_BF16, 8, 7}};
+    static uint16_t bits[65536];
+    static float library[65536], standalone[65536];
+    int i;
+
+    for (i = 0; i < 65536; i++)
+        bits[i] = (uint16_t)i;
+    convert(formats[_i].type, bits, 65536, library, standalone);
+    for (i = 0; i < 65536; i++) {
+        double value = defined_value((unsigned)i, formats[_i].exponent, formats[_i].fraction);
+        check_float(library[i], value);
+        check_float(standalone[i], value);
+    }
+}
+END_TEST
+
+START_TEST(converts_doubles)
+{
+    static const double doubles[] = {
+        0.0,    -0.0,       1.0 / 3,          1e-40,      1e-60, 3.5e38,
+        -1e300, 16777217.0, (double)INFINITY, (double)NAN};
+    static const float floats[] = {0.0f,     -0.0f,     1.0f / 3,    1e-40f,   0.0f,
+                                   INFINITY, -INFINITY, 16777216.0f, INFINITY, NAN};
+    enum { N = sizeof doubles / sizeof *doubles };
+    float library[N], standalone[N];
+    int i;
+
+    convert(CR_ST_F64, doubles, N, library, standalone);
+    for (i = 0; i < N; i++) {
+        check_float(library[i], (double)floats[i]);
+        check_float(standalone[i], (double)floats[i]);
+    }
+}
+END_TEST
+
+/* Floats keep their bits, a signalling NaN's too, wherever in the file they stand. */
+START_TEST(round_trip)
+{
+    static const uint32_t bits[6] = {0x7fa00001, 0xff800000, 1, 0x80000000, 0x3f800000, 0x7f7fffff};
+    static const int64_t shapes[][3] = {{3, 1, 2}, {5, 0, 0}, {0, 7, 0}};
+    static const struct cr_st_tensor tensors[] = {
+        {"h.0.\"attn\"\n", CR_ST_F32, 3, shapes[0], 0, 0, bits},
+        {"odd", CR_ST_U8, 1, shapes[1], 0, 0, bits},
+        {"none", CR_ST_F32, 2, shapes[2], 0, 0, NULL},
+        {"\xc3\xa9", CR_ST_F32, 3, shapes[0], 0, 0, bits},
+        {"scalar", CR_ST_F32, 0, NULL, 0, 0, bits + 4},
+    };
+    static const struct cr_st_metadata metadata[] = {{"format", "pt"}, {"step", "12 \"\xc3\xa9\""}};
+    const char *path = in_folder("round.safetensors");
+    struct cr_safetensors file;
+    float out[6];
+    int i;
+
+    ck_assert_int_eq(cr_safetensors_write(path, tensors, 5, metadata, 2, error, sizeof error), 0);
+    ck_assert_int_eq(count_files(), 1);
+    ck_assert_int_eq(cr_safetensors_open(&file, path, error, sizeof error), 0);
+    ck_assert_int_eq(file.n_tensors, 5);
+    ck_assert_str_eq(cr_safetensors_metadata(&file, "step"), metadata[1].value);
+    ck_assert_ptr_null(cr_safetensors_metadata(&file, "none"));
+    for (i = 0; i < 5; i++) {
+        const struct cr_st_tensor *t = cr_safetensors_find(&file, tensors[i].name);
+        ck_assert_ptr_nonnull(t);
+        ck_assert_int_eq(t->type, tensors[i].type);
+        ck_assert_int_eq(t->rank, tensors[i].rank);
+        if (t->rank > 0)
+            ck_assert_mem_eq(t->shape, tensors[i].shape, (size_t)t->rank * sizeof *t->shape);
+        if (t->type != CR_ST_F32)
+            continue;
+        ck_assert_int_eq(cr_safetensors_read(&file, t, out, error, sizeof error), 0);
+        if (t->bytes > 0)
+            ck_assert_mem_eq(out, tensors[i].data, t->bytes);
+    }
+    ck_assert_ptr_nonnull(cr_safetensors_view(cr_safetensors_find(&file, tensors[0].name)));
+    ck_assert_ptr_null(cr_safetensors_view(cr_safetensors_find(&file, "\xc3\xa9")));
+    ck_assert_ptr_null(cr_safetensors_view(cr_safetensors_find(&file, "odd")));
+    cr_safetensors_close(&file);
+}
+END_TEST
+
+/* ---- writing that fails ---- */
+
+static int write_one(const char *path, const char *name, int64_t n)
+{
+    static float data[1 << 16];
+    struct cr_st_tensor tensor = {
+        .name = name, .type = CR_ST_F32, .rank = 1, .shape = &n, .data = data};
+
+    return cr_safetensors_write(path, &tensor, 1, NULL, 0, error, sizeof error);
+}
+
+static const struct {
+    const char *path, *message;
+} bad_paths[] = {
+    {"no/x", "No such file"}, {"pipe", "a pipe"},     {".", "folder"},
+    {"file/x", "cannot be"},  {"file/", "cannot be"},
+};
+
+/* The special file is one of the test's own: a writer gone wrong would take its place. */
+START_TEST(refuses_path)
+{
+    static const float numbers[6];
+    const char *path = in_folder(bad_paths[_i].path);
+    int64_t n = 2;
+
+    put_file("file", "", 0);
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    ck_assert_int_eq(write_one(path, "a", 2), -1);
+    check_message(error, path, bad_paths[_i].message);
+    ck_assert_int_eq(cr_npy_write(path, CR_NPY_F4, 1, &n, numbers, error, sizeof error), -1);
+    check_message(error, path, bad_paths[_i].message);
+    ck_assert_int_eq(cr_main_write_npy(path, &cr_main_outputs[0], numbers), -1);
+    check_message(last_message(), path, ": ");
+    ck_assert(!library_accepts_weights(path));
+    ck_assert(!main_accepts_weights(path));
+}
+END_TEST
+
+/* Bounds the size of files to come; the suite itself writes to files between tests. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A disk that fills up leaves the old file as it was, and nothing else. */
+START_TEST(full_disk_leaves_old_file)
+{
+    static const float numbers[4096];
+    static const long shape[] = {4096};
+    static const struct cr_tensor output = {"y", 1, shape, 4096, 0};
+    const char *path = put_file("old", "old", 3);
+    char npy_error[512];
+    int64_t n = 4096;
+    size_t size;
+    unsigned char *bytes;
+    int statuses[3];
+
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files(1000);
+    statuses[0] = write_one(path, "a", 4096);
+    statuses[1] = cr_npy_write(path, CR_NPY_F4, 1, &n, numbers, npy_error, sizeof npy_error);
+    statuses[2] = cr_main_write_npy(path, &output, numbers);
+    limit_files(RLIM_INFINITY);
+    ck_assert(statuses[0] == -1 && statuses[1] == -1 && statuses[2] == -1);
+    check_message(error, path, "File too large");
+    check_message(npy_error, path, "File too large");
+    check_message(last_message(), path, "File too large");
+    ck_assert_int_eq(count_files(), 1);
+    bytes = get_file(path, &size);
+    ck_assert(size == 3 && memcmp(bytes, "old", 3) == 0);
+    free(bytes);
+}
+END_TEST
+
+/* A new file takes the place of the old, with its mode, and through a link. */
+START_TEST(replaces_file)
+{
+    const char *path = put_file("old", "old", 3), *link = in_folder("link");
+    struct stat status;
+
+    ck_assert_int_eq(chmod(path, 0640), 0);
+    ck_assert_int_eq(symlink("old", link), 0);
+    ck_assert_int_eq(write_one(link, "a", 2), 0);
+    ck_assert(library_accepts_weights(path));
+    ck_assert_int_eq(count_files(), 2);
+    ck_assert(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+    ck_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0640);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(write_one(link, "a", 2), -1);
+    check_message(error, link, "link to nothing");
+}
+END_TEST
+
+START_TEST(discards)
+{
+    struct cr_writer writer;
+
+    ck_assert_int_eq(cr_writer_open(&writer, in_folder("never"), error, sizeof error), 0);
+    cr_writer_put(&writer, "abc", 3);
+    ck_assert_int_eq(count_files(), 1);
+    cr_writer_discard(&writer);
+    ck_assert_int_eq(count_files(), 0);
+}
+END_TEST
+
+/* What cannot stand in a header is refused before a file is touched. */
+START_TEST(refuses_names_to_write)
+{
+    static const int64_t one = 1, huge[] = {INT64_MAX, 2};
+    static const float number = 1;
+    static const struct cr_st_tensor twice[] = {{"a", CR_ST_F32, 1, &one, 0, 0, &number},
+                                                {"a", CR_ST_F32, 1, &one, 0, 0, &number}};
+    static const struct cr_st_tensor large = {"a", CR_ST_F32, 2, huge, 0, 0, &number};
+    static const struct cr_st_metadata metadata[] = {{"k", "v"}, {"k", "w"}};
+    const char *path = in_folder("never");
+
+    ck_assert_int_eq(write_one(path, "__metadata__", 1), -1);
+    ck_assert_int_eq(write_one(path, "\xff", 1), -1);
+    check_message(error, path, "'\\xff'");
+    ck_assert_int_eq(cr_safetensors_write(path, twice, 2, NULL, 0, error, sizeof error), -1);
+    check_message(error, path, "twice");
+    ck_assert_int_eq(cr_safetensors_write(path, &large, 1, NULL, 0, error, sizeof error), -1);
+    check_message(error, path, "too large");
+    ck_assert_int_eq(cr_safetensors_write(path, twice, 1, metadata, 2, error, sizeof error), -1);
+    check_message(error, path, "twice");
+    ck_assert_int_eq(cr_npy_write(path, CR_NPY_F4, 2, huge, &number, error, sizeof error), -1);
+    ck_assert_int_eq(count_files(), 0);
+}
+END_TEST
+
+/* ---- .npy ---- */
+
+#define DICT(descr, fortran, shape)                                                                \
+    "{'descr': " descr ", 'fortran_order': " fortran ", 'shape': " shape ", }\n"
+
+static const struct {
+    const char *header;
+    size_t data;
+    const char *message; /* null: must be accepted */
+} npy_headers[] = {
+    {DICT("'<f4'", "False", "(2, 4)"), 32, NULL},
+    {DICT("'<f8'", "False", "(2, 4)"), 64, NULL},
+    {"{'shape': (2, 4), 'descr': '<f4', 'fortran_order': False}", 32, NULL},
+    {"{'shape':(2,4,),'descr':'<f4','fortran_order':False}   \n", 32, NULL},
+    {DICT("'<f4'", "True", "(2, 4)"), 32, "Fortran"},
+    {DICT("'>f4'", "False", "(2, 4)"), 32, "'>f4'"},
+    {DICT("'<f2'", "False", "(2, 4)"), 16, "'<f2'"},
+    {DICT("'<f4x'", "False", "(2, 4)"), 32, "'<f4x'"},
+    {DICT("''", "False", "(2, 4)"), 32, "dtype ''"},
+    {DICT("'|V2147483647'", "False", "(2, 4)"), 32, "dtype"},
+    {DICT("[('a', '<f4')]", "False", "(2, 4)"), 32, "expected"},
+    {DICT("'<f\\x34'", "False", "(2, 4)"), 32, "expected"},
+    {DICT("'<f4'", "0", "(2, 4)"), 32, "fortran_order"},
+    {DICT("'<f4'", "Fals", "(2, 4)"), 32, "fortran_order"},
+    {DICT("'<f4'", "False", "(-2, -4)"), 32, "dimension"},
+    {DICT("'<f4'", "False", "(2, 4.0)"), 32, "expected ','"},
+    {DICT("'<f4'", "False", "(2L, 4L)"), 32, "expected ','"},
+    {DICT("'<f4'", "False", "(2 4)"), 32, "expected ','"},
+    {DICT("'<f4'", "False", "(02, 4)"), 32, "dimension"},
+    {DICT("'<f4'", "False", "(,)"), 32, "dimension"},
+    {DICT("'<f4'", "False", "(2, , 4)"), 32, "dimension"},
+    {DICT("'<f4'", "False", "[2, 4]"), 32, "expected '('"},
+    {DICT("'<f4'", "False", "8"), 32, "expected '('"},
+    {DICT("'<f4'", "False", "(8)"), 32, "tuple"},
+    {DICT("'<f4'", "False", "(2, 4"), 32, "expected"},
+    {DICT("'<f4'", "False", "(18446744073709551617,)"), 4, "2^63"},
+    {DICT("'<f4'", "False", "(4294967296, 4294967296)"), 0, "2^63"},
+    {DICT("'<f4'", "False", "(4611686018427387904,)"), 0, "2^63"},
+    {DICT("'<f4'", "False", "(1073741824,)"), 0, "expected 4294967296"},
+    {DICT("'<f4'", "False", "(2, 4)"), 31, "31 bytes"},
+    {DICT("'<f4'", "False", "(2, 4)"), 33, "33 bytes"},
+    {"{'descr': '<f4', 'fortran_order': False, }", 32, "missing"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), 'x': 1}", 32, "'x'"},
+    {"{'descr': '<f8', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", 32, "once"},
+    {"{'descr': '<f4' 'fortran_order': False, 'shape': (2, 4)}", 32, "expected ','"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)", 32, "expected"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)} x", 32, "after"},
+    {"{}", 32, "missing"},
+    {"('descr', '<f4')", 32, "expected '{'"},
+    {"{'descr", 32, "expected"},
+    {"", 0, "expected '{'"},
+};
+
+/* Both readers, for a 2 x 4 input. */
+START_TEST(reads_npy_header)
+{
+    const char *path =
+        put_npy(npy_headers[_i].header, strlen(npy_headers[_i].header), npy_headers[_i].data);
+    struct cr_npy file;
+    double out[8];
+    int expected = npy_headers[_i].message ? -1 : 0;
+
+    ck_assert_msg(cr_npy_open(&file, path, error, sizeof error) == expected, "%s",
+                  npy_headers[_i].header);
+    ck_assert_msg(cr_main_read_npy(path, &cr_main_inputs[0], out) == expected, "main: %s",
+                  npy_headers[_i].header);
+    if (expected == 0) {
+        ck_assert_int_eq(file.elements, 8);
+        ck_assert_int_eq(cr_npy_read_i32(&file, (int32_t *)out, error, sizeof error), -1);
+        ck_assert_int_eq(cr_npy_read_f32(&file, (float *)out, error, sizeof error), 0);
+        cr_npy_close(&file);
+    } else {
+        check_message(error, path, npy_headers[_i].message);
+        check_message(last_message(), path, ": ");
+    }
+}
+END_TEST
+
+/* Shapes that the sample has no input for. */
+static const struct {
+    const char *shape, *fortran;
+    int rank;
+    size_t elements;
+} npy_shapes[] = {
+    {"()", "False", 0, 1},        {"(7,)", "False", 1, 7},
+    {"(7,)", "True", 1, 7},       {"(0,)", "False", 1, 0},
+    {"(0, 5, 2)", "False", 3, 0}, {"(9223372036854775807, 0)", "False", 2, 0},
+    {"( 3 , )", "False", 1, 3},   {"(1,1,1,1,1,1,1,1,1,1)", "False", 10, 1},
+};
+
+START_TEST(reads_npy_shape)
+{
+    char header[256];
+    struct cr_npy file;
+    float out[8];
+
+    snprintf(header, sizeof header, DICT("'<f4'", "%s", "%s"), npy_shapes[_i].fortran,
+             npy_shapes[_i].shape);
+    if (_i == 5) { /* more bytes than can be counted, though none are there */
+        ck_assert_int_eq(
+            cr_npy_open(&file, put_npy(header, strlen(header), 0), error, sizeof error), -1);
+        return;
+    }
+    ck_assert_int_eq(cr_npy_open(&file,
+                                 put_npy(header, strlen(header), npy_shapes[_i].elements * 4),
+                                 error, sizeof error),
+                     0);
+    ck_assert_int_eq(file.rank, npy_shapes[_i].rank);
+    ck_assert_int_eq(file.elements, (int64_t)npy_shapes[_i].elements);
+    ck_assert_int_eq(cr_npy_read_f32(&file, out, error, sizeof error), 0);
+    cr_npy_close(&file);
+}
+END_TEST
+
+START_TEST(refuses_npy_nul)
+{
+    static const char header[] = DICT("'<f4\0'", "False", "(2, 4)");
+    const char *path = put_npy(header, sizeof header - 1, 32);
+    struct cr_npy file;
+    double out[8];
+
+    ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), -1);
+    check_message(error, path, "\\x00");
+    ck_assert_int_eq(cr_main_read_npy(path, &cr_main_inputs[0], out), -1);
+}
+END_TEST
+
+/* A rank beyond the limit must not write past the shape. */
+START_TEST(refuses_npy_rank)
+{
+    char header[400] = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+    struct cr_npy file;
+    int i;
+
+    for (i = 0; i <= CR_NPY_MAX_RANK; i++)
+        strcat(header, "1,");
+    strcat(header, ")}");
+    ck_assert_int_eq(cr_npy_open(&file, put_npy(header, strlen(header), 4), error, sizeof error),
+                     -1);
+    check_message(error, in_folder("made.npy"), "dimensions");
+}
+END_TEST
+
+/* Versions 1.0 to 3.0 with their widths of the length; anything cut off or unknown fails. */
+START_TEST(reads_npy_versions)
+{
+    static const char header[] = DICT("'<f4'", "False", "(2, 4)");
+    size_t length = sizeof header - 1, size, n;
+    unsigned char bytes[256] = "\223NUMPY";
+    size_t prefix = _i == 1 ? 10 : 12;
+    struct cr_npy file;
+    double out[8];
+
+    bytes[6] = (unsigned char)_i;
+    bytes[8] = (unsigned char)length;
+    memcpy(bytes + prefix, header, length);
+    size = prefix + length + 32;
+    for (n = 0; n <= size; n++) {
+        const char *path = put_file("version.npy", bytes, n);
+        int expected = n == size && _i >= 1 && _i <= 3 ? 0 : -1;
+        ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), expected);
+        ck_assert_int_eq(cr_main_read_npy(path, &cr_main_inputs[0], out), expected);
+        if (expected == 0)
+            cr_npy_close(&file);
+    }
+    bytes[11] = 0xff; /* a length of 4 GB in versions 2 and 3 */
+    bytes[7] = _i == 1;
+    ck_assert_int_eq(cr_npy_open(&file, put_file("version.npy", bytes, size), error, sizeof error),
+                     -1);
+}
+END_TEST
+
+static const struct {
+    enum cr_npy_type type;
+    int rank;
+    int64_t shape[4];
+    size_t length; /* of the header as numpy.save pads it */
+    const char *dict;
+} npy_written[] = {
+    /* clang-format off */
+    {CR_NPY_F4, 0, {0}, 128, "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"},
+    {CR_NPY_F4, 1, {3}, 128, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"},
+    {CR_NPY_I4, 2, {2, 3}, 128, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"},
+    {CR_NPY_F4, 3, {0, 1234567890123, 1}, 128,
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 1234567890123, 1), }"},
+    {CR_NPY_I4, 4, {1, 1, 0, 1234567890123456789}, 128,
+     "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 1, 0, 1234567890123456789), }"},
+    {CR_NPY_F4, 4, {1, 0, 100000000000000000, 100000000000000}, 128,
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 0, 100000000000000000, "
+     "100000000000000), }"},
+    {CR_NPY_F4, 4, {1, 0, 100000000000000000, 1000000000000000}, 192,
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 0, 100000000000000000, "
+     "1000000000000000), }"},
+    /* clang-format on */
+};
+
+/* The bytes are those of numpy.save: the dict, spaces, a newline, the elements. */
+START_TEST(writes_npy)
+{
+    static const int32_t numbers[6] = {1, -2, 3, INT32_MIN, INT32_MAX, 0x3f800000};
+    const char *path = in_folder("written.npy"), *dict = npy_written[_i].dict;
+    size_t size, length = npy_written[_i].length, i;
+    unsigned char *bytes;
+
+    ck_assert_int_eq(cr_npy_write(path, npy_written[_i].type, npy_written[_i].rank,
+                                  npy_written[_i].shape, numbers, error, sizeof error),
+                     0);
+    bytes = get_file(path, &size);
+    ck_assert_uint_ge(size, length);
+    ck_assert_mem_eq(bytes, "\223NUMPY\001\000", 8);
+    ck_assert_uint_eq(bytes[8] + 256u * bytes[9], length - 10);
+    ck_assert_mem_eq(bytes + 10, dict, strlen(dict));
+    for (i = 10 + strlen(dict); i < length - 1; i++)
+        ck_assert_int_eq(bytes[i], ' ');
+    ck_assert_int_eq(bytes[length - 1], '\n');
+    ck_assert_mem_eq(bytes + length, numbers, size - length);
+    free(bytes);
+}
+END_TEST
+
+/* What the library writes it reads, and the standalone main writes the same bytes. */
+START_TEST(npy_round_trip)
+{
+    static const float numbers[6] = {1.5f, -0.0f, 1e-45f, INFINITY, 3e38f, 7};
+    int64_t shape[2] = {2, 3};
+    struct cr_npy file;
+    size_t size, other_size;
+    unsigned char *bytes, *other;
+    float out[6];
+
+    ck_assert_int_eq(
+        cr_npy_write(in_folder("a.npy"), CR_NPY_F4, 2, shape, numbers, error, sizeof error), 0);
+    ck_assert_int_eq(cr_npy_open(&file, in_folder("a.npy"), error, sizeof error), 0);
+    ck_assert_int_eq(cr_npy_read_f32(&file, out, error, sizeof error), 0);
+    ck_assert_mem_eq(out, numbers, sizeof out);
+    cr_npy_close(&file);
+    ck_assert_int_eq(cr_main_write_npy(in_folder("b.npy"), &cr_main_outputs[0], numbers), 0);
+    bytes = get_file(in_folder("a.npy"), &size);
+    other = get_file(in_folder("b.npy"), &other_size);
+    ck_assert_uint_eq(size, other_size);
+    ck_assert_mem_eq(bytes, other, size);
+    free(bytes);
+    free(other);
+    ck_assert_int_eq(count_files(), 2);
+}
+END_TEST
+
+/* int64 is narrowed where it fits, and the first that does not is named. */
+START_TEST(narrows_integers)
+{
+    static const int64_t values[][2] = {
+        {INT32_MIN, INT32_MAX}, {0, INT64_C(1) + INT32_MAX}, {INT64_MIN, 0}};
+    static const char header[] = DICT("'<i8'", "False", "(2,)");
+    unsigned char bytes[256] = "\223NUMPY\001\000";
+    const char *path;
+    struct cr_npy file;
+    int32_t out[2];
+    int64_t buffer[2];
+    int expected = _i == 0 ? 0 : -1;
+
+    bytes[8] = sizeof header - 1;
+    memcpy(bytes + 10, header, sizeof header - 1);
+    memcpy(bytes + 10 + sizeof header - 1, values[_i], 16);
+    path = put_file("ids.npy", bytes, 10 + sizeof header - 1 + 16);
+    ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), 0);
+    ck_assert_int_eq(cr_npy_read_i32(&file, out, error, sizeof error), expected);
+    ck_assert_int_eq(cr_main_read_npy(path, &cr_main_inputs[1], buffer), expected);
+    if (expected == 0) {
+        ck_assert(out[0] == INT32_MIN && out[1] == INT32_MAX);
+        ck_assert_mem_eq(buffer, out, sizeof out);
+    } else {
+        check_message(error, path, _i == 1 ? "element 1" : "element 0");
+        check_message(last_message(), path, _i == 1 ? "element 1" : "element 0");
+    }
+    ck_assert_int_eq(cr_npy_read_f32(&file, (float *)out, error, sizeof error), -1);
+    cr_npy_close(&file);
+}
+END_TEST
+
+/* ---- the standalone main, as it is called ---- */
+
+/* Files for the sample: y and z of it are known.  One tensor too many is only a note. */
+static void put_sample(void)
+{
+    static const float w[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}, b[3] = {10, 20, 30};
+    static const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const int32_t id[2] = {3, 4}, negative[2] = {3, -1};
+    static const int64_t shapes[][2] = {{4, 3}, {3, 0}, {2, 4}, {2, 0}};
+    static const struct cr_st_tensor tensors[] = {
+        {"linear.weight", CR_ST_F32, 2, shapes[0], 0, 0, w},
+        {"linear.bias", CR_ST_F32, 1, shapes[1], 0, 0, b},
+        {"more", CR_ST_F32, 1, shapes[1], 0, 0, b},
+        {"linear.bias", CR_ST_I32, 1, shapes[1], 0, 0, b},
+        {"linear.bias", CR_ST_F32, 2, shapes[0], 0, 0, w},
+    };
+    const struct cr_st_tensor integers[] = {tensors[0], tensors[3]};
+    const struct cr_st_tensor square[] = {tensors[0], tensors[4]};
+    int status = mkfifo(in_folder("pipe"), 0600);
+
+    status |= cr_safetensors_write(in_folder("w"), tensors, 2, NULL, 0, error, sizeof error);
+    status |= cr_safetensors_write(in_folder("more"), tensors, 3, NULL, 0, error, sizeof error);
+    status |= cr_safetensors_write(in_folder("less"), tensors, 1, NULL, 0, error, sizeof error);
+    status |= cr_safetensors_write(in_folder("int"), integers, 2, NULL, 0, error, sizeof error);
+    status |= cr_safetensors_write(in_folder("square"), square, 2, NULL, 0, error, sizeof error);
+    status |= cr_npy_write(in_folder("x"), CR_NPY_F4, 2, shapes[2], x, error, sizeof error);
+    status |= cr_npy_write(in_folder("flat"), CR_NPY_F4, 1, shapes[3], x, error, sizeof error);
+    status |= cr_npy_write(in_folder("id"), CR_NPY_I4, 1, shapes[3], id, error, sizeof error);
+    status |=
+        cr_npy_write(in_folder("negative"), CR_NPY_I4, 1, shapes[3], negative, error, sizeof error);
+    ck_assert_int_eq(status, 0);
+}
+
+/* Splits a command line at its spaces, every @ standing for the test's folder, and runs it. */
+static int run_sample(const char *line)
+{
+    char text[1024], *argv[32], *word;
+    size_t n = 0;
+    int argc = 0;
+
+    for (; *line; line++) {
+        if (*line == '@')
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s/", folder);
+        else
+            text[n++] = *line;
+    }
+    text[n] = '\0';
+    for (word = strtok(text, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    return sample_main(argc, argv);
+}
+
+static const struct {
+    const char *line;
+    const char *message; /* null: it must succeed, in silence */
+} calls[] = {
+    {"p --weights @w --input x=@x --input id=@id --output y=@y", NULL},
+    {"p --output z=@z --output y=@y --input id=@id --input x=@x --weights @w", NULL},
+    {"p", "usage:"},
+    {"p --frob 1", "--frob: expected --weights"},
+    {"p --weights", "nothing follows"},
+    {"p --weights @w --weights @w", "twice"},
+    {"p --input x", "x: expected --input NAME=FILE.npy"},
+    {"p --input x=", "expected --input"},
+    {"p --input x=@x --input x=@x", "twice"},
+    {"p --input y=@x", "no input has that name"},
+    {"p --output =@x", "no output has that name"},
+    {"p --weights @w --input x=@x --output y=@y", "id: the input has no file"},
+    {"p --input x=@x --input id=@id --output y=@y", "no weights"},
+    {"p --weights @w --input x=@x --input id=@id", "nothing to write"},
+    {"p --weights @none --input x=@x --input id=@id --output y=@y", "none: cannot be opened"},
+    {"p --weights @x --input x=@x --input id=@id --output y=@y", "x: header length"},
+    {"p --weights @less --input x=@x --input id=@id --output y=@y",
+     "'linear.bias': not in the file, expected [3]"},
+    {"p --weights @int --input x=@x --input id=@id --output y=@y", "dtype I32"},
+    {"p --weights @square --input x=@x --input id=@id --output y=@y", "shape [4, 3], expected [3]"},
+    {"p --weights @w --input x=@w --input id=@id --output y=@y", "expected a .npy"},
+    {"p --weights @w --input x=@flat --input id=@id --output y=@y", "expected shape [2, 4]"},
+    {"p --weights @w --input x=@id --input id=@id --output y=@y", "dtype is not '<f4' or '<f8'"},
+    {"p --weights @w --input x=@x --input id=@x --output y=@y", "dtype is not '<i4' or '<i8'"},
+    {"p --weights @w --input x=@x --input id=@negative --output y=@y", "status 7"},
+    {"p --weights @w --input x=@x --input id=@id --output y=@no/y", "cannot be written"},
+    {"p --weights @w --input x=@x --input id=@id --output y=@pipe", "not a regular file"},
+    {"p --weights @w --input x=@ --input id=@id --output y=@y", "not a regular file"},
+};
+
+/* Status 0 and a file, or status 2, one line (but for the usage) and no file. */
+START_TEST(main_answers)
+{
+    int files, status;
+    const char *message;
+
+    put_sample();
+    files = count_files();
+    status = run_sample(calls[_i].line);
+    message = last_message();
+    ck_assert_int_eq(status, calls[_i].message ? 2 : 0);
+    if (calls[_i].message) {
+        ck_assert_msg(strstr(message, calls[_i].message) != NULL, "'%s'", message);
+        ck_assert(_i == 2 || strchr(message, '\n')[1] == '\0');
+        ck_assert_int_eq(count_files(), files);
+    } else {
+        ck_assert_str_eq(message, "");
+    }
+}
+END_TEST
+
+START_TEST(main_computes)
+{
+    static const float expected[6] = {15, 26, 37, 23, 34, 45};
+    struct cr_npy file;
+    int32_t z[2];
+    float y[6];
+
+    put_sample();
+    ck_assert_int_eq(run_sample("p --weights @more --input x=@x --input id=@id --output y=@y "
+                                "--output z=@z"),
+                     0);
+    check_message(last_message(), in_folder("more"), "1 tensors are not the model's");
+    ck_assert_int_eq(cr_npy_open(&file, in_folder("y"), error, sizeof error), 0);
+    ck_assert(file.rank == 2 && file.shape[0] == 2 && file.shape[1] == 3);
+    ck_assert_int_eq(cr_npy_read_f32(&file, y, error, sizeof error), 0);
+    ck_assert_mem_eq(y, expected, sizeof y);
+    cr_npy_close(&file);
+    ck_assert_int_eq(cr_npy_open(&file, in_folder("z"), error, sizeof error), 0);
+    ck_assert_int_eq(cr_npy_read_i32(&file, z, error, sizeof error), 0);
+    ck_assert(file.rank == 1 && z[0] == 31 && z[1] == 41);
+    cr_npy_close(&file);
+}
+END_TEST
+
+/* ---- noise ---- */
+
+/* xorshift64: the same noise in every run. */
+static uint64_t noise(void)
+{
+    static uint64_t state = 88172645463325252u;
+
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+/* Flips bits, changes, removes, doubles or inserts bytes of a file; returns its new size. */
+static size_t mutate(unsigned char *bytes, size_t size)
+{
+    static const char likely[] = "[]{}\",: 0123456789-.e\\()'u";
+    int edits = 1 + (int)(noise() % 2);
+
+    while (edits-- > 0 && size > 1) {
+        size_t at = noise() % size;
+        unsigned char c = (unsigned char)likely[noise() % (sizeof likely - 1)];
+        switch (noise() % 5) {
+        case 0:
+            bytes[at] ^= (unsigned char)(1u << noise() % 8);
+            break;
+        case 1:
+            bytes[at] = c;
+            break;
+        case 2:
+            memmove(bytes + at, bytes + at + 1, --size - at);
+            break;
+        case 3:
+            memmove(bytes + at + 1, bytes + at, size++ - at);
+            break;
+        default:
+            memmove(bytes + at + 1, bytes + at, size++ - at);
+            bytes[at] = c;
+        }
+    }
+    return size;
+}
+
+/* Text that the library alone decodes (escapes), checks (UTF-8) or knows (-0, as an offset);
+ * without it the two readers agree about a file. */
+static int only_for_library(const unsigned char *bytes, size_t size)
+{
+    size_t i;
+
+    for (i = 8; i < size; i++)
+        if (bytes[i] >= 0x80 || bytes[i] == '\\' || bytes[i] == '-')
+            return 1;
+    return 0;
+}
+
+START_TEST(survives_noise_in_safetensors)
+{
+    static const char header[] =
+        "{\"__metadata__\":{\"k\":\"v\"},"
+        "\"a\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
+        "\"b\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[8,12]},"
+        "\"c\":{\"dtype\":\"U8\",\"shape\":[0,3],\"data_offsets\":[12,12]}}";
+    unsigned char bytes[600] = {0};
+    uint64_t length = sizeof header - 1;
+    int accepted = 0, i;
+
+    for (i = 0; i < 4000; i++) {
+        size_t size = 8 + length + 12;
+        const char *path;
+        int library, standalone;
+        memset(bytes, 0, sizeof bytes);
+        memcpy(bytes, &length, 8);
+        memcpy(bytes + 8, header, length);
+        size = mutate(bytes, size);
+        if (i % 2 && size > 20) { /* a true length, so that the header is what is wrong */
+            uint64_t n = size - 20;
+            memcpy(bytes, &n, 8);
+        }
+        path = put_file("noise", bytes, size);
+        library = library_accepts_weights(path);
+        standalone = main_accepts_weights(path);
+        accepted += library;
+        if (!only_for_library(bytes, size))
+            ck_assert_msg(library == standalone, "%.*s: library %d, main %d (%s)", (int)(size - 8),
+                          bytes + 8, library, standalone, error);
+    }
+    ck_assert_int_gt(accepted, 100);
+    ck_assert_int_lt(accepted, 3500);
+}
+END_TEST
+
+START_TEST(survives_noise_in_npy)
+{
+    static const char header[] = DICT("'<f4'", "False", "(2, 4)");
+    int accepted = 0, i;
+
+    for (i = 0; i < 4000; i++) {
+        unsigned char bytes[256] = "\223NUMPY\001\000";
+        struct cr_npy file;
+        double out[8];
+        const char *path;
+        size_t size;
+        int library, same, standalone;
+
+        bytes[8] = sizeof header - 1;
+        memcpy(bytes + 10, header, sizeof header - 1);
+        size = mutate(bytes, 10 + sizeof header - 1 + 32);
+        if (i % 2 && size > 42)
+            bytes[8] = (unsigned char)(size - 42);
+        path = put_file("noise", bytes, size);
+        library = cr_npy_open(&file, path, error, sizeof error) == 0;
+        standalone = cr_main_read_npy(path, &cr_main_inputs[0], out) == 0;
+        same = library && file.rank == 2 && file.shape[0] == 2 && file.shape[1] == 4 &&
+               (file.type == CR_NPY_F4 || file.type == CR_NPY_F8);
+        if (library) {
+            const unsigned char *end = file.mapping.bytes + file.mapping.size;
+            ck_assert(file.data + file.elements * (file.type % 2 ? 8 : 4) == end);
+            cr_npy_close(&file);
+        }
+        ck_assert_msg(same == standalone || (same && memchr(bytes, '"', size)), "%.*s: %s / %s",
+                      (int)size - 10, bytes + 10, same ? "" : error, last_message());
+        last_message();
+        accepted += library;
+    }
+    ck_assert_int_gt(accepted, 100);
+    ck_assert_int_lt(accepted, 3500);
+}
+END_TEST
+
+/* ---- the shared collection of malformed files ---- */
+
+/* Reads a .npy of any of the four types in full. */
+static int library_accepts_npy(const char *path)
+{
+    struct cr_npy file;
+    void *out;
+    int status;
+
+    if (cr_npy_open(&file, path, error, sizeof error) != 0)
+        return 0;
+    out = malloc((size_t)file.elements * 4 + 1);
+    ck_assert_ptr_nonnull(out);
+    status = file.type == CR_NPY_F4 || file.type == CR_NPY_F8
+                 ? cr_npy_read_f32(&file, out, error, sizeof error)
+                 : cr_npy_read_i32(&file, out, error, sizeof error);
+    free(out);
+    cr_npy_close(&file);
+    return status == 0;
+}
+
+/* The half-precision files of the collection hold one tensor of ones. */
+static void check_ones(const char *path)
+{
+    struct cr_safetensors file;
+    float out[8];
+    int i;
+
+    ck_assert_int_eq(cr_safetensors_open(&file, path, error, sizeof error), 0);
+    ck_assert(file.n_tensors == 1 && file.tensors[0].elements == 8);
+    ck_assert_int_eq(cr_safetensors_read(&file, file.tensors, out, error, sizeof error), 0);
+    for (i = 0; i < 8; i++)
+        ck_assert(out[i] == 1.0f);
+    cr_safetensors_close(&file);
+}
+
+static void check_entry(const char *root, json_t *entry)
+{
+    const char *name = json_string_value(json_object_get(entry, "file"));
+    const char *expect = json_string_value(json_object_get(entry, "expect"));
+    const char *class = json_string_value(json_object_get(entry, "cls"));
+    int npy = strstr(name, ".npy") != NULL, accepted;
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    accepted = npy ? library_accepts_npy(path) : library_accepts_weights(path);
+    if (strcmp(expect, "either") != 0)
+        ck_assert_msg(accepted == (strcmp(expect, "reject") != 0), "%s: expected %s", path, expect);
+    if (!accepted)
+        check_message(error, path, ": ");
+    if (strcmp(expect, "accept-format") == 0)
+        check_ones(path);
+    if (!npy && strcmp(class, "UTF-8") != 0) {
+        int standalone = main_accepts_weights(path);
+        ck_assert_msg(accepted || !standalone, "%s: the main takes it", path);
+    }
+}
+
+START_TEST(gives_manifest_what_it_expects)
+{
+    static const char root[] = "../shared/data/malformed";
+    char path[128];
+    json_t *manifest, *entry;
+    size_t i;
+
+    snprintf(path, sizeof path, "%s/manifest.json", root);
+    manifest = json_load_file(path, 0, NULL);
+    if (!manifest) {
+        printf("test_files: skipped: %s is not here\n", path);
+        return;
+    }
+    ck_assert_uint_gt(json_array_size(manifest), 0);
+    json_array_foreach(manifest, i, entry)
+        check_entry(root, entry);
+    json_decref(manifest);
+}
+END_TEST
+
+/* ---- the suite ---- */
+
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+
+static TCase *add_case(Suite *suite, const char *name)
+{
+    TCase *test_case = tcase_create(name);
+
+    tcase_add_checked_fixture(test_case, make_folder, remove_folder);
+    tcase_set_timeout(test_case, 300);
+    suite_add_tcase(suite, test_case);
+    return test_case;
+}
+
+static void add_safetensors(Suite *suite)
+{
+    TCase *t = add_case(suite, "safetensors");
+
+    tcase_add_loop_test(t, refuses_header, 0, COUNT(bad_headers));
+    tcase_add_loop_test(t, refuses_utf8, 0, COUNT(bad_utf8));
+    tcase_add_loop_test(t, refuses_length, 0, COUNT(bad_lengths));
+    tcase_add_test(t, refuses_huge_header);
+    tcase_add_loop_test(t, refuses_deep_nesting, 0, 2);
+    tcase_add_loop_test(t, bounds_values, 0, 2);
+    tcase_add_test(t, refuses_any_other_size);
+    tcase_add_loop_test(t, names_other_formats, 0, COUNT(other_formats));
+    tcase_add_loop_test(t, shows_rude_names, 0, COUNT(rude_names));
+    tcase_add_test(t, shortens_names);
+    tcase_add_loop_test(t, accepts_header, 0, COUNT(good_headers));
+    tcase_add_test(t, decodes_names);
+    tcase_add_loop_test(t, converts_halves, 0, 2);
+    tcase_add_test(t, converts_doubles);
+    tcase_add_test(t, round_trip);
+}
+
+static void add_writing(Suite *suite)
+{
+    TCase *t = add_case(suite, "writing");
+
+    tcase_add_loop_test(t, refuses_path, 0, COUNT(bad_paths));
+    tcase_add_test(t, full_disk_leaves_old_file);
+    tcase_add_test(t, replaces_file);
+    tcase_add_test(t, discards);
+    tcase_add_test(t, refuses_names_to_write);
+}
+
+static void add_npy(Suite *suite)
+{
+    TCase *t = add_case(suite, "npy");
+
+    tcase_add_loop_test(t, reads_npy_header, 0, COUNT(npy_headers));
+    tcase_add_loop_test(t, reads_npy_shape, 0, COUNT(npy_shapes));
+    tcase_add_test(t, refuses_npy_nul);
+    tcase_add_test(t, refuses_npy_rank);
+    tcase_add_loop_test(t, reads_npy_versions, 0, 5);
+    tcase_add_loop_test(t, writes_npy, 0, COUNT(npy_written));
+    tcase_add_test(t, npy_round_trip);
+    tcase_add_loop_test(t, narrows_integers, 0, 3);
+}
+
+static void add_main(Suite *suite)
+{
+    TCase *t = add_case(suite, "main");
+
+    tcase_add_loop_test(t, main_answers, 0, COUNT(calls));
+    tcase_add_test(t, main_computes);
+}
+
+static void add_noise(Suite *suite)
+{
+    TCase *t = add_case(suite, "noise");
+
+    tcase_add_test(t, survives_noise_in_safetensors);
+    tcase_add_test(t, survives_noise_in_npy);
+    tcase_add_test(t, gives_manifest_what_it_expects);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("files");
+    SRunner *runner;
+    int failed;
+
+    add_safetensors(suite);
+    add_writing(suite);
+    add_npy(suite);
+    add_main(suite);
+    add_noise(suite);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

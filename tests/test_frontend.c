@@ -1,0 +1,838 @@
+/* test_frontend.c - scripts in, graphs or one line of error out. */
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/frontend/script.h"
+#include "compiler/ir/print.h"
+#include "compiler/ir/verify.h"
+
+enum { MAX_SETTINGS = 12, MAX_TEXT = 8192 };
+
+static char folder[] = "/tmp/crescent_frontend_XXXXXX";
+
+/* A file in the folder of the tests. */
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_bytes(const char *name, const char *bytes, size_t size)
+{
+    FILE *file = fopen(path_of(name), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    write_bytes(name, text, strlen(text));
+}
+
+/* Runs a script with settings "a=1 b=2". */
+static int run_path(const char *path, const char *settings, struct cr_script *script,
+                    struct cr_error *error)
+{
+    struct cr_setting list[MAX_SETTINGS];
+    char copy[512];
+    int n = 0;
+    snprintf(copy, sizeof copy, "%s", settings);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+        char *equals = strchr(word, '=');
+        ck_assert(equals && n < MAX_SETTINGS);
+        *equals = '\0';
+        list[n++] = (struct cr_setting){word, equals + 1};
+    }
+    return cr_script_run(path, list, n, script, error);
+}
+
+static struct cr_script must_run_path(const char *path, const char *settings)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    int status = run_path(path, settings, &script, &error);
+    ck_assert_msg(status == 0, "%s %s: %s", path, settings, error.text);
+    cr_verify(script.graph, "script");
+    return script;
+}
+
+static struct cr_script must_run(const char *text, const char *settings)
+{
+    write_text("t.lua", text);
+    return must_run_path(path_of("t.lua"), settings);
+}
+
+/* Runs t.lua, which must fail with a line that begins as expected ("t.lua:2: ..."). */
+static void must_fail_as(const char *settings, const char *expected)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    int status = run_path(path_of("t.lua"), settings, &script, &error);
+    ck_assert_msg(status == -1, "ran, but expected: %s", expected);
+    size_t length = strlen(folder) + 1;
+    const char *text = error.text;
+    ck_assert_msg(strncmp(text, folder, length - 1) == 0, "no file is named: %s", text);
+    ck_assert_msg(strncmp(text + length, expected, strlen(expected)) == 0,
+                  "found:    %s\n  expected: %s", text + length, expected);
+    ck_assert_msg(!strpbrk(text, "\n\r\033"), "more than a line: %s", text);
+}
+
+static void must_fail(const char *text, const char *settings, const char *expected)
+{
+    write_text("t.lua", text);
+    must_fail_as(settings, expected);
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+    size_t at = strlen(text);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text + at, size - at, format, args);
+    va_end(args);
+    ck_assert_msg(n >= 0 && at + (size_t)n < size, "text too long for the test");
+}
+
+static void append_shape(char *text, size_t size, const struct cr_node *node)
+{
+    char shape[200];
+    append(text, size, " %s", cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+}
+
+static char *printed(const struct cr_graph *g)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    ck_assert_ptr_nonnull(out);
+    cr_print_graph(out, g);
+    fclose(out);
+    return text;
+}
+
+/* ---- What the language builds ------------------------------------------------------- */
+
+/* A script, the ops it makes in order, and its outputs. */
+static const struct graph_case {
+    const char *text, *ops, *outputs;
+} graph_cases[] = {
+    {"return {y = input('x', {2, 3})}", "input", "y f32 [2, 3]"},
+    {"return {y = input('x', {2, 3}, 'i32')}", "input", "y i32 [2, 3]"},
+    {"return {y = param('w', {})}", "param", "y f32 []"},
+    {"local x = input('x', {4})\nreturn {b = x, a = x:exp()}", "input exp", "a f32 [4] b f32 [4]"},
+    /* operators, numbers, broadcasting */
+    {"return {y = 2 * input('x', {3})}", "input const mul", "y f32 [3]"},
+    {"return {y = -input('x', {3}) - 1}", "input neg const sub", "y f32 [3]"},
+    {"return {y = 1 / input('x', {3})}", "input const div", "y f32 [3]"},
+    {"return {y = input('x', {3}, 'i32') + 2}", "input const add", "y i32 [3]"},
+    {"return {y = input('x', {2, 3}) + input('z', {3})}", "input input expand add", "y f32 [2, 3]"},
+    {"return {y = input('x', {2, 1}) * input('z', {5, 1, 3})}", "input input expand expand mul",
+     "y f32 [5, 2, 3]"},
+    {"return {y = input('x', {}) + input('z', {1})}", "input input expand add", "y f32 [1]"},
+    {"return {y = input('x', {3}) ^ 2}", "input mul", "y f32 [3]"},
+    {"return {y = input('x', {3}) ^ 3}", "input mul mul", "y f32 [3]"},
+    {"return {y = input('x', {3}) ^ 1}", "input", "y f32 [3]"},
+    {"return {y = input('x', {3}) ^ 0.5}", "input sqrt", "y f32 [3]"},
+    {"return {y = input('x', {3}) ^ -0.5}", "input rsqrt", "y f32 [3]"},
+    {"return {y = input('x', {3}) ^ -2}", "input mul const div", "y f32 [3]"},
+    {"return {y = lt(input('x', {3}), 1)}", "input const lt", "y bool [3]"},
+    {"local x = input('x', {2, 3})\nreturn {y = where(x:gt(0), x, -math.huge)}",
+     "input const gt const where", "y f32 [2, 3]"},
+    {"return {y = where(le(iota({3, 3}, 2), iota({3, 3}, 1)), 1, 0)}",
+     "iota iota le const const where", "y f32 [3, 3]"},
+    /* reductions, and the axes they name */
+    {"return {y = sum(input('x', {2, 3}), 1)}", "input sum", "y f32 [1, 3]"},
+    {"return {y = input('x', {2, 3}):max(-1)}", "input max", "y f32 [2, 1]"},
+    {"return {y = sum(input('x', {2, 3}), 2, false)}", "input sum reshape", "y f32 [2]"},
+    {"return {y = sum(input('x', {2, 3}), 2, true)}", "input sum", "y f32 [2, 1]"},
+    /* contractions */
+    {"return {y = matmul(input('x', {2, 3}), input('z', {3, 4}))}", "input input matmul",
+     "y f32 [2, 4]"},
+    {"return {y = matmul(input('x', {5, 2, 3}), input('z', {3, 4}))}", "input input expand matmul",
+     "y f32 [5, 2, 4]"},
+    {"return {y = matmul(input('x', {5, 1, 2, 3}), input('z', {6, 3, 4}))}",
+     "input input expand expand matmul", "y f32 [5, 6, 2, 4]"},
+    /* movement */
+    {"return {y = input('x', {2, 3, 4}):reshape{6, 4}}", "input reshape", "y f32 [6, 4]"},
+    {"return {y = input('x', {2, 3, 4}):reshape{2, -1}}", "input reshape", "y f32 [2, 12]"},
+    {"return {y = input('x', {1}):reshape{}}", "input reshape", "y f32 []"},
+    {"return {y = input('x', {2, 3, 4}):permute{3, 1, 2}}", "input permute", "y f32 [4, 2, 3]"},
+    {"return {y = input('x', {2, 3, 4}):transpose(-1, 1)}", "input permute", "y f32 [4, 3, 2]"},
+    {"return {y = expand(input('x', {3, 1}), {2, 3, 4})}", "input expand", "y f32 [2, 3, 4]"},
+    {"return {y = slice(input('x', {4, 5}), {1, 0}, {3, 2})}", "input slice", "y f32 [3, 2]"},
+    {"local x = input('x', {2, 3})\nreturn {y = concat({x, x, x}, -1)}", "input concat",
+     "y f32 [2, 9]"},
+    {"return {y = gather(param('e', {9, 4}), input('t', {2, 3}, 'i32'))}", "param input gather",
+     "y f32 [2, 3, 4]"},
+    /* what is asked of a tensor */
+    {"local x = input('x', {2, 3})\n"
+     "assert(x.shape[1] == 2 and x.shape[2] == 3 and #x.shape == 2)\n"
+     "assert(x.dtype == 'f32' and x.rank == 2 and x:size(-1) == 3 and x:size(1) == 2)\n"
+     "assert(tostring(x) == 'tensor f32 [2, 3]')\nreturn {y = x}",
+     "input", "y f32 [2, 3]"},
+    /* numbers are whole by value, however they came about */
+    {"return {y = input('x', {768 / 12, math.floor(7 / 2), 2 ^ 3})}", "input", "y f32 [64, 3, 8]"},
+    /* a parameter declared twice is one: tied weights */
+    {"local a = param('w', {2}, {normal = 1})\nlocal b = param('w', {2}, {normal = 1})\n"
+     "return {y = a + b}",
+     "param add", "y f32 [2]"},
+    /* what is safe of Lua works */
+    {"local t = {c = 3, a = 1, b = 2, 10}\nlocal s = ''\n"
+     "for k, v in pairs(t) do s = s .. k .. v end\nassert(s == '110a1b2c3', s)\n"
+     "local l = {3, 1}\ntable.insert(l, 2)\ntable.insert(l, 1, 9)\ntable.sort(l)\n"
+     "assert(table.concat(l, ',') == '1,2,3,9')\n"
+     "assert(table.remove(l, 2) == 2 and table.remove(l) == 9 and #l == 2)\n"
+     "local p, q = unpack(l)\nassert(p == 1 and q == 3 and table.unpack({}, 1, 0) == nil)\n"
+     "assert(('ab'):rep(3, '-') == 'ab-ab-ab' and ('ab'):upper() == 'AB')\n"
+     "assert(string.format('%5.2f', math.pi) == ' 3.14' and tonumber('0x10') == 16)\n"
+     "assert(rawlen({1, 2}) == 2 and select('#', 1, 2) == 2 and math.max(1, 5) == 5)\n"
+     "global = 4\nassert(global == 4)\nreturn {y = input('x', {2})}",
+     "input", "y f32 [2]"},
+};
+
+START_TEST(builds_graphs)
+{
+    const struct graph_case *c = &graph_cases[_i];
+    struct cr_script script = must_run(c->text, "");
+    const struct cr_graph *g = script.graph;
+    char ops[MAX_TEXT] = "", outputs[MAX_TEXT] = "";
+    for (int i = 0; i < g->n_nodes; i++)
+        append(ops, sizeof ops, "%s%s", i ? " " : "", cr_ops[g->nodes[i].op].name);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        append(outputs, sizeof outputs, "%s%s %s", i ? " " : "", g->outputs[i].name,
+               cr_dtype_name(node->dtype));
+        append_shape(outputs, sizeof outputs, node);
+    }
+    ck_assert_str_eq(ops, c->ops);
+    ck_assert_str_eq(outputs, c->outputs);
+    cr_script_free(&script);
+}
+END_TEST
+
+/* Every op of the table is a function of the language, elementwise ones a method too. */
+START_TEST(has_every_op)
+{
+    for (int op = 0; op < CR_OP_COUNT; op++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "assert(type(%s) == 'function')\nlocal x = input('x', {1})\n"
+                 "assert(not %d or type(x.%s) == 'function')\nreturn {y = x}",
+                 cr_ops[op].name, cr_ops[op].kind == CR_KIND_ELEMENTWISE,
+                 cr_ops[op].kind == CR_KIND_ELEMENTWISE ? cr_ops[op].name : "exp");
+        struct cr_script script = must_run(text, "");
+        cr_script_free(&script);
+    }
+}
+END_TEST
+
+/* A node's attributes reach the graph: axes from 0, starts as given, constants, inits. */
+START_TEST(passes_attributes_on)
+{
+    struct cr_script script = must_run("local x = input('x', {4, 5})\n"
+                                       "local a = x:slice({1, 2}, {3, 3}):permute{2, 1}:sum(-1)\n"
+                                       "local w = param('w', {3, 1}, {uniform = 0.25})\n"
+                                       "return {y = a + w * -math.huge}",
+                                       "");
+    const struct cr_node *node = script.graph->nodes;
+    ck_assert(node[1].op == CR_OP_slice && node[1].index[0] == 1 && node[1].index[1] == 2);
+    ck_assert(node[2].op == CR_OP_permute && node[2].index[0] == 1 && node[2].index[1] == 0);
+    ck_assert(node[3].op == CR_OP_sum && node[3].axis == 1);
+    ck_assert(node[4].op == CR_OP_param && node[4].init == CR_INIT_UNIFORM);
+    ck_assert_double_eq(node[4].value, 0.25);
+    ck_assert(node[5].op == CR_OP_const && node[5].value < -1e300);
+    ck_assert(node[3].where.line == 2 && node[5].where.line == 4);
+    ck_assert_str_eq(node[3].where.file, path_of("t.lua"));
+    ck_assert_str_eq(script.graph->name, "t");
+    cr_script_free(&script);
+}
+END_TEST
+
+/* ---- Scopes and taps ---------------------------------------------------------------- */
+
+/* A script, its parameters, and its taps with shapes. */
+static const struct name_case {
+    const char *text, *params, *taps;
+} name_cases[] = {
+    {"local function f(x) return x * param('w', {2}) end\n"
+     "local function g(x) return (scope('ln', f, x)) end\n"
+     "local y = scope('h.0', g, input('x', {2}))\nreturn {y = y}",
+     "h.0.ln.w", "h.0.ln h.0"},
+    {"return {y = scope('a', function(x, n) return x * n end, input('x', {2}), 3)}", "", "a"},
+    /* a further name of a value goes to a view of it, and the value stays what it was */
+    {"local x = input('x', {2})\n"
+     "local y = scope('a', function() return (scope('b', exp, x)) end)\n"
+     "return {y = y + 1}",
+     "", "a.b a"},
+    {"local x = input('x', {2})\nlocal a, b = scope('s', function() return exp(x), log(x) end)\n"
+     "return {y = a + b}",
+     "", "s.1 s.2"},
+    /* a name asked for again gets a number */
+    {"local x = input('x', {2})\nfor i = 1, 3 do x = scope('l', exp, x) end\n"
+     "return {y = tap('l', x + 1)}",
+     "", "l l_2 l_3 l_4"},
+    {"local x = input('x', {2})\nreturn {y = scope('a', function()\n"
+     "  return tap('in', x) * param('v', {2}) end)}",
+     "a.v", "a.in a"},
+    {"prefix('model.')\nlocal w = scope('a', param, 'w', {2})\nreturn {y = w + param('b', {2})}",
+     "model.a.w model.b", "a"},
+};
+
+START_TEST(names_values)
+{
+    const struct name_case *c = &name_cases[_i];
+    struct cr_script script = must_run(c->text, "");
+    char params[MAX_TEXT] = "", taps[MAX_TEXT] = "";
+    for (int i = 0; i < script.graph->n_nodes; i++) {
+        const struct cr_node *node = &script.graph->nodes[i];
+        if (node->op == CR_OP_param)
+            append(params, sizeof params, "%s%s", *params ? " " : "", node->name);
+        if (node->tap)
+            append(taps, sizeof taps, "%s%s", *taps ? " " : "", node->tap);
+    }
+    ck_assert_str_eq(params, c->params);
+    ck_assert_str_eq(taps, c->taps);
+    cr_script_free(&script);
+}
+END_TEST
+
+/* ---- Mistakes ----------------------------------------------------------------------- */
+
+/* A script and how its error begins. */
+static const struct fail_case {
+    const char *text, *error;
+} fail_cases[] = {
+    /* shapes and types */
+    {"local x = input('x', {2, 3})\n\nlocal y = matmul(x, input('z', {4, 5}))",
+     "t.lua:3: matmul: [2, 3] and [4, 5]: inner dimensions 3 and 4 differ"},
+    {"matmul(input('x', {2, 2, 3}), input('z', {3, 3, 5}))",
+     "t.lua:1: matmul: [2, 2, 3] and [3, 3, 5]: batch dimensions do not broadcast"},
+    {"matmul(input('x', {3}), input('z', {3, 5}))",
+     "t.lua:1: matmul: [3] and [3, 5]: both need rank 2 or more"},
+    {"local y = input('x', {2, 3}) + input('z', {4})",
+     "t.lua:1: add: [2, 3] and [4] do not broadcast"},
+    {"exp(input('x', {2}, 'i32'))", "t.lua:1: exp: operand is i32, f32 is expected"},
+    {"local y = input('x', {2}, 'i32') * 2.5",
+     "t.lua:1: mul: found 2.5 beside an i32 tensor, a whole number is expected"},
+    {"local y = input('x', {2}) + input('z', {2}, 'i32')",
+     "t.lua:1: add: types f32 and i32 differ"},
+    {"local y = input('x', {2}):lt(1) + 1", "t.lua:1: add: found 1 beside a bool tensor"},
+    {"matmul(input('x', {2, 2}, 'i32'), input('z', {2, 2}))",
+     "t.lua:1: matmul: operands are i32 and f32, f32 is expected"},
+    {"gather(input('x', {2, 3}), input('z', {2}))",
+     "t.lua:1: gather: index is f32, i32 is expected"},
+    {"input('x', {2, 3}):reshape{7}",
+     "t.lua:1: reshape: [2, 3] and [7] have different numbers of elements"},
+    {"input('x', {2, 3}):reshape{4, -1}", "t.lua:1: reshape: 6 elements cannot be divided by 4"},
+    {"input('x', {2, 3}):reshape{-1, -1}", "t.lua:1: reshape: one size may be -1, two are"},
+    {"input('x', {2, 3}):permute{1, 1}", "t.lua:1: permute: axis 1: each of the 2 axes"},
+    {"input('x', {2, 3}):permute{1}", "t.lua:1: permute: 1 axes for a tensor of rank 2"},
+    {"input('x', {2, 3}):expand{2, 4}", "t.lua:1: expand: [2, 3] does not broadcast to [2, 4]"},
+    {"input('x', {2, 3}):slice({0, 1}, {2, 3})",
+     "t.lua:1: slice: 3 elements from 1 on of axis 2 of [2, 3]"},
+    {"input('x', {2, 3}):slice({0}, {2})", "t.lua:1: slice: 1 starts for a tensor of rank 2"},
+    {"concat({input('x', {2, 3}), input('z', {3, 3})}, 2)", "t.lua:1: concat: f32 [2, 3] and"},
+    {"concat({}, 1)", "t.lua:1: concat: a list of 0 tensors"},
+    {"concat({1}, 1)", "t.lua:1: concat: item 1: found number, a tensor is expected"},
+    {"input('x', {2}):sum(2)", "t.lua:1: sum: axis 2 of a tensor of rank 1"},
+    {"input('x', {2}):sum(0)", "t.lua:1: sum: axis 0 of a tensor of rank 1"},
+    {"input('x', {2}):sum(1.5)", "t.lua:1: sum: axis: found 1.5, a whole number is expected"},
+    {"input('x', {2}):sum(1, 2)", "t.lua:1: sum: keep: found number, true or false is expected"},
+    {"exp(3)", "t.lua:1: exp: found numbers only, a tensor is expected"},
+    {"exp('a')", "t.lua:1: exp: argument 1: found string, a tensor or number is expected"},
+    {"exp()", "t.lua:1: exp: 0 arguments, 1 expected"},
+    {"local x = input('x', {2})\nif x < x then end", "t.lua:2: tensors are compared by lt, le"},
+    {"local x = input('x', {2})\nwhere(x == x, x, x)",
+     "t.lua:2: where: argument 1: found boolean, a tensor or number is expected"},
+    {"local y = input('x', {2}) ^ 2.5", "t.lua:1: ^: exponent 2.5, expected"},
+    {"local y = input('x', {2}) ^ (0 / 0)", "t.lua:1: ^: exponent"},
+    {"local y = 2 ^ input('x', {2})", "t.lua:1: ^: found number ^ tensor"},
+    {"local y = input('x', {2})[1]", "t.lua:1: a tensor has no elements to index"},
+    {"input('x', {2}).foo = 1", "t.lua:1: a tensor cannot be changed"},
+    {"input('x', {2}):foo()", "t.lua:1: a tensor has no field or method 'foo'"},
+    /* declarations */
+    {"input('x', {2})\ninput('x', {3})",
+     "t.lua:2: input: 'x' is f32 [3] here and f32 [2] before (line 1)"},
+    {"input('x', {2})\nparam('x', {2})", "t.lua:2: param: 'x' is an input already (line 1)"},
+    {"param('x', {2})\nparam('x', {2}, {fill = 1})",
+     "t.lua:2: param: 'x' starts with other values than before (line 1)"},
+    {"param('x', {2}, {foo = 1})", "t.lua:1: param: init: {uniform = bound}"},
+    {"param('x', {2}, {fill = 1, normal = 1})", "t.lua:1: param: init: {uniform = bound}"},
+    {"param('x', {2}, {normal = -1})", "t.lua:1: param: init: found normal = -1"},
+    {"input('a b', {1})", "t.lua:1: input: name 'a b': letters, digits"},
+    {"input('', {1})", "t.lua:1: input: name: a name of 0 bytes"},
+    {"input(('x'):rep(1000), {1})", "t.lua:1: input: name: a name of 1000 bytes"},
+    {"input('a\\0b', {1})", "t.lua:1: input: name: found a string with a zero byte"},
+    {"input('x', {1}, 'f64')", "t.lua:1: input: type 'f64', f32, i32 or bool is expected"},
+    {"const(2.5, {1}, 'i32')", "t.lua:1: const: value 2.5 is no i32"},
+    {"scope('a/b', print)", "t.lua:1: scope: name 'a/b': letters, digits"},
+    {"scope('a', 3)", "t.lua:1: scope: found number, a function is expected"},
+    /* sizes */
+    {"input('x', {2^31, 2^31})", "t.lua:1: input: more than 1099511627776 elements"},
+    {"input('x', {2^40, 2^40, 2^40, 2^40})", "t.lua:1: input: more than 1099511627776 elements"},
+    {"input('x', {0/0})", "t.lua:1: input: shape: item 1: found"},
+    {"input('x', {1/0})", "t.lua:1: input: shape: item 1: found inf, a whole number"},
+    {"input('x', {2^63})", "t.lua:1: input: shape: item 1: found 9.22"},
+    {"input('x', {2.5})", "t.lua:1: input: shape: item 1: found 2.5, a whole number"},
+    {"input('x', {-1})", "t.lua:1: input: size -1 of axis 1, sizes are at least 1"},
+    {"input('x', {0})", "t.lua:1: input: size 0 of axis 1, sizes are at least 1"},
+    {"input('x', {2, nil, 3})", "t.lua:1: input: shape: item 2: found nothing"},
+    {"input('x', {'2'})", "t.lua:1: input: shape: item 1: found string"},
+    {"input('x', {1, 1, 1, 1, 1, 1, 1, 1, 1})", "t.lua:1: input: shape: more than 8 items"},
+    {"input('x', 3)", "t.lua:1: input: shape: found number, a list such as {2, 3} is expected"},
+    {"local x = input('x', {2^20, 1})\nlocal y = x + input('z', {2^30})",
+     "t.lua:2: expand: more than 1099511627776 elements"},
+    /* results */
+    {"", "t.lua: the script returned nothing, a table of outputs such as {y = y} is expected"},
+    {"return input('x', {1})", "t.lua: the script returned tensor, a table of outputs"},
+    {"return {input('x', {1})}", "t.lua: the script returned an output without a name"},
+    {"return {y = 3}", "t.lua: the script returned output 'y' that is number"},
+    {"return {}", "t.lua: the script returned no outputs"},
+    {"return {['a b'] = input('x', {1})}", "t.lua: return: output 'a b': letters"},
+    /* Lua's own */
+    {"local x = = 3", "t.lua:1: unexpected symbol near '='"},
+    {"x = 'abc\ny'", "t.lua:1: unfinished string"},
+    {"\n\nlocal y = foo + 1", "t.lua:3: 'foo' is not defined"},
+    {"local x = {}\nx.y.z = 1", "t.lua:2: attempt to index"},
+    {"assert(false, 'no')", "t.lua:1: no"},
+    {"error({})", "t.lua:1: error was called with something that is not a string"},
+    {"error('a\\nb\\27[31m')", "t.lua:1: a b [31m"},
+    {"error(string.rep('x', 100000))", "t.lua:1: xxx"},
+    {"local function f()\n  error('here', 2)\nend\n\nf()\n", "t.lua:5: here"},
+    {"max = 3", "t.lua:1: 'max' belongs to the language"},
+    {"\33Lua", "t.lua: attempt to load"},
+    {"\33LJ\2", "t.lua: attempt to load"},
+};
+
+START_TEST(reports_mistakes)
+{
+    must_fail(fail_cases[_i].text, "", fail_cases[_i].error);
+}
+END_TEST
+
+/* ---- Hostile scripts ---------------------------------------------------------------- */
+
+static const struct fail_case hostile_cases[] = {
+    /* ways out of the sandbox */
+    {"io.open('x')", "t.lua:1: 'io' is not defined"},
+    {"os.execute('ls')", "t.lua:1: 'os' is not defined"},
+    {"load('x')()", "t.lua:1: 'load' is not defined"},
+    {"loadstring('x')()", "t.lua:1: 'loadstring' is not defined"},
+    {"dofile('x')", "t.lua:1: 'dofile' is not defined"},
+    {"debug.getregistry()", "t.lua:1: 'debug' is not defined"},
+    {"package.loadlib('x', '*')", "t.lua:1: 'package' is not defined"},
+    {"collectgarbage()", "t.lua:1: 'collectgarbage' is not defined"},
+    {"coroutine.create(print)", "t.lua:1: 'coroutine' is not defined"},
+    {"jit.on()", "t.lua:1: 'jit' is not defined"},
+    {"getfenv()", "t.lua:1: 'getfenv' is not defined"},
+    {"_G.x = 1", "t.lua:1: '_G' is not defined"},
+    {"string.dump(print)", "t.lua:1: attempt to call"},
+    {"('x'):gsub('x', 'y')", "t.lua:1: attempt to call"},
+    {"require 'ffi'", "t.lua:1: require: no module 'ffi'"},
+    {"require 'jit.util'", "t.lua:1: require: no module 'jit.util'"},
+    {"require '../x'", "t.lua:1: require: module '../x': letters"},
+    {"require '/etc/passwd'", "t.lua:1: require: module '/etc/passwd': letters"},
+    {"require '..'", "t.lua:1: require: '..' is no module name"},
+    {"require 't'", "t.lua:1: require: 't' needs itself"},
+    {"require(3)", "t.lua:1: require: module: found number"},
+    /* metatables */
+    {"setmetatable({}, {__gc = function() end})", "t.lua:1: setmetatable: __gc is not available"},
+    {"setmetatable(input('x', {1}), {})", "t.lua:1: setmetatable: found tensor and table"},
+    {"getmetatable(input('x', {1})).__index = nil", "t.lua:1: attempt to index"},
+    {"getmetatable('').__index = nil", "t.lua:1: attempt to index"},
+    {"local s = setmetatable({}, {__len = function() return 2^60 end})\ntable.insert(s, 1, 1)",
+     "t.lua:2: table.insert: found a table with a metatable"},
+    {"local f = input('x', {1}).exp\nf({})", "t.lua:2: exp: argument 1: found table"},
+    {"rawset(input('x', {1}), 'a', 1)", "t.lua:1: bad argument"},
+    {"local t = {} for i = 1, 100000 do t = setmetatable({}, {__index = t}) end\nlocal x = t.foo",
+     "t.lua:2: "},
+    /* no end */
+    {"while true do end", "t.lua:1: the script takes more than"},
+    {"local function f() return 1 + f() end\nf()", "t.lua:1: stack overflow"},
+    {"local function f() return (scope('a', f)) end\nf()", "t.lua:1: scope: more than 64 scopes"},
+    {"local function f() table.sort({1, 2, 3}, function(a, b) f() return a < b end) end\nf()",
+     "t.lua:1: "},
+    {"local t\nt = setmetatable({}, {__tostring = function()\n"
+     "  return string.format('%s', t) end})\nprint(t)",
+     "t.lua"},
+    {"local t = {} for i = 0, 60 do t[2^i] = 1 end\ntable.sort(t)", "t.lua:"},
+    {"table.insert({}, -2^52, 1)", "t.lua:1: table.insert: position -4503599627370496"},
+    {"unpack({}, -2^52, 2^52)", "t.lua:1: table.unpack: items -4503599627370496"},
+    {"unpack({}, 1, 1e8)", "t.lua:1: table.unpack: items 1 to 100000000"},
+    /* no bounds */
+    {"local t = {}\nfor i = 1, 1e9 do t[i] = {i} end", "t.lua:2: the script takes more than"},
+    {"local s = 'x'\nwhile true do\n  s = s .. s\nend", "t.lua:3: the script takes more than 256"},
+    {"string.rep('x', 1e9)", "t.lua:1: string.rep: the result has more than 1048576 bytes"},
+    {"('x'):rep(2^40)", "t.lua:1: string.rep: the result has more than 1048576 bytes"},
+    {"string.format('%99999d', 1)", "t.lua:1: invalid"},
+    {"local x = input('x', {1})\nwhile true do x = x + x end",
+     "t.lua:2: add: the graph has 262144 operations already"},
+    {"local function f() scope(('x'):rep(100), f) end\nf()", "t.lua:1: scope: the path 'xxx"},
+    {"local t = {}\nt[2^40] = input('x', {2})\nconcat(t, 1)", "t.lua:3: concat: a list of 0"},
+    {"local t = {}\nfor i = 1, 1000 do t['o' .. i] = i end\noptions(t)",
+     "t.lua:3: options: more than 256"},
+};
+
+START_TEST(survives_hostile_scripts)
+{
+    must_fail(hostile_cases[_i].text, "", hostile_cases[_i].error);
+}
+END_TEST
+
+/* Deep nesting is a limit of Lua's parser, whichever it is. */
+START_TEST(survives_deep_nesting)
+{
+    enum { DEPTH = 20000 };
+    static char text[2 * DEPTH + 20] = "return ";
+    memset(text + 7, '(', DEPTH);
+    text[7 + DEPTH] = '1';
+    memset(text + 8 + DEPTH, ')', DEPTH);
+    must_fail(text, "", "t.lua");
+    memset(text + 7, '{', DEPTH);
+    memset(text + 8 + DEPTH, '}', DEPTH);
+    must_fail(text, "", "t.lua");
+}
+END_TEST
+
+START_TEST(reads_only_scripts)
+{
+    enum { TOO_MUCH = (1 << 20) + 1 };
+    char *text = malloc(TOO_MUCH);
+    ck_assert_ptr_nonnull(text);
+    memset(text, '-', TOO_MUCH);
+    write_bytes("t.lua", text, TOO_MUCH);
+    free(text);
+    must_fail_as("", "t.lua: more than 1 MB");
+    unlink(path_of("t.lua"));
+    must_fail_as("", "t.lua: No such file");
+    ck_assert_int_eq(mkdir(path_of("t.lua"), 0700), 0);
+    must_fail_as("", "t.lua: is a directory");
+    rmdir(path_of("t.lua"));
+    ck_assert_int_eq(mkfifo(path_of("t.lua"), 0600), 0);
+    must_fail_as("", "t.lua: is not a regular file");
+    unlink(path_of("t.lua"));
+    write_bytes("t.lua", "return \0 {}", 11);
+    must_fail_as("", "t.lua:1: ");
+    write_text("t.lua", "#!/usr/bin/env crescent\nlocal x = foo");
+    must_fail_as("", "t.lua:2: 'foo' is not defined");
+}
+END_TEST
+
+/* ---- Options ------------------------------------------------------------------------ */
+
+#define DECLARATION                                                                                \
+    "local o = options {n = 4, p = 0.5, whole = {number = 1}, on = true, text = 'a',\n"            \
+    "    layout = {'conv1d', 'linear'}}\n"
+
+/* Settings and either the values they give or how the error begins. */
+static const struct option_case {
+    const char *settings, *values, *error;
+} option_cases[] = {
+    {"", "layout=conv1d n=4 on=true p=0.5 text=a whole=1", NULL},
+    {"n=8 p=1 on=false text=b,c layout=linear whole=0.1",
+     "layout=linear n=8 on=false p=1 text=b,c whole=0.1", NULL},
+    {"n=8 n=9", "layout=conv1d n=9 on=true p=0.5 text=a whole=1", NULL},
+    {"n=1e3 p=1e-5", "layout=conv1d n=1000 on=true p=1e-05 text=a whole=1", NULL},
+    {"text=", "layout=conv1d n=4 on=true p=0.5 text= whole=1", NULL},
+    {"n=2.5", NULL, "t.lua:1: option n: found '2.5', expected a whole number"},
+    {"n=x", NULL, "t.lua:1: option n: found 'x', expected a whole number"},
+    {"n=", NULL, "t.lua:1: option n: found '', expected a whole number"},
+    {"n=4x", NULL, "t.lua:1: option n: found '4x', expected a whole number"},
+    {"n=1e300", NULL, "t.lua:1: option n: found '1e300', expected a whole number"},
+    {"p=nan", NULL, "t.lua:1: option p: found 'nan', expected a number"},
+    {"on=1", NULL, "t.lua:1: option on: found '1', expected true or false"},
+    {"layout=foo", NULL, "t.lua:1: option layout: found 'foo', expected conv1d or linear"},
+    {"m=3", NULL, "t.lua:1: unknown option 'm', the options are layout, n, on, p, text, whole"},
+};
+
+START_TEST(takes_options)
+{
+    const struct option_case *c = &option_cases[_i];
+    if (c->error) {
+        must_fail(DECLARATION "return {y = input('x', {o.n})}", c->settings, c->error);
+        return;
+    }
+    struct cr_script script = must_run(DECLARATION "return {y = input('x', {o.n})}", c->settings);
+    char values[MAX_TEXT] = "";
+    for (int i = 0; i < script.n_options; i++)
+        append(values, sizeof values, "%s%s=%s", i ? " " : "", script.options[i].name,
+               script.options[i].value);
+    ck_assert_str_eq(values, c->values);
+    cr_script_free(&script);
+}
+END_TEST
+
+START_TEST(checks_options)
+{
+    must_fail("return {y = input('x', {1})}", "n=3",
+              "t.lua: unknown option 'n', the script declares none");
+    must_fail("local o = options {a = 1}\nlocal n = o.b", "",
+              "t.lua:2: option 'b' is not declared");
+    must_fail("options {}\noptions {}", "", "t.lua:2: options: called twice");
+    must_fail("options {a = {}}", "", "t.lua:1: options: a: a default of an empty table");
+    must_fail("options {a = print}", "", "t.lua:1: options: a: found function as the default");
+    must_fail("options {[1] = 2}", "", "t.lua:1: options: found a key that is no name");
+    must_fail("options(3)", "", "t.lua:1: options: found number");
+}
+END_TEST
+
+/* ---- Modules ------------------------------------------------------------------------ */
+
+/* The user's own files are blamed themselves, a library's beside the user's line. */
+START_TEST(blames_the_users_line)
+{
+    mkdir(path_of("lib"), 0700);
+    mkdir(path_of("deep"), 0700);
+    write_text("mine.lua", "return {f = function(x)\n  local y = exp(x)\n  return y\nend}");
+    write_text("lib/theirs.lua", "return {f = function(x)\n  local y = exp(x)\n  return y\nend}");
+    write_text("lib/broken.lua", "return {\n\n]");
+    write_text("deep/er.lua", "return 42");
+    write_text("one.lua", "require 'two'");
+    write_text("two.lua", "\nrequire 'one'");
+    must_fail("local m = require 'mine'\nm.f('a')", "",
+              "mine.lua:2: exp: argument 1: found string");
+    char expected[512];
+    snprintf(expected, sizeof expected,
+             "t.lua:2: exp: argument 1: found string, a tensor or number is expected"
+             " (in %s/lib/theirs.lua:2)",
+             folder);
+    must_fail("local m = require 'theirs'\nm.f('a')", "", expected);
+    must_fail("\nrequire 'broken'\n", "", "t.lua:2: unexpected symbol");
+    must_fail("require 'one'", "", "two.lua:2: require: 'one' needs itself");
+    must_fail("require 'nosuch'", "", "t.lua:1: require: no module 'nosuch'");
+    struct cr_script script = must_run("assert(require 'deep.er' == 42)\n"
+                                       "assert(require 'nn' == require 'nn')\n"
+                                       "return {y = (require 'nn').relu(input('x', {2}))}",
+                                       "");
+    cr_script_free(&script);
+}
+END_TEST
+
+/* ---- The scripts of graphs/ --------------------------------------------------------- */
+
+#define NORM(name, n) name ".weight [" n "]\n" name ".bias [" n "]\n"
+#define LAYER(name, weight, bias) name ".weight [" weight "]\n" name ".bias [" bias "]\n"
+#define HEAD(i)                                                                                    \
+    "attn.heads." i ".key.weight [6, 12]\n"                                                        \
+    "attn.heads." i ".query.weight [6, 12]\n"                                                      \
+    "attn.heads." i ".value.weight [6, 12]\n"
+#define GPT2(prefix, qkv, up, down)                                                                \
+    NORM(prefix "ln_1", "12")                                                                      \
+    LAYER(prefix "attn.c_attn", qkv, "36")                                                         \
+    LAYER(prefix "attn.c_proj", "12, 12", "12")                                                    \
+    NORM(prefix "ln_2", "12")                                                                      \
+    LAYER(prefix "mlp.c_fc", up, "48")                                                             \
+    LAYER(prefix "mlp.c_proj", down, "12")
+
+#define SMALL "B=2 T=5 n_embd=12 n_head=2"
+
+/* A script, settings, and its parameters in order. */
+static const struct model_case {
+    const char *path, *settings, *params;
+} model_cases[] = {
+    {"graphs/decoder_block.lua", SMALL,
+     NORM("ln1", "12") LAYER("attn.qkv_proj", "36, 12", "36") LAYER("attn.out_proj", "12, 12", "12")
+         NORM("ln2", "12") LAYER("ffn.fc1", "48, 12", "48") LAYER("ffn.fc2", "12, 48", "12")},
+    {"graphs/decoder_block.lua", SMALL " bias=false",
+     NORM("ln1", "12") "attn.qkv_proj.weight [36, 12]\nattn.out_proj.weight [12, 12]\n" NORM(
+         "ln2", "12") "ffn.fc1.weight [48, 12]\nffn.fc2.weight [12, 48]\n"},
+    {"graphs/heads_block.lua", SMALL,
+     NORM("ln1", "12") HEAD("0") HEAD("1") LAYER("attn.proj", "12, 12", "12") NORM("ln2", "12")
+         LAYER("ff.net.0", "48, 12", "48") LAYER("ff.net.2", "12, 48", "12")},
+    {"graphs/tiny_block.lua", SMALL,
+     NORM("ln1", "12") LAYER("attn.c_attn", "36, 12", "36") LAYER("attn.c_proj", "12, 12", "12")
+         NORM("ln2", "12") LAYER("mlp.c_fc", "48, 12", "48") LAYER("mlp.c_proj", "12, 48", "12")},
+    {"graphs/tiny_block.lua", SMALL " bias=false",
+     "ln1.weight [12]\n" LAYER("attn.c_attn", "36, 12", "36")
+         LAYER("attn.c_proj", "12, 12", "12") "ln2.weight [12]\n" LAYER("mlp.c_fc", "48, 12", "48")
+             LAYER("mlp.c_proj", "12, 48", "12")},
+    {"graphs/gpt2_block.lua", SMALL, GPT2("", "12, 36", "12, 48", "48, 12")},
+    {"graphs/gpt2_block.lua", SMALL " layout=linear prefix=h.7.",
+     GPT2("h.7.", "36, 12", "48, 12", "12, 48")},
+    {"graphs/stream_block.lua", SMALL " d_ff=20",
+     NORM("ln1", "12") LAYER("attn.qkv_proj", "36, 12", "36") LAYER("attn.out_proj", "12, 12", "12")
+         NORM("ln2", "12") LAYER("ffn.fc1", "20, 12", "20") LAYER("ffn.fc2", "12, 20", "12")},
+    {"graphs/gpt2_stack.lua", SMALL " n_layer=2",
+     GPT2("h.0.", "12, 36", "12, 48", "48, 12") GPT2("h.1.", "12, 36", "12, 48", "48, 12")},
+    {"graphs/gpt2_stack.lua", SMALL " n_layer=1 layout=linear prefix=transformer.",
+     GPT2("transformer.h.0.", "36, 12", "48, 12", "12, 48")},
+};
+
+START_TEST(has_the_models_parameters)
+{
+    const struct model_case *c = &model_cases[_i];
+    struct cr_script script = must_run_path(c->path, c->settings);
+    const struct cr_graph *g = script.graph;
+    char params[MAX_TEXT] = "";
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].op != CR_OP_param)
+            continue;
+        append(params, sizeof params, "%s", g->nodes[i].name);
+        append_shape(params, sizeof params, &g->nodes[i]);
+        append(params, sizeof params, "\n");
+    }
+    ck_assert_str_eq(params, c->params);
+    ck_assert_int_eq(g->n_outputs, 1);
+    ck_assert_str_eq(g->outputs[0].name, "y");
+    char shape[100] = "";
+    append_shape(shape, sizeof shape, &g->nodes[g->outputs[0].id]);
+    ck_assert_str_eq(shape, " [2, 5, 12]");
+    cr_script_free(&script);
+}
+END_TEST
+
+static const char *const scripts[] = {
+    "graphs/decoder_block.lua",     "graphs/heads_block.lua",  "graphs/tiny_block.lua",
+    "graphs/gpt2_block.lua",        "graphs/stream_block.lua", "graphs/gpt2_stack.lua",
+    "tests/scripts/rms_swiglu.lua", "tests/scripts/alibi.lua", "tests/scripts/spelled_block.lua"};
+
+/* With nothing set, a graph runs as it is; printed it is a script for the same graph. */
+START_TEST(reads_printed_graphs_back)
+{
+    struct cr_script script = must_run_path(scripts[_i], "");
+    char *text = printed(script.graph);
+    struct cr_script again = must_run(text, "");
+    char *text_again = printed(again.graph);
+    ck_assert_str_eq(text, text_again);
+    free(text);
+    free(text_again);
+    cr_script_free(&script);
+    cr_script_free(&again);
+}
+END_TEST
+
+/* What people look at inside a block: name and shape. */
+START_TEST(has_the_models_taps)
+{
+    static const char *const expected[] = {
+        "h.0.ln_1 [2, 5, 12]",          "h.0.attn.c_attn [2, 5, 36]",
+        "h.0.attn.q [2, 3, 5, 4]",      "h.0.attn.k [2, 3, 5, 4]",
+        "h.0.attn.v [2, 3, 5, 4]",      "h.0.attn.scores [2, 3, 5, 5]",
+        "h.0.attn.probs [2, 3, 5, 5]",  "h.0.attn.y [2, 5, 12]",
+        "h.0.attn.c_proj [2, 5, 12]",   "h.0.attn [2, 5, 12]",
+        "h.0.attn_residual [2, 5, 12]", "h.0.ln_2 [2, 5, 12]",
+        "h.0.mlp.c_fc [2, 5, 48]",      "h.0.mlp.act [2, 5, 48]",
+        "h.0.mlp.c_proj [2, 5, 12]",    "h.0.mlp [2, 5, 12]",
+        "h.0.ffn_residual [2, 5, 12]",  "h.0 [2, 5, 12]"};
+    struct cr_script script = must_run_path("graphs/gpt2_stack.lua",
+                                            "B=2 T=5 n_embd=12 n_head=3 n_layer=1 layout=linear");
+    size_t n = 0;
+    for (int i = 0; i < script.graph->n_nodes; i++) {
+        const struct cr_node *node = &script.graph->nodes[i];
+        if (!node->tap)
+            continue;
+        char found[MAX_TEXT] = "";
+        append(found, sizeof found, "%s", node->tap);
+        append_shape(found, sizeof found, node);
+        ck_assert_uint_lt(n, sizeof expected / sizeof *expected);
+        ck_assert_str_eq(found, expected[n]);
+        n++;
+    }
+    ck_assert_uint_eq(n, sizeof expected / sizeof *expected);
+    cr_script_free(&script);
+}
+END_TEST
+
+/* Settings that a graph must refuse, and words of its answer. */
+static const struct refusal {
+    const char *path, *settings, *words;
+} refusals[] = {
+    {"graphs/gpt2_block.lua", "n_embd=33 n_head=2", "n_embd 33 is not divisible by n_head 2"},
+    {"graphs/heads_block.lua", "n_head=0", "n_embd 64 is not divisible by n_head 0"},
+    {"graphs/decoder_block.lua", "n_head=-3", "n_embd 768 is not divisible by n_head -3"},
+    {"graphs/decoder_block.lua", "T=1025", "T 1025 is more than n_positions 1024"},
+    {"graphs/heads_block.lua", "T=33", "T 33 is more than block_size 32"},
+    {"graphs/heads_block.lua", "train=true", "dropout is not available yet"},
+    {"graphs/decoder_block.lua", "dropout=1", "dropout 1, expected at least 0 and less than 1"},
+    {"graphs/gpt2_stack.lua", "n_layer=0", "a stack of 0 blocks, expected at least 1"},
+    {"graphs/gpt2_block.lua", "B=0", "size 0 of axis 1"},
+    {"graphs/gpt2_block.lua", "T=4294967296", "more than 1099511627776 elements"},
+    {"graphs/gpt2_block.lua", "layout=other", "expected conv1d or linear"},
+    {"graphs/gpt2_block.lua", "prefix=*/", "prefix: text '*/': letters"},
+    {"graphs/gpt2_block.lua", "n_heads=2", "unknown option 'n_heads', the options are B, T, la"},
+};
+
+START_TEST(refuses_wrong_settings)
+{
+    const struct refusal *c = &refusals[_i];
+    struct cr_script script;
+    struct cr_error error = {""};
+    ck_assert_int_eq(run_path(c->path, c->settings, &script, &error), -1);
+    size_t length = strlen(c->path);
+    ck_assert_msg(strncmp(error.text, c->path, length) == 0 && error.text[length] == ':' &&
+                      atoi(error.text + length + 1) > 0,
+                  "no line is named: %s", error.text);
+    ck_assert_msg(strstr(error.text, c->words), "found: %s, expected: %s", error.text, c->words);
+}
+END_TEST
+
+START_TEST(names_models)
+{
+    static const char *const names[][2] = {
+        {"3-d.net.lua", "model_3_d_net"}, {"plain", "plain"}, {".lua", "_lua"}, {"a b.lua", "a_b"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        write_text(names[i][0], "return {y = input('x', {1})}");
+        struct cr_script script = must_run_path(path_of(names[i][0]), "");
+        ck_assert_str_eq(script.graph->name, names[i][1]);
+        cr_script_free(&script);
+    }
+}
+END_TEST
+
+#define COUNT(table) ((int)(sizeof table / sizeof *table))
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("frontend");
+    TCase *tests = tcase_create("scripts");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, builds_graphs, 0, COUNT(graph_cases));
+    tcase_add_test(tests, has_every_op);
+    tcase_add_test(tests, passes_attributes_on);
+    tcase_add_loop_test(tests, names_values, 0, COUNT(name_cases));
+    tcase_add_loop_test(tests, reports_mistakes, 0, COUNT(fail_cases));
+    tcase_add_loop_test(tests, survives_hostile_scripts, 0, COUNT(hostile_cases));
+    tcase_add_test(tests, survives_deep_nesting);
+    tcase_add_test(tests, reads_only_scripts);
+    tcase_add_loop_test(tests, takes_options, 0, COUNT(option_cases));
+    tcase_add_test(tests, checks_options);
+    tcase_add_test(tests, blames_the_users_line);
+    tcase_add_loop_test(tests, has_the_models_parameters, 0, COUNT(model_cases));
+    tcase_add_loop_test(tests, reads_printed_graphs_back, 0, COUNT(scripts));
+    tcase_add_test(tests, has_the_models_taps);
+    tcase_add_loop_test(tests, refuses_wrong_settings, 0, COUNT(refusals));
+    tcase_add_test(tests, names_models);
+    suite_add_tcase(s, tests);
+    return s;
+}
+
+/* Removes the folder of the tests and the little that is in it. */
+static void remove_folder(void)
+{
+    char command[sizeof folder + 20];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        fprintf(stderr, "could not remove %s\n", folder);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        return EXIT_FAILURE;
+    }
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    remove_folder();
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

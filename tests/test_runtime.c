@@ -1,0 +1,925 @@
+/*
+ * test_runtime.c - the runtime's kernels, pool and random numbers.
+ *
+ * Every kernel is run for every instruction set that this machine has, compared with a
+ * definition written out here, and must give the same bits for all of them.
+ */
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/pool.h"
+#include "runtime/random.h"
+#include "runtime/runtime.h"
+#include "runtime/select.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static const char *const isas[] = {"plain", "avx2", "avx512"};
+
+/* ---- values ---- */
+
+static const float special[] = {
+    0.0f,      -0.0f,     1.0f,       -1.0f,     INFINITY,  -INFINITY, NAN,       FLT_MIN,
+    -FLT_MIN,  0x1p-149f, -0x1p-149f, 0x1p-130f, FLT_MAX,   -FLT_MAX,  88.7228f,  88.8f,
+    -87.3365f, -103.9f,   -104.1f,    3.95f,     -9.0109f,  0x1p24f,   0.34657f,  -0.34658f,
+    1e-20f,    0.70710f,  1.41421f,   2.0f,      0x1.8p23f, -0.5f,     -0x1p-30f, 1000.0f,
+};
+
+/* The i-th of a sequence of numbers that mixes special values, all magnitudes and small ones. */
+static float mixed(unsigned stream, unsigned i)
+{
+    const uint32_t counter[4] = {i, stream, 0, 0}, key[2] = {7, 7};
+    uint32_t out[4];
+    float value;
+    cr_philox(counter, key, out);
+    switch (out[0] % 4) {
+    case 0:
+        return special[out[1] % COUNT(special)];
+    case 1:
+        memcpy(&value, &out[1], sizeof value);
+        return value;
+    default:
+        return ((float)(out[1] >> 8) * 0x1p-24f - 0.5f) * (float)(1 << out[2] % 8);
+    }
+}
+
+static float tame(unsigned stream, unsigned i)
+{
+    return cr_random_uniform(11, stream, i) - 0.5f;
+}
+
+static float *filled(size_t n, float (*value)(unsigned, unsigned), unsigned stream)
+{
+    float *p = malloc((n ? n : 1) * sizeof *p);
+    ck_assert_ptr_nonnull(p);
+    for (size_t i = 0; i < n; i++) {
+        p[i] = value(stream, (unsigned)i);
+    }
+    return p;
+}
+
+/* ck_assert for inner loops: says nothing to the test runner unless it fails. */
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            ck_abort_msg(__VA_ARGS__);                                                             \
+        }                                                                                          \
+    } while (0)
+
+/* Equal bits; NaNs are all the same. */
+static int same(float a, float b)
+{
+    return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void assert_same(const float *got, const float *want, size_t n, const char *what,
+                        const char *isa)
+{
+    for (size_t i = 0; i < n; i++) {
+        CHECK(same(got[i], want[i]), "%s, %s: element %zu is %a, not %a", what, isa, i,
+                      got[i], want[i]);
+    }
+}
+
+/* The distance of a float from the exact value in units of the exact value's last place. */
+static double ulps(float got, double want)
+{
+    int exponent;
+    if (isnan(want) || isnan(got)) {
+        return isnan(want) && isnan(got) ? 0 : 1e9;
+    }
+    if (isinf(got)) {
+        return (double)got == want || (fabs(want) >= 0x1.ffffffp127 && want * got > 0) ? 0 : 1e9;
+    }
+    if (isinf(want)) {
+        return 1e9;
+    }
+    frexp(want, &exponent);
+    return fabs(got - want) / ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+/* ---- elementwise strips ---- */
+
+/* The table's expressions in double precision. */
+#define CR_ONE 1.0
+#define CR_ABS(a) fabs(a)
+#define CR_EXP(a) exp(a)
+#define CR_LOG(a) log(a)
+#define CR_SQRT(a) sqrt(a)
+#define CR_TANH(a) tanh(a)
+#define CR_ERF(a) erf(a)
+#define CR_MAX(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmax(a, b))
+#define CR_MIN(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmin(a, b))
+#define CR_LT(a, b) ((a) < (b) ? 1.0 : 0.0)
+#define CR_LE(a, b) ((a) <= (b) ? 1.0 : 0.0)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0 : 0.0)
+#define CR_SELECT(a, b, c) ((a) != 0.0 ? (b) : (c))
+
+#define DEFINITION(name, arity, rule, expression, description)                                     \
+    static double define_##name(double a, double b, double c)                                      \
+    {                                                                                              \
+        (void)b;                                                                                   \
+        (void)c;                                                                                   \
+        return (expression);                                                                       \
+    }
+CR_ELEMENTWISE(DEFINITION)
+
+/* One function of the table: an op and the letters of its operands. */
+struct strip {
+    const char *name, *letters;
+    double (*define)(double a, double b, double c);
+    cr_map1 *f1;
+    cr_map2 *f2;
+    cr_map3 *f3;
+};
+
+enum { MAX_STRIPS = 1024 };
+
+#define LIST_1(name) {#name, "v", define_##name, k->name##_v, NULL, NULL},
+#define LIST_2(name)                                                                               \
+    {#name, "vv", define_##name, NULL, k->name##_vv, NULL},                                        \
+    {#name, "vs", define_##name, NULL, k->name##_vs, NULL},                                        \
+    {#name, "sv", define_##name, NULL, k->name##_sv, NULL},
+#define LIST_3(name)                                                                               \
+    {#name, "vvv", define_##name, NULL, NULL, k->name##_vvv},                                      \
+    {#name, "vvs", define_##name, NULL, NULL, k->name##_vvs},                                      \
+    {#name, "vsv", define_##name, NULL, NULL, k->name##_vsv},                                      \
+    {#name, "vss", define_##name, NULL, NULL, k->name##_vss},                                      \
+    {#name, "svv", define_##name, NULL, NULL, k->name##_svv},                                      \
+    {#name, "svs", define_##name, NULL, NULL, k->name##_svs},                                      \
+    {#name, "ssv", define_##name, NULL, NULL, k->name##_ssv},
+#define LIST(name, arity, rule, expression, description) LIST_##arity(name)
+
+/* All strips of an instruction set; returns how many. */
+static int list_strips(const struct cr_kernels *k, struct strip *list)
+{
+    const struct strip all[] = {CR_ELEMENTWISE(LIST)};
+    ck_assert_int_le(COUNT(all), MAX_STRIPS);
+    memcpy(list, all, sizeof all);
+    return COUNT(all);
+}
+
+/* The tiles of a call: y and three operands. */
+struct tiles {
+    long rows, cols, ldy, ld[3];
+    float *y;
+    const float *x[3];
+};
+
+static void call_strip(const struct strip *s, const struct tiles *t)
+{
+    if (s->f1) {
+        s->f1(t->rows, t->cols, t->y, t->ldy, t->x[0], t->ld[0]);
+    } else if (s->f2) {
+        s->f2(t->rows, t->cols, t->y, t->ldy, t->x[0], t->ld[0], t->x[1], t->ld[1]);
+    } else {
+        s->f3(t->rows, t->cols, t->y, t->ldy, t->x[0], t->ld[0], t->x[1], t->ld[1], t->x[2],
+              t->ld[2]);
+    }
+}
+
+/* Checks each element of a result against the definition, and that the gaps are untouched. */
+static void check_strip(const struct strip *s, const struct tiles *t, const float *before)
+{
+    for (long i = 0; i < t->rows * t->ldy; i++) {
+        double x[3] = {0, 0, 0};
+        long r = i / t->ldy, c = i % t->ldy;
+        if (c >= t->cols) {
+            CHECK(same(t->y[i], before[i]), "%s_%s wrote past column %ld", s->name,
+                          s->letters, t->cols);
+            continue;
+        }
+        for (int j = 0; s->letters[j]; j++) {
+            x[j] = t->x[j][r * t->ld[j] + (s->letters[j] == 'v' ? c : 0)];
+        }
+        double want = s->define(x[0], x[1], x[2]);
+        CHECK(ulps(t->y[i], want) <= 2.0, "%s_%s(%a, %a, %a) is %a, not %a", s->name,
+                      s->letters, x[0], x[1], x[2], t->y[i], want);
+    }
+}
+
+/* Runs a strip for the plain kernels and for another set, which must agree. */
+static void compare_strip(const struct strip *plain, const struct strip *other, struct tiles t,
+                          const char *isa)
+{
+    size_t n = (size_t)(t.rows * t.ldy);
+    float *before = filled(n, mixed, 9), *want = filled(n, mixed, 9), *got = filled(n, mixed, 9);
+    t.y = want;
+    call_strip(plain, &t);
+    check_strip(plain, &t, before);
+    t.y = got;
+    call_strip(other, &t);
+    assert_same(got, want, n, plain->name, isa);
+    if (plain->letters[0] == 'v' && t.ld[0] == t.ldy) { /* in place */
+        memcpy(got, t.x[0], n * sizeof *got);
+        t.x[0] = got;
+        call_strip(other, &t);
+        for (size_t i = 0; i < n; i++) {
+            size_t c = i % (size_t)t.ldy;
+            CHECK(c >= (size_t)t.cols || same(got[i], want[i]), "%s_%s in place, %s", plain->name,
+                  plain->letters, isa);
+        }
+    }
+    free(before);
+    free(want);
+    free(got);
+}
+
+/* Row strides beyond the columns: of y, a, b, c; -1 is a row that repeats. */
+static const long gaps[][4] = {{0, 0, 0, 0}, {3, 3, 1, 0}, {0, 2, -1, 5}, {1, -1, 0, -1}};
+
+START_TEST(test_strips)
+{
+    struct strip plain[MAX_STRIPS], other[MAX_STRIPS];
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    if (!k) {
+        return;
+    }
+    int n = list_strips(cr_runtime_select("plain"), plain);
+    list_strips(k, other);
+    enum { MAX_ROWS = 3, MAX_COLS = 70 };
+    const float *x[3];
+    for (unsigned j = 0; j < 3; j++) {
+        x[j] = filled(MAX_ROWS * (MAX_COLS + 5), mixed, j);
+    }
+    for (int i = 0; i < n; i++) {
+        for (long cols = 0; cols <= MAX_COLS; cols++) {
+            const long *gap = gaps[(cols + i) % COUNT(gaps)];
+            struct tiles t = {.rows = 1 + (cols + i / 4) % MAX_ROWS, .cols = cols};
+            t.ldy = cols + gap[0] > 0 ? cols + gap[0] : 1;
+            for (int j = 0; j < 3; j++) {
+                t.ld[j] = gap[j + 1] < 0 ? 0 : cols + gap[j + 1];
+                t.x[j] = x[j];
+            }
+            compare_strip(&plain[i], &other[i], t, isas[_i]);
+        }
+    }
+    for (int j = 0; j < 3; j++) {
+        free((void *)x[j]);
+    }
+}
+END_TEST
+
+/* ---- accuracy of the elementary functions ---- */
+
+#define MEMBER(name) offsetof(struct cr_kernels, name##_v)
+
+static const struct {
+    const char *name;
+    size_t member;
+    double (*exact)(double);
+    double limit;
+    float low, high; /* where to look closely */
+} functions[] = {
+    {"exp", MEMBER(exp), exp, 1.1, -104.0f, 89.0f},
+    {"log", MEMBER(log), log, 1.0, 0.25f, 4.0f},
+    {"tanh", MEMBER(tanh), tanh, 2.0, -10.0f, 10.0f},
+    {"erf", MEMBER(erf), erf, 2.0, -4.0f, 4.0f},
+    {"sqrt", MEMBER(sqrt), sqrt, 0.5, 0.0f, 4.0f},
+};
+
+static void check_accuracy(const struct cr_kernels *k, int f, const float *x, size_t n)
+{
+    float *y = malloc(n * sizeof *y);
+    cr_map1 *function;
+    memcpy(&function, (const char *)k + functions[f].member, sizeof function);
+    function(1, (long)n, y, (long)n, x, (long)n);
+    for (size_t i = 0; i < n; i++) {
+        double want = functions[f].exact(x[i]);
+        CHECK(ulps(y[i], want) <= functions[f].limit, "%s(%a) is %a, not %a: %.3f ulp",
+                      functions[f].name, x[i], y[i], want, ulps(y[i], want));
+    }
+    free(y);
+}
+
+START_TEST(test_accuracy)
+{
+    const struct cr_kernels *k = cr_runtime_select(NULL);
+    enum { N = 1 << 18 };
+    float *x = malloc(N * sizeof *x);
+    for (uint32_t i = 0; i < N; i++) { /* all exponents and signs */
+        uint32_t bits = i << 14 | (i * 2654435761u >> 18);
+        memcpy(&x[i], &bits, sizeof bits);
+    }
+    check_accuracy(k, _i, x, N);
+    for (uint32_t i = 0; i < N; i++) {
+        float u = cr_random_uniform(3, 0, i);
+        x[i] = functions[_i].low + (functions[_i].high - functions[_i].low) * u;
+    }
+    check_accuracy(k, _i, x, N);
+    check_accuracy(k, _i, special, COUNT(special));
+    free(x);
+}
+END_TEST
+
+static const struct {
+    size_t member;
+    float x, y;
+} points[] = {
+    {MEMBER(exp), 0.0f, 1.0f},           {MEMBER(exp), -0.0f, 1.0f},
+    {MEMBER(exp), -INFINITY, 0.0f},      {MEMBER(exp), INFINITY, INFINITY},
+    {MEMBER(exp), 89.0f, INFINITY},      {MEMBER(exp), -104.0f, 0.0f},
+    {MEMBER(exp), -103.0f, 0x1p-149f},   {MEMBER(exp), NAN, NAN},
+    {MEMBER(log), 1.0f, 0.0f},           {MEMBER(log), 0.0f, -INFINITY},
+    {MEMBER(log), -0.0f, -INFINITY},     {MEMBER(log), -1.0f, NAN},
+    {MEMBER(log), -INFINITY, NAN},       {MEMBER(log), INFINITY, INFINITY},
+    {MEMBER(log), NAN, NAN},             {MEMBER(tanh), -0.0f, -0.0f},
+    {MEMBER(tanh), 0x1p-149f, 0x1p-149f}, {MEMBER(tanh), INFINITY, 1.0f},
+    {MEMBER(tanh), -10.0f, -1.0f},       {MEMBER(tanh), NAN, NAN},
+    {MEMBER(erf), -0.0f, -0.0f},         {MEMBER(erf), INFINITY, 1.0f},
+    {MEMBER(erf), -4.0f, -1.0f},         {MEMBER(erf), NAN, NAN},
+    {MEMBER(rsqrt), 0.0f, INFINITY},     {MEMBER(rsqrt), -1.0f, NAN},
+};
+
+START_TEST(test_points)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    for (int i = 0; k && i < COUNT(points); i++) {
+        cr_map1 *function;
+        float y;
+        memcpy(&function, (const char *)k + points[i].member, sizeof function);
+        function(1, 1, &y, 1, &points[i].x, 1);
+        CHECK(same(y, points[i].y), "point %d: f(%a) is %a, not %a", i, points[i].x, y,
+                      points[i].y);
+    }
+}
+END_TEST
+
+/* ---- row reductions ---- */
+
+static float larger(float a, float b)
+{
+    return isnan(b) ? b : b > a ? b : a;
+}
+
+static float sum_of(float a, float b)
+{
+    return a + b;
+}
+
+/* The rule of runtime.h: 16 lanes, then a tree. */
+static float lanes_and_tree(const float *a, long n, float empty, float (*op)(float, float))
+{
+    float lane[16];
+    for (int l = 0; l < 16; l++) {
+        lane[l] = empty;
+    }
+    for (long i = 0; i < n; i++) {
+        lane[i % 16] = op(lane[i % 16], a[i]);
+    }
+    for (int h = 8; h > 0; h /= 2) {
+        for (int l = 0; l < h; l++) {
+            lane[l] = op(lane[l], lane[l + h]);
+        }
+    }
+    return lane[0];
+}
+
+START_TEST(test_reductions)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 5, COLS = 131, LD = COLS + 2 };
+    float *inputs[] = {filled(ROWS * LD, tame, 1), filled(ROWS * LD, mixed, 2)};
+    for (int input = 0; k && input < 2; input++) {
+        float *a = inputs[input];
+        for (long cols = 0; cols <= COLS; cols++) {
+            float sum[ROWS], max[ROWS];
+            k->sum(ROWS, cols, sum, a, LD);
+            k->max(ROWS, cols, max, a, LD);
+            for (int r = 0; r < ROWS; r++) {
+                const float *row = a + r * LD;
+                CHECK(same(sum[r], lanes_and_tree(row, cols, 0.0f, sum_of)), "sum of %ld", cols);
+                CHECK(same(max[r], lanes_and_tree(row, cols, -INFINITY, larger)), "max of %ld",
+                      cols);
+            }
+        }
+    }
+    free(inputs[0]);
+    free(inputs[1]);
+}
+END_TEST
+
+/* ---- softmax ---- */
+
+/* Runs softmax_block over all columns in blocks and returns the worst error of s / l. */
+static double softmax_error(const struct cr_kernels *k, const float *s, long rows, long cols,
+                            long block)
+{
+    float *p = malloc((size_t)(rows * cols) * sizeof *p), m[40], l[40], scale[40];
+    double worst = 0;
+    memcpy(p, s, (size_t)(rows * cols) * sizeof *p);
+    for (long r = 0; r < rows; r++) {
+        m[r] = -INFINITY;
+        l[r] = 0;
+    }
+    for (long c = 0; c < cols; c += block) {
+        long n = cols - c < block ? cols - c : block;
+        k->softmax_block(rows, n, p + c, cols, m, l, scale);
+        for (long r = 0; r < rows; r++) { /* as the accumulator would be */
+            for (long i = 0; i < c; i++) {
+                p[r * cols + i] *= scale[r];
+            }
+        }
+    }
+    for (long r = 0; r < rows; r++) {
+        double sum = 0;
+        for (long c = 0; c < cols; c++) {
+            sum += exp((double)s[r * cols + c] - (double)m[r]);
+        }
+        for (long c = 0; c < cols; c++) {
+            double want = exp((double)s[r * cols + c] - (double)m[r]) / sum;
+            worst = fmax(worst, fabs(p[r * cols + c] / l[r] - want));
+        }
+    }
+    free(p);
+    return worst;
+}
+
+START_TEST(test_softmax_splitting)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 37, COLS = 100 };
+    float *s = filled(ROWS * COLS, tame, 3);
+    for (int i = 0; i < ROWS * COLS; i++) {
+        s[i] = i % COLS > 60 && i % 7 == 0 ? -INFINITY : 20.0f * s[i];
+    }
+    for (long block = 1; k && block <= COLS; block += block < 34 ? 1 : 11) {
+        double error = softmax_error(k, s, ROWS, COLS, block);
+        CHECK(error < 1e-6, "%s, blocks of %ld: error %g", isas[_i], block, error);
+    }
+    free(s);
+}
+END_TEST
+
+/* One block of softmax by its definition in runtime.h, with the set's own exp. */
+static void define_softmax(const struct cr_kernels *k, long cols, float *s, float *m, float *l,
+                           float *scale)
+{
+    float top = larger(*m, lanes_and_tree(s, cols, -INFINITY, larger));
+    float shift = top == -INFINITY ? 0.0f : top, old = *m - shift;
+    k->exp_v(1, 1, scale, 1, &old, 1);
+    if (top == -INFINITY) {
+        *scale = 1.0f;
+    }
+    for (long c = 0; c < cols; c++) {
+        s[c] -= shift;
+    }
+    k->exp_v(1, cols, s, cols, s, cols);
+    *l = fmaf(*l, *scale, lanes_and_tree(s, cols, 0.0f, sum_of));
+    *m = top;
+}
+
+START_TEST(test_softmax_rows)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_kernels *plain = cr_runtime_select("plain");
+    enum { ROWS = 21, COLS = 40, LD = 43 };
+    for (long cols = 0; k && cols <= COLS; cols++) {
+        float *got = filled(ROWS * LD, mixed, 4), *want = filled(ROWS * LD, mixed, 4);
+        float m[2][ROWS], l[2][ROWS], scale[2][ROWS];
+        for (int r = 0; r < ROWS; r++) {
+            for (int c = 0; c < LD && r % 3 != 0; c++) {
+                got[r * LD + c] = want[r * LD + c] =
+                    r % 3 == 1 ? -INFINITY : 10.0f * tame(5, (unsigned)(r * LD + c));
+            }
+            m[0][r] = m[1][r] = r % 2 ? -INFINITY : tame(6, (unsigned)r);
+            l[0][r] = l[1][r] = r % 2 ? 0.0f : 3.0f;
+        }
+        k->softmax_block(ROWS, cols, got, LD, m[0], l[0], scale[0]);
+        for (int r = 0; r < ROWS; r++) {
+            define_softmax(plain, cols, want + r * LD, &m[1][r], &l[1][r], &scale[1][r]);
+        }
+        assert_same(got, want, ROWS * LD, "softmax_block, s", isas[_i]);
+        assert_same(m[0], m[1], ROWS, "softmax_block, m", isas[_i]);
+        assert_same(l[0], l[1], ROWS, "softmax_block, l", isas[_i]);
+        assert_same(scale[0], scale[1], ROWS, "softmax_block, scale", isas[_i]);
+        free(got);
+        free(want);
+    }
+}
+END_TEST
+
+/* ---- moves ---- */
+
+static const struct {
+    long rows, cols, gap, rs, cs; /* gap: ld - cols; rs or cs of -1: rows or cols + 2 */
+} moves[] = {
+    {1, 1, 0, 1, 1},     {3, 70, 1, -1, 1},   {70, 3, 0, 1, -1}, {33, 47, 5, 1, -1},
+    {16, 16, 0, 1, -1},  {16, 16, 0, -1, 1},  {5, 9, 2, -1, 0},  {9, 5, 0, 0, 0},
+    {9, 17, 3, 2, -1},   {4, 31, 0, 0, 1},    {8, 100, 0, 1, -1}, {0, 5, 0, 1, 1},
+    {5, 0, 1, 1, -1},    {12, 64, 4, 300, 3}, {64, 15, 0, 1, 80},
+};
+
+static long stride(long s, long other_extent)
+{
+    return s < 0 ? other_extent + 2 : s;
+}
+
+START_TEST(test_load_store)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    enum { SIZE = 8000 };
+    float *x = filled(SIZE, mixed, 7);
+    for (int i = 0; k && i < COUNT(moves); i++) {
+        long rows = moves[i].rows, cols = moves[i].cols, ld = cols + moves[i].gap;
+        long rs = stride(moves[i].rs, cols), cs = stride(moves[i].cs, rows);
+        float *got = filled(SIZE, mixed, 8), *want = filled(SIZE, mixed, 8);
+        k->load(rows, cols, got, ld, x, rs, cs);
+        for (long j = 0; j < rows * cols; j++) {
+            want[j / cols * ld + j % cols] = x[j / cols * rs + j % cols * cs];
+        }
+        assert_same(got, want, SIZE, "load", isas[_i]);
+        if (rs > 0 && cs > 0) {
+            k->store(rows, cols, got, rs, cs, x, ld);
+            for (long j = 0; j < rows * cols; j++) {
+                want[j / cols * rs + j % cols * cs] = x[j / cols * ld + j % cols];
+            }
+            assert_same(got, want, SIZE, "store", isas[_i]);
+        }
+        free(got);
+        free(want);
+    }
+    free(x);
+}
+END_TEST
+
+START_TEST(test_integers)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    static const long bases[][3] = {{0, 1, 1},       {5, -40, 1},         {-7, 0, 3},
+                                    {16777000, 7, 9}, {0, 100000, 400000},
+                                    {1L << 40, 1, -(1L << 30)},
+                                    {3, 1, 0},       {0, 0, -1},          {33554435, 7, 3}};
+    enum { ROWS = 4, COLS = 37, LD = 40 };
+    int x[ROWS * LD];
+    for (int i = 0; i < ROWS * LD; i++) {
+        x[i] = (i - 50) * 12345678;
+    }
+    for (int b = 0; k && b < COUNT(bases); b++) {
+        float got[ROWS * LD] = {0}, want[ROWS * LD] = {0};
+        k->iota(ROWS, COLS, got, LD, bases[b][0], bases[b][1], bases[b][2]);
+        for (long i = 0; i < ROWS * COLS; i++) {
+            want[i / COLS * LD + i % COLS] =
+                (float)(bases[b][0] + i / COLS * bases[b][1] + i % COLS * bases[b][2]);
+        }
+        assert_same(got, want, ROWS * LD, "iota", isas[_i]);
+        k->load_i32(ROWS, 10, got, LD, x + 1, LD, 3);
+        for (int i = 0; i < ROWS * 10; i++) {
+            want[i / 10 * LD + i % 10] = (float)x[1 + i / 10 * LD + i % 10 * 3];
+        }
+        assert_same(got, want, ROWS * LD, "load_i32", isas[_i]);
+    }
+}
+END_TEST
+
+START_TEST(test_gather)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    static const int index[] = {2, 0, 4, -1, 5, 2147483647, -2147483647 - 1, 3};
+    enum { COLS = 35, LDT = 37, LDY = 36, TABLE = 5 };
+    float *table = filled(TABLE * LDT, mixed, 1);
+    float *y = filled(COUNT(index) * LDY, tame, 2);
+    if (k) {
+        k->gather(COUNT(index), COLS, y, LDY, table, LDT, TABLE, index);
+        for (int r = 0; r < COUNT(index); r++) {
+            for (int c = 0; c < COLS; c++) {
+                int inside = index[r] >= 0 && index[r] < TABLE;
+                ck_assert(same(y[r * LDY + c], inside ? table[index[r] * LDT + c] : NAN));
+            }
+            ck_assert(same(y[r * LDY + COLS], tame(2, (unsigned)(r * LDY + COLS))));
+        }
+    }
+    free(table);
+    free(y);
+}
+END_TEST
+
+/* ---- matrix products ---- */
+
+/* By definition: one chain of fma, beginning with c * scale if there is a scale. */
+static float dot(const float *a, long cs, const float *b, long ldb, long K, float start)
+{
+    for (long k = 0; k < K; k++) {
+        start = fmaf(a[k * cs], b[k * ldb], start);
+    }
+    return start;
+}
+
+/* The sizes of a product; a and b are K-major (transposed in memory) if so marked. */
+struct product {
+    long M, N, K;
+    int a_transposed, b_transposed;
+    float (*value)(unsigned, unsigned);
+};
+
+/* Packs b, checks each element and zero of the panels, and returns them. */
+static float *packed(const struct cr_kernels *k, const struct product *p, const float *b, long rs,
+                     long cs, long panel_stride)
+{
+    long panels = (p->N + CR_PANEL - 1) / CR_PANEL;
+    float *y = filled((size_t)(panels * panel_stride), tame, 5);
+    k->pack(p->K, p->N, y, panel_stride, b, rs, cs);
+    for (long i = 0; i < panels * panel_stride; i++) {
+        long row = i % panel_stride / CR_PANEL;
+        long n = i / panel_stride * CR_PANEL + i % panel_stride % CR_PANEL;
+        float want = row >= p->K ? tame(5, (unsigned)i) : n < p->N ? b[row * rs + n * cs] : 0.0f;
+        CHECK(same(y[i], want), "pack, %s: element %ld is %a, not %a", k->isa, i, y[i], want);
+    }
+    return y;
+}
+
+static void check_product(const struct cr_kernels *k, const struct product *p)
+{
+    long rs = p->a_transposed ? 1 : p->K + 1, cs = p->a_transposed ? p->M + 2 : 1;
+    long brs = p->b_transposed ? 1 : p->N, bcs = p->b_transposed ? p->K : 1;
+    long ldc = p->N + 3, panel_stride = p->K * CR_PANEL + 7;
+    float *a = filled((size_t)((p->M + 2) * (p->K + 1)), p->value, 1);
+    float *b = filled((size_t)(p->K * p->N), p->value, 2);
+    float *c[2] = {filled((size_t)(p->M * ldc), p->value, 3),
+                   filled((size_t)(p->M * ldc), p->value, 3)};
+    float *scale = filled((size_t)p->M, p->value, 4);
+    float *panels = packed(k, p, b, brs, bcs, panel_stride);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[0], ldc);
+    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[1], ldc, scale);
+    for (long i = 0; i < p->M * ldc; i++) {
+        long m = i / ldc, n = i % ldc;
+        float was = p->value(3, (unsigned)i), want[2] = {was, was};
+        if (n < p->N) {
+            want[0] = dot(a + m * rs, cs, b + n * bcs, brs, p->K, 0.0f);
+            want[1] = dot(a + m * rs, cs, b + n * bcs, brs, p->K, was * scale[m]);
+        }
+        for (int s = 0; s < 2; s++) {
+            CHECK(same(c[s][i], want[s]), "%s%s, %ld x %ld x %ld: c[%ld, %ld] is %a, not %a",
+                  k->isa, s ? ", scaled" : "", p->M, p->K, p->N, m, n, c[s][i], want[s]);
+        }
+    }
+    free(a);
+    free(b);
+    free(c[0]);
+    free(c[1]);
+    free(scale);
+    free(panels);
+}
+
+START_TEST(test_gemm)
+{
+    static const long inner[] = {0, 1, 2, 7, 64};
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    for (long M = 0; k && M <= 29; M++) {
+        for (long N = 1; N <= 70; N += 1 + (M + N) % 5) {
+            struct product p = {M, N, inner[(M + N) % COUNT(inner)], N % 2, N % 3 == 0,
+                                N % 4 ? tame : mixed};
+            check_product(k, &p);
+        }
+    }
+    static const struct product wide[] = {{1, 300, 33, 0, 0, tame}, {2, 257, 5, 0, 1, mixed},
+                                          {3, 131, 17, 1, 0, tame}, {1, 129, 4, 1, 1, tame},
+                                          {64, 96, 48, 0, 0, tame}, {25, 160, 3, 0, 1, mixed}};
+    for (int i = 0; k && i < COUNT(wide); i++) {
+        check_product(k, &wide[i]);
+    }
+}
+END_TEST
+
+START_TEST(test_gemm_accuracy)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    enum { M = 6, N = 40, K = 768 };
+    float *a = filled(M * K, tame, 1), *b = filled(K * N, tame, 2);
+    float *panels = filled(2 * K * CR_PANEL, tame, 3), c[M * N] = {0};
+    if (k) {
+        k->pack(K, N, panels, K * CR_PANEL, b, N, 1);
+        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N);
+    }
+    for (int i = 0; k && i < M * N; i++) {
+        double want = 0, size = 0;
+        for (int j = 0; j < K; j++) {
+            double term = (double)a[i / N * K + j] * b[j * N + i % N];
+            want += term;
+            size += fabs(term);
+        }
+        ck_assert_double_le(fabs(c[i] - want), 2e-6 * size);
+    }
+    free(a);
+    free(b);
+    free(panels);
+}
+END_TEST
+
+/* ---- threads ---- */
+
+enum { MAX_ITEMS = 1000, MAX_POOL = 9 };
+
+/* What the body saw: how often each item came, and in whose scratch it was done. */
+struct visits {
+    int times[MAX_ITEMS];
+    float *place[MAX_ITEMS];
+};
+
+static void visit(const void *args, long begin, long end, float *scratch)
+{
+    struct visits *v = *(struct visits *const *)args;
+    for (long i = begin; i < end; i++) {
+        v->times[i]++;
+        v->place[i] = scratch;
+    }
+    scratch[0] = (float)end;
+}
+
+/* Item i belongs to thread t if items t / T <= i < items (t + 1) / T. */
+static void check_visits(const struct visits *v, long items, int threads, float *scratch,
+                         long scratch_stride)
+{
+    for (int t = 0; t < threads; t++) {
+        for (long i = items * t / threads; i < items * (t + 1) / threads; i++) {
+            CHECK(v->times[i] == 1, "item %ld of %ld came %d times", i, items, v->times[i]);
+            if (items > 1) {
+                CHECK(v->place[i] == scratch + t * scratch_stride, "item %ld of %ld, %d threads", i,
+                      items, threads);
+            }
+        }
+    }
+}
+
+START_TEST(test_parallel)
+{
+    static const long items[] = {0, 1, 2, 3, 7, 8, 9, 64, 1000};
+    static struct visits v;
+    float scratch[MAX_POOL * 4];
+    struct visits *pointer = &v;
+    const void *args = &pointer;
+    for (int threads = 1; threads <= MAX_POOL; threads++) {
+        struct cr_pool *pool = cr_pool_new(threads);
+        ck_assert_ptr_nonnull(pool);
+        ck_assert_int_eq(cr_pool_threads(pool), threads);
+        for (int round = 0; round < 20; round++) {
+            for (int i = 0; i < COUNT(items); i++) {
+                memset(&v, 0, sizeof v);
+                cr_runtime_select(NULL)->parallel(pool, items[i], visit, args, scratch, 4);
+                check_visits(&v, items[i], threads, scratch, 4);
+            }
+        }
+        cr_pool_free(pool);
+    }
+    memset(&v, 0, sizeof v);
+    cr_runtime_select(NULL)->parallel(NULL, 10, visit, args, scratch, 4);
+    check_visits(&v, 10, 1, scratch, 4);
+}
+END_TEST
+
+START_TEST(test_pool_limits)
+{
+    ck_assert_ptr_null(cr_pool_new(0));
+    ck_assert_ptr_null(cr_pool_new(-1));
+    ck_assert_ptr_null(cr_pool_new(CR_MAX_THREADS + 1));
+    ck_assert_int_eq(cr_pool_threads(NULL), 1);
+    cr_pool_free(NULL);
+    void *memory = malloc(cr_pool_bytes(3));
+    struct cr_pool *pool = cr_pool_init(memory, 3);
+    ck_assert_ptr_nonnull(pool);
+    cr_pool_stop(pool);
+    free(memory);
+}
+END_TEST
+
+/* ---- random numbers ---- */
+
+/* The known answers published with Random123 for philox4x32-10. */
+static const struct {
+    uint32_t counter[4], key[2], out[4];
+} known[] = {
+    {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+    {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+     {0xffffffff, 0xffffffff},
+     {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+    {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+     {0xa4093822, 0x299f31d0},
+     {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+};
+
+START_TEST(test_philox)
+{
+    uint32_t out[4];
+    cr_philox(known[_i].counter, known[_i].key, out);
+    ck_assert_mem_eq(out, known[_i].out, sizeof out);
+}
+END_TEST
+
+/* Numbers 2 i and 2 i + 1 are the two coordinates made from words 2 i and 2 i + 1. */
+START_TEST(test_random_normal)
+{
+    const uint32_t counter[4] = {3, 1, 9, 4}, key[2] = {5, 2};
+    uint32_t words[4];
+    cr_philox(counter, key, words);
+    for (uint32_t i = 0; i < 4; i++) {
+        double radius = sqrt(-2 * log((words[i & 2] + 1.0) / 4294967296.0));
+        double angle = 2 * acos(-1.0) * words[(i & 2) + 1] / 4294967296.0;
+        float got = cr_random_normal(5 | 2ull << 32, 9 | 4ull << 32, (3 | 1ull << 32) * 4 + i);
+        ck_assert_double_le(ulps(got, radius * (i & 1 ? sin(angle) : cos(angle))), 1.0);
+    }
+}
+END_TEST
+
+START_TEST(test_random_fill)
+{
+    enum { N = 23 };
+    float uniform[N], normal[N];
+    for (uint64_t first = 0; first < 9; first++) {
+        cr_random_fill_uniform(uniform, N, 5, 6, first);
+        cr_random_fill_normal(normal, N, 5, 6, first);
+        for (uint64_t i = 0; i < N; i++) {
+            ck_assert(same(uniform[i], cr_random_uniform(5, 6, first + i)));
+            ck_assert(same(normal[i], cr_random_normal(5, 6, first + i)));
+        }
+    }
+    ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(2, 2, 3)));
+    ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(1, 3, 3)));
+    ck_assert(!same(cr_random_uniform(1ull << 32, 2, 3), cr_random_uniform(0, 2, 3)));
+}
+END_TEST
+
+/* Four moments and the covariance of neighbours, each within 6 standard errors. */
+START_TEST(test_random_moments)
+{
+    enum { N = 200000 };
+    static const double want[2][5] = {{0.5, 1.0 / 3, 0.25, 0.2, 0.25}, {0, 1, 0, 3, 0}};
+    float *y = malloc(N * sizeof *y);
+    for (int normal = 0; normal < 2; normal++) {
+        double moment[5] = {0}, allowed = 6 * (normal ? 10 : 0.5) / sqrt(N);
+        (normal ? cr_random_fill_normal : cr_random_fill_uniform)(y, N, 42, 1, 0);
+        for (int i = 0; i < N; i++) {
+            double x = y[i], next = y[(i + 1) % N];
+            CHECK(normal || (x >= 0 && x < 1), "%g is not uniform in [0, 1)", x);
+            for (int j = 0; j < 4; j++) {
+                moment[j] += pow(x, j + 1) / N;
+            }
+            moment[4] += x * next / N;
+        }
+        for (int j = 0; j < 5; j++) {
+            ck_assert_double_le(fabs(moment[j] - want[normal][j]), allowed);
+        }
+    }
+    free(y);
+}
+END_TEST
+
+/* ---- choice ---- */
+
+START_TEST(test_select)
+{
+    ck_assert_ptr_nonnull(cr_runtime_select(NULL));
+    ck_assert_ptr_null(cr_runtime_select("sse9"));
+    ck_assert_ptr_null(cr_runtime_select(""));
+    for (int i = 0; i < COUNT(isas); i++) {
+        const struct cr_kernels *k = cr_runtime_select(isas[i]);
+        ck_assert(k || i > 0);
+        if (k) {
+            ck_assert_str_eq(k->isa, isas[i]);
+        }
+    }
+}
+END_TEST
+
+static Suite *runtime_suite(void)
+{
+    Suite *suite = suite_create("runtime");
+    TCase *kernels = tcase_create("kernels");
+    tcase_set_timeout(kernels, 300);
+    tcase_add_loop_test(kernels, test_strips, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_points, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_accuracy, 0, COUNT(functions));
+    tcase_add_loop_test(kernels, test_reductions, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_softmax_splitting, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_softmax_rows, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_integers, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));
+    tcase_add_test(kernels, test_select);
+    suite_add_tcase(suite, kernels);
+    TCase *support = tcase_create("support");
+    tcase_set_timeout(support, 300);
+    tcase_add_test(support, test_parallel);
+    tcase_add_test(support, test_pool_limits);
+    tcase_add_loop_test(support, test_philox, 0, COUNT(known));
+    tcase_add_test(support, test_random_normal);
+    tcase_add_test(support, test_random_fill);
+    tcase_add_test(support, test_random_moments);
+    suite_add_tcase(suite, support);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(runtime_suite());
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
