@@ -122,7 +122,7 @@ struct cr_kernels {
     void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
-                   long table_rows, const int *index);
+                   long table_rows, const float *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
@@ -147,7 +147,7 @@ struct cr_kernels {
      * One block of an online softmax over rows (Milakov & Gimelshein 2018).  On
      * entry m and l hold each row's running maximum and sum (-inf and 0 at first).
      *     m' = max(m, max_j s[r, j]);  scale = exp(m - m');  s = exp(s - m')
-     *     l = l * scale + sum_j s[r, j];  m = m'
+     *     l = fma(l, scale, sum_j s[r, j]);  m = m'
      * A row that is all -inf so far gets s = 0 and scale = 1.
      */
     void (*softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
@@ -270,7 +270,7 @@ static int decoder_block_execute(const struct cr_kernels *rt, struct cr_pool *po
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 /*
- * k1_attn_qkv_proj: attn.qkv_proj   graphs/decoder_block.lua:25
+ * k1_attn_qkv_proj: attn.qkv_proj, graphs/decoder_block.lua:25
  * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
  * reads attn_qkv_proj_bias[144], x[2, 8, 48], ln1_weight[48], ln1_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
@@ -287,42 +287,50 @@ struct k1_args {
     float *out;
 };
 
-static const float k1_constants[] = {48.0f, 9.99999975e-06f};
-
 static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    float *const r0 = scratch + 768; /* one number a row, 16 */
+    static const float c_48 = 48.0f;
+    float *const t1 = scratch + 784; /* 16 x 48 */
+    float *const t2 = scratch + 1552; /* 16 x 48 */
+    static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
-        const long j0 = item % 1 * 160, j1 = j0 + 160 < 144 ? j0 + 160 : 144;
+        const long i0 = 0, i1 = 16;
+        const long j0 = 0, j1 = 144;
         for (long i = i0; i < i1; i += 16) {
             const long m = i1 - i < 16 ? i1 - i : 16;
-            rt->sum(m, 48, scratch + 768, a->x + i * 48, 48);
-            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k1_constants + 0, 0);
-            rt->sub_vs(m, 48, scratch + 784, 48, a->x + i * 48, 48, scratch + 768, 1);
-            rt->mul_vv(m, 48, scratch + 1552, 48, scratch + 784, 48, scratch + 784, 48);
-            rt->sum(m, 48, scratch + 768, scratch + 1552, 48);
-            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k1_constants + 0, 0);
-            rt->add_vs(1, m, scratch + 768, 0, scratch + 768, 0, k1_constants + 1, 0);
-            rt->rsqrt_v(1, m, scratch + 768, 0, scratch + 768, 0);
-            rt->mul_vs(m, 48, scratch + 784, 48, scratch + 784, 48, scratch + 768, 1);
-            rt->mul_vv(m, 48, scratch + 784, 48, scratch + 784, 48, a->ln1_weight, 0);
-            rt->add_vv(m, 48, scratch + 0 + (i - i0) * 48, 48, scratch + 784, 48, a->ln1_bias, 0);
+            /* ln1 */
+            rt->sum(m, 48, r0, a->x + i * 48, 48);
+            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
+            rt->sub_vs(m, 48, t1, 48, a->x + i * 48, 48, r0, 1);
+            rt->mul_vv(m, 48, t2, 48, t1, 48, t1, 48);
+            rt->sum(m, 48, r0, t2, 48);
+            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
+            rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
+            rt->rsqrt_v(1, m, r0, 0, r0, 0);
+            rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
+            rt->mul_vv(m, 48, t1, 48, t1, 48, a->ln1_weight, 0);
+            rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln1_bias, 0);
         }
         for (long j = j0; j < j1; j += 160) {
             const long n = j1 - j < 160 ? j1 - j : 160;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, scratch + 0 + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, a->out + i * 144 + j, 144);
-                rt->add_vv(m, n, a->out + i * 144 + j, 144, a->out + i * 144 + j, 144, a->attn_qkv_proj_bias + j, 0);
+                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
+                    a->out + i * 144 + j, 144);
+                /* attn.qkv_proj */
+                rt->add_vv(m, n, a->out + i * 144 + j, 144, a->out + i * 144 + j, 144,
+                    a->attn_qkv_proj_bias + j, 0);
             }
         }
     }
 }
 
 /*
- * k2_attn: attn   graphs/decoder_block.lua:25
+ * k2_attn: attn, graphs/decoder_block.lua:25
  * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_qkv_proj[2, 8, 144]
  * scores: le, mul, where
@@ -334,51 +342,67 @@ struct k2_args {
     float *out;
 };
 
-static const float k2_constants[] = {0.0f, CR_MINUS_INFINITY, 0.25f, 0.25f, CR_MINUS_INFINITY};
-
 static void k2_attn(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const keys = scratch; /* packed keys, transposed */
+    float *const values = scratch + 512; /* packed values */
+    float *const scores = scratch + 768; /* rows x a block of keys */
+    float *const sums = scratch + 1792; /* of exp(score - max) * value */
+    float *const max = scratch + 2048; /* of a row's scores so far */
+    float *const sum = scratch + 2064; /* of exp(score - max) so far */
+    float *const scale = scratch + 2080; /* exp(old max - new max) */
+    static const float c_0 = 0.0f;
+    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
+    static const float c_0_25 = 0.25f;
+    float *const t0 = scratch + 2096; /* 8 x 128 */
+    float *const r1 = scratch + 3120; /* one number a row, 8 */
+    float *const t2 = scratch + 3136; /* 8 x 128 */
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        const long i0 = item % 1 * 8, i1 = i0 + 8 < 8 ? i0 + 8 : 8;
-        long first = 0, last = 8;
-        last = i1 + 0 < last ? i1 + 0 : last;
-        (void)first;
-        rt->pack(16, last, scratch + 0, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 48, 1, 144);
-        rt->pack(last, 16, scratch + 512, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        const long i0 = 0, i1 = 8;
+        long visible = 8; /* keys that any row sees lie before */
+        if (i1 < visible)
+            visible = i1;
+        if (visible < 0)
+            visible = 0;
+        rt->pack(16, visible, keys, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 48, 1, 144);
+        rt->pack(visible, 16, values, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
         for (long i = i0; i < i1; i += 8) {
             const long m = i1 - i < 8 ? i1 - i : 8;
-            rt->load(1, m, scratch + 2048, 0, k2_constants + 1, 0, 0);
-            rt->load(1, m, scratch + 2064, 0, k2_constants + 0, 0, 0);
-            rt->load(m, 16, scratch + 1792, 32, k2_constants + 0, 0, 0);
-            long first_key = 0, last_key = 8;
-            last_key = (i + m) + 0 < last_key ? (i + m) + 0 : last_key;
-            first_key -= first_key % 128;
-            for (long j = first_key; j < last_key; j += 128) {
-                const long n = last_key - j < 128 ? last_key - j : 128;
-                rt->gemm(m, n, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144, 144, 1, scratch + 0 + j * 16, 512, scratch + 768, 128);
-                if (j + n <= i + 1) { /* every row sees every key */
-                    rt->mul_vs(m, n, scratch + 768, 128, scratch + 768, 128, k2_constants + 2, 0);
+            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, m, sum, 0, &c_0, 0, 0);
+            rt->load(m, 16, sums, 32, &c_0, 0, 0);
+            long last = visible;
+            if (i + m < last)
+                last = i + m;
+            const long first = 0;
+            for (long j = first; j < last; j += 128) {
+                const long n = last - j < 128 ? last - j : 128;
+                rt->gemm(m, n, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144, 144, 1,
+                    keys + j * 16, 512, scores, 128);
+                if (j + n <= i + 1) { /* every row sees every key of the block */
+                    /* attn */
+                    rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
                 } else {
-                    rt->iota(m, n, scratch + 2096, 128, j, 0, 1);
-                    rt->iota(1, m, scratch + 3120, 0, i, 0, 1);
-                    rt->le_vs(m, n, scratch + 2096, 128, scratch + 2096, 128, scratch + 3120, 1);
-                    rt->mul_vs(m, n, scratch + 3136, 128, scratch + 768, 128, k2_constants + 3, 0);
-                    rt->where_vvs(m, n, scratch + 768, 128, scratch + 2096, 128, scratch + 3136, 128, k2_constants + 4, 0);
+                    rt->iota(m, n, t0, 128, j, 0, 1);
+                    rt->iota(1, m, r1, 0, i, 0, 1);
+                    rt->le_vs(m, n, t0, 128, t0, 128, r1, 1);
+                    rt->mul_vs(m, n, t2, 128, scores, 128, &c_0_25, 0);
+                    rt->where_vvs(m, n, scores, 128, t0, 128, t2, 128, &c_MINUS_INFINITY, 0);
                 }
-                rt->softmax_block(m, n, scratch + 768, 128, scratch + 2048, scratch + 2064, scratch + 2080);
-                rt->gemm_scaled(m, 16, n, scratch + 768, 128, 1, scratch + 512 + j * 32, 256, scratch + 1792, 32, scratch + 2080);
+                rt->softmax_block(m, n, scores, 128, max, sum, scale);
+                rt->gemm_scaled(m, 16, n, scores, 128, 1, values + j * 32, 256, sums, 32, scale);
             }
-            rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, scratch + 1792, 32, scratch + 2064, 1);
+            rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, sums, 32, sum, 1);
         }
     }
 }
 
 /*
- * k3_decoder_block: decoder_block   graphs/decoder_block.lua:41
+ * k3_decoder_block: decoder_block, graphs/decoder_block.lua:41
  * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
  * reads x[2, 8, 48], attn_out_proj_bias[48], attn_y[2, 8, 48]
  * then: add, add
@@ -397,23 +421,26 @@ static void k3_decoder_block(const void *args, long begin, long end, float *scra
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 16 x 64 */
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
-        const long j0 = item % 1 * 64, j1 = j0 + 64 < 48 ? j0 + 64 : 48;
+        const long i0 = 0, i1 = 16;
+        const long j0 = 0, j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536, a->out + i * 48 + j, 48);
-                rt->add_vv(m, n, scratch + 0, 64, a->out + i * 48 + j, 48, a->attn_out_proj_bias + j, 0);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48, scratch + 0, 64);
+                rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536,
+                    a->out + i * 48 + j, 48);
+                /* attn.out_proj */
+                rt->add_vv(m, n, t0, 64, a->out + i * 48 + j, 48, a->attn_out_proj_bias + j, 0);
+                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48, t0, 64);
             }
         }
     }
 }
 
 /*
- * k4_ffn: ffn   graphs/decoder_block.lua:34
+ * k4_ffn: ffn, graphs/decoder_block.lua:34
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
  * reads ffn_fc1_bias[192], attn_residual[2, 8, 48], ln2_weight[48], ln2_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
@@ -430,47 +457,60 @@ struct k4_args {
     float *out;
 };
 
-static const float k4_constants[] = {48.0f, 9.99999975e-06f, 0.5f, 1.0f, 0.707106769f};
-
 static void k4_ffn(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    float *const r0 = scratch + 768; /* one number a row, 16 */
+    static const float c_48 = 48.0f;
+    float *const t1 = scratch + 784; /* 16 x 48 */
+    float *const t2 = scratch + 1552; /* 16 x 48 */
+    static const float c_1em05 = 1e-05f;
+    static const float c_0_5 = 0.5f;
+    float *const t3 = scratch + 2320; /* 16 x 192 */
+    float *const t4 = scratch + 5392; /* 16 x 192 */
+    static const float c_1 = 1.0f;
+    static const float c_0_70710677 = 0.70710677f;
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
-        const long j0 = item % 1 * 192, j1 = j0 + 192 < 192 ? j0 + 192 : 192;
+        const long i0 = 0, i1 = 16;
+        const long j0 = 0, j1 = 192;
         for (long i = i0; i < i1; i += 16) {
             const long m = i1 - i < 16 ? i1 - i : 16;
-            rt->sum(m, 48, scratch + 768, a->attn_residual + i * 48, 48);
-            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k4_constants + 0, 0);
-            rt->sub_vs(m, 48, scratch + 784, 48, a->attn_residual + i * 48, 48, scratch + 768, 1);
-            rt->mul_vv(m, 48, scratch + 1552, 48, scratch + 784, 48, scratch + 784, 48);
-            rt->sum(m, 48, scratch + 768, scratch + 1552, 48);
-            rt->div_vs(1, m, scratch + 768, 0, scratch + 768, 0, k4_constants + 0, 0);
-            rt->add_vs(1, m, scratch + 768, 0, scratch + 768, 0, k4_constants + 1, 0);
-            rt->rsqrt_v(1, m, scratch + 768, 0, scratch + 768, 0);
-            rt->mul_vs(m, 48, scratch + 784, 48, scratch + 784, 48, scratch + 768, 1);
-            rt->mul_vv(m, 48, scratch + 784, 48, scratch + 784, 48, a->ln2_weight, 0);
-            rt->add_vv(m, 48, scratch + 0 + (i - i0) * 48, 48, scratch + 784, 48, a->ln2_bias, 0);
+            /* ln2 */
+            rt->sum(m, 48, r0, a->attn_residual + i * 48, 48);
+            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
+            rt->sub_vs(m, 48, t1, 48, a->attn_residual + i * 48, 48, r0, 1);
+            rt->mul_vv(m, 48, t2, 48, t1, 48, t1, 48);
+            rt->sum(m, 48, r0, t2, 48);
+            rt->div_vs(1, m, r0, 0, r0, 0, &c_48, 0);
+            rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
+            rt->rsqrt_v(1, m, r0, 0, r0, 0);
+            rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
+            rt->mul_vv(m, 48, t1, 48, t1, 48, a->ln2_weight, 0);
+            rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln2_bias, 0);
         }
         for (long j = j0; j < j1; j += 192) {
             const long n = j1 - j < 192 ? j1 - j : 192;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, scratch + 0 + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, a->out + i * 192 + j, 192);
-                rt->add_vv(m, n, scratch + 2320, 192, a->out + i * 192 + j, 192, a->ffn_fc1_bias + j, 0);
-                rt->mul_sv(m, n, scratch + 5392, 192, k4_constants + 2, 0, scratch + 2320, 192);
-                rt->mul_vs(m, n, scratch + 2320, 192, scratch + 2320, 192, k4_constants + 4, 0);
-                rt->erf_v(m, n, scratch + 2320, 192, scratch + 2320, 192);
-                rt->add_sv(m, n, scratch + 2320, 192, k4_constants + 3, 0, scratch + 2320, 192);
-                rt->mul_vv(m, n, a->out + i * 192 + j, 192, scratch + 5392, 192, scratch + 2320, 192);
+                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
+                    a->out + i * 192 + j, 192);
+                /* ffn.fc1 */
+                rt->add_vv(m, n, t3, 192, a->out + i * 192 + j, 192, a->ffn_fc1_bias + j, 0);
+                /* ffn */
+                rt->mul_sv(m, n, t4, 192, &c_0_5, 0, t3, 192);
+                rt->mul_vs(m, n, t3, 192, t3, 192, &c_0_70710677, 0);
+                rt->erf_v(m, n, t3, 192, t3, 192);
+                rt->add_sv(m, n, t3, 192, &c_1, 0, t3, 192);
+                rt->mul_vv(m, n, a->out + i * 192 + j, 192, t4, 192, t3, 192);
             }
         }
     }
 }
 
 /*
- * k5_decoder_block: decoder_block   graphs/decoder_block.lua:41
+ * k5_decoder_block: decoder_block, graphs/decoder_block.lua:41
  * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
  * reads attn_residual[2, 8, 48], ffn_fc2_bias[48], ffn_act[2, 8, 192]
  * then: add, add
@@ -489,48 +529,88 @@ static void k5_decoder_block(const void *args, long begin, long end, float *scra
 {
     const struct k5_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 16 x 64 */
     for (long item = begin; item < end; item++) {
-        const long i0 = item / 1 % 1 * 16, i1 = i0 + 16 < 16 ? i0 + 16 : 16;
-        const long j0 = item % 1 * 64, j1 = j0 + 64 < 48 ? j0 + 64 : 48;
+        const long i0 = 0, i1 = 16;
+        const long j0 = 0, j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 192, a->ffn_act + i * 192, 192, 1, a->w + j * 192, 6144, a->out + i * 48 + j, 48);
-                rt->add_vv(m, n, scratch + 0, 64, a->out + i * 48 + j, 48, a->ffn_fc2_bias + j, 0);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48, scratch + 0, 64);
+                rt->gemm(m, n, 192, a->ffn_act + i * 192, 192, 1, a->w + j * 192, 6144,
+                    a->out + i * 48 + j, 48);
+                /* ffn.fc2 */
+                rt->add_vv(m, n, t0, 64, a->out + i * 48 + j, 48, a->ffn_fc2_bias + j, 0);
+                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48, t0,
+                    64);
             }
         }
     }
 }
 
+/* Computes the outputs. */
 int decoder_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const float *in0 = inputs[0];
+    const long scratch_floats = 8464; /* for each thread */
+    float *const scratch = arena + 3840;
+    const float *const in0 = inputs[0]; /* x[2, 8, 48] */
     (void)in0;
-    float *out0 = outputs[0];
-    float *scratch = arena + 3840;
+    float *const out0 = outputs[0]; /* y[2, 8, 48] */
     (void)weights, (void)inputs;
     {
-        const struct k1_args args = {.rt = rt, .attn_qkv_proj_bias = weights + 0, .x = in0, .ln1_weight = weights + 144, .ln1_bias = weights + 192, .w = weights + 240, .out = arena + 0};
-        rt->parallel(pool, 1, k1_attn_qkv_proj, &args, scratch, 8464);
+        const struct k1_args args = {
+            .rt = rt,
+            .attn_qkv_proj_bias = weights,
+            .x = in0,
+            .ln1_weight = weights + 144,
+            .ln1_bias = weights + 192,
+            .w = weights + 240,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k1_attn_qkv_proj, &args, scratch, scratch_floats);
     }
     {
-        const struct k2_args args = {.rt = rt, .attn_qkv_proj = arena + 0, .out = arena + 2304};
-        rt->parallel(pool, 6, k2_attn, &args, scratch, 8464);
+        const struct k2_args args = {
+            .rt = rt,
+            .attn_qkv_proj = arena,
+            .out = arena + 2304,
+        };
+        rt->parallel(pool, 6, k2_attn, &args, scratch, scratch_floats);
     }
     {
-        const struct k3_args args = {.rt = rt, .x = in0, .attn_out_proj_bias = weights + 7920, .attn_y = arena + 2304, .w = weights + 7968, .out = arena + 3072};
-        rt->parallel(pool, 1, k3_decoder_block, &args, scratch, 8464);
+        const struct k3_args args = {
+            .rt = rt,
+            .x = in0,
+            .attn_out_proj_bias = weights + 7920,
+            .attn_y = arena + 2304,
+            .w = weights + 7968,
+            .out = arena + 3072,
+        };
+        rt->parallel(pool, 1, k3_decoder_block, &args, scratch, scratch_floats);
     }
     {
-        const struct k4_args args = {.rt = rt, .ffn_fc1_bias = weights + 11040, .attn_residual = arena + 3072, .ln2_weight = weights + 11232, .ln2_bias = weights + 11280, .w = weights + 11328, .out = arena + 0};
-        rt->parallel(pool, 1, k4_ffn, &args, scratch, 8464);
+        const struct k4_args args = {
+            .rt = rt,
+            .ffn_fc1_bias = weights + 11040,
+            .attn_residual = arena + 3072,
+            .ln2_weight = weights + 11232,
+            .ln2_bias = weights + 11280,
+            .w = weights + 11328,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k4_ffn, &args, scratch, scratch_floats);
     }
     {
-        const struct k5_args args = {.rt = rt, .attn_residual = arena + 3072, .ffn_fc2_bias = weights + 20544, .ffn_act = arena + 0, .w = weights + 20592, .out = out0};
-        rt->parallel(pool, 1, k5_decoder_block, &args, scratch, 8464);
+        const struct k5_args args = {
+            .rt = rt,
+            .attn_residual = arena + 3072,
+            .ffn_fc2_bias = weights + 20544,
+            .ffn_act = arena,
+            .w = weights + 20592,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k5_decoder_block, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -705,6 +785,8 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
     }
 }
 
+/* One instance of the template after another; the order matters. */
+/* clang-format off */
 /*
  * vector_plain.h - the vectors of the kernel template, one float wide.
  *
@@ -717,7 +799,7 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float
-#define CR_W 1         /* floats in a vector */
+#define CR_W 1 /* floats in a vector */
 #define CR_TILE_ROWS 4
 #define CR_TILES CR_TILES_4
 
@@ -1259,12 +1341,12 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
+                               long ldt, long table_rows, const float *index)
 {
     const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < (float)table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
         }
@@ -2084,12 +2166,12 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
+                               long ldt, long table_rows, const float *index)
 {
     const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < (float)table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
         }
@@ -2331,7 +2413,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define CR_VECTOR_AVX512_H
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),  \
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),    \
                              apply_to = function)
 #else
 #pragma GCC push_options
@@ -2353,8 +2435,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
-#define v_nan_or(x, other)                                                                         \
-    _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+#define v_nan_or(x, other) _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
 
 #define v_first(n) ((__mmask16)((1u << (n)) - 1))
 #define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)
@@ -2910,12 +2991,12 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const int *index)
+                               long ldt, long table_rows, const float *index)
 {
     const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < (float)table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
         }
@@ -3148,6 +3229,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #endif
 #endif
 #endif
+/* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
 static int cr_has(const struct cr_kernels *kernels)

@@ -94,6 +94,8 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
     }
 }
 
+/* One instance of the template after another; the order matters. */
+/* clang-format off */
 #include "vector_plain.h"
 #include "kernels.inc"
 #include "vector_end.h"
@@ -106,6 +108,7 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 #include "kernels.inc"
 #include "vector_end.h"
 #endif
+/* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
 static int cr_has(const struct cr_kernels *kernels)

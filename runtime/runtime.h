@@ -65,7 +65,7 @@ struct cr_kernels {
     void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
-                   long table_rows, const int *index);
+                   long table_rows, const float *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
@@ -90,7 +90,7 @@ struct cr_kernels {
      * One block of an online softmax over rows (Milakov & Gimelshein 2018).  On
      * entry m and l hold each row's running maximum and sum (-inf and 0 at first).
      *     m' = max(m, max_j s[r, j]);  scale = exp(m - m');  s = exp(s - m')
-     *     l = l * scale + sum_j s[r, j];  m = m'
+     *     l = fma(l, scale, sum_j s[r, j]);  m = m'
      * A row that is all -inf so far gets s = 0 and scale = 1.
      */
     void (*softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,

@@ -8,7 +8,7 @@
 #define CR_VECTOR_AVX512_H
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),  \
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),    \
                              apply_to = function)
 #else
 #pragma GCC push_options
@@ -30,8 +30,7 @@
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
-#define v_nan_or(x, other)                                                                         \
-    _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+#define v_nan_or(x, other) _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
 
 #define v_first(n) ((__mmask16)((1u << (n)) - 1))
 #define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)

@@ -10,7 +10,7 @@
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float
-#define CR_W 1         /* floats in a vector */
+#define CR_W 1 /* floats in a vector */
 #define CR_TILE_ROWS 4
 #define CR_TILES CR_TILES_4
 

@@ -41,6 +41,7 @@ static void print_functions(struct writer *w)
 struct place {
     const struct cr_loop *loop; /* null outside */
     int index;                  /* of the loop */
+    int64_t stride;             /* from one layer's weights to the next's, as most lie */
 };
 
 /* How the body of a loop speaks of a carried node: "carry0", the value handed in, or
@@ -57,37 +58,36 @@ static bool print_carry(struct writer *w, const struct place *place, cr_id id, b
     return false;
 }
 
-static const char *port_name(const struct writer *w, const struct cr_storage *storage, char *buffer,
-                             size_t size)
+/* "base + offset". */
+static void print_offset(struct writer *w, const char *base, int64_t offset)
 {
-    snprintf(buffer, size, "%s%lld", storage->space == CR_SPACE_INPUT ? "in" : "out",
-             (long long)storage->offset);
-    (void)w;
-    return buffer;
+    cr_put(&w->text, "%s", base);
+    if (offset)
+        cr_put(&w->text, " + %lld", (long long)offset);
 }
 
-/* `base + offset`, and in a loop how far the layers lie apart. */
-static void print_offset(struct writer *w, const struct place *place, const char *base,
-                         int64_t offset, int64_t stride)
+/* A place in the weights, and in a loop how far it is from layer to layer. */
+static void print_weights(struct writer *w, const struct place *place, int64_t offset,
+                          int64_t stride)
 {
-    cr_put(&w->text, "%s + %lld", base, (long long)offset);
-    if (place->loop && stride)
+    bool usual = stride && stride == place->stride;
+    print_offset(w, usual ? "layer_weights" : "weights", offset);
+    if (stride && !usual)
         cr_put(&w->text, " + layer * %lld", (long long)stride);
 }
 
 static void print_storage(struct writer *w, const struct place *place, cr_id id, int64_t stride)
 {
     const struct cr_storage *s = &w->m->storage[id];
-    char name[32];
     switch (s->space) {
     case CR_SPACE_ARENA:
-        print_offset(w, place, "arena", s->offset, 0);
+        print_offset(w, "arena", s->offset);
         break;
     case CR_SPACE_WEIGHTS:
-        print_offset(w, place, "weights", s->offset, stride);
+        print_weights(w, place, s->offset, stride);
         break;
     default:
-        cr_put(&w->text, "%s", port_name(w, s, name, sizeof name));
+        cr_put(&w->text, s->space == CR_SPACE_INPUT ? "in%lld" : "out%lld", (long long)s->offset);
     }
 }
 
@@ -141,31 +141,45 @@ static void print_operand(struct writer *w, const struct place *place, int kerne
 
 static void print_call(struct writer *w, const struct place *place, int kernel)
 {
-    struct cr_text *t = &w->text;
     const struct cr_kernel *k = &w->m->kernels[kernel];
     const struct cr_function *f = function_of(w, kernel);
     int indent = place->loop ? 8 : 4;
-    cr_put(t, "%*s{\n%*sconst struct k%d_args args = {.rt = rt", indent, "", indent + 4, "",
-           f->number);
+    struct cr_text *t = &w->text;
+    cr_put(t, "%*s{\n%*sconst struct k%d_args args = {\n", indent, "", indent + 4, "", f->number);
+    cr_put(t, "%*s.rt = rt,\n", indent + 8, "");
     for (int r = 0; r < k->n_refs; r++) {
-        cr_put(t, ", .%s = ", f->fields[r]);
+        cr_put(t, "%*s.%s = ", indent + 8, "", f->fields[r]);
         print_operand(w, place, kernel, r);
+        cr_put(t, ",\n");
     }
     if (k->packed != CR_NONE) {
-        cr_put(t, ", .w = ");
-        print_offset(w, place, "weights", w->m->packed[kernel], packed_stride(w, place, kernel));
+        cr_put(t, "%*s.w = ", indent + 8, "");
+        print_weights(w, place, w->m->packed[kernel], packed_stride(w, place, kernel));
+        cr_put(t, ",\n");
     }
-    cr_put(t, ", .out = ");
+    cr_put(t, "%*s.out = ", indent + 8, "");
     if (!print_carry(w, place, k->buffer, false))
         print_storage(w, place, k->buffer, 0);
-    cr_put(t, "};\n%*srt->parallel(pool, %lld, k%d_%s, &args, scratch, %lld);\n%*s}\n", indent + 4,
-           "", (long long)f->items, f->number, f->title, (long long)w->scratch, indent, "");
+    cr_put(t, ",\n%*s};\n", indent + 4, "");
+    cr_put_line(t, indent + 4, "rt->parallel(pool, %lld, k%d_%s, &args, scratch, scratch_floats);",
+                (long long)f->items, f->number, f->title);
+    cr_put(t, "%*s}\n", indent, "");
+}
+
+/* The distance between the packed weights of two layers, where a kernel has some. */
+static int64_t usual_stride(const struct writer *w, const struct place *place, int kernel)
+{
+    for (int k = kernel; k < kernel + place->loop->period; k++)
+        if (w->m->kernels[k].packed != CR_NONE && packed_stride(w, place, k))
+            return packed_stride(w, place, k);
+    return 0;
 }
 
 /* A loop over layers: carries change places from one iteration to the next. */
 static void print_loop(struct writer *w, const struct cr_step *step)
 {
-    const struct place place = {&w->m->loops[step->loop], step->loop}, outside = {NULL, -1};
+    const struct place outside = {NULL, -1, 0};
+    struct place place = {&w->m->loops[step->loop], step->loop, 0};
     const struct cr_loop *loop = place.loop;
     struct cr_text *t = &w->text;
     for (int i = 0; i < w->m->n_carries; i++) {
@@ -175,7 +189,11 @@ static void print_loop(struct writer *w, const struct cr_step *step)
         print_storage(w, &outside, w->m->carries[i].initial, 0);
         cr_put(t, ";\n");
     }
+    place.stride = usual_stride(w, &place, step->kernel);
     cr_put(t, "    for (long layer = 0; layer < %d; layer++) {\n", loop->count);
+    if (place.stride)
+        cr_put(t, "        const float *const layer_weights = weights + layer * %lld;\n",
+               (long long)place.stride);
     for (int i = 0; i < w->m->n_carries; i++) {
         const struct cr_carry *carry = &w->m->carries[i];
         if (carry->loop != step->loop)
@@ -197,7 +215,16 @@ static void print_loop(struct writer *w, const struct cr_step *step)
     cr_put(t, "    }\n");
 }
 
-/* The ports as typed pointers, the graph's names behind them. */
+/* " name[2, 3]" as a comment. */
+static void print_port_comment(struct writer *w, const char *name, const struct cr_node *node)
+{
+    char plain[128], shape[200];
+    cr_plain_scope(plain, sizeof plain, name);
+    cr_put(&w->text, " /* %s%s */\n", plain,
+           cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+}
+
+/* The ports as typed pointers. */
 static void print_ports(struct writer *w)
 {
     int n = 0;
@@ -206,25 +233,30 @@ static void print_ports(struct writer *w)
         if (node->op != CR_OP_input)
             continue;
         const char *type = node->dtype == CR_I32 ? "int" : "float";
-        cr_put(&w->text, "    const %s *in%d = inputs[%d];\n    (void)in%d;\n", type, n, n, n);
-        n++;
+        cr_put(&w->text, "    const %s *const in%d = inputs[%d];", type, n, n);
+        print_port_comment(w, node->name, node);
+        cr_put(&w->text, "    (void)in%d;\n", n++);
     }
-    for (int i = 0; i < w->g->n_outputs; i++)
-        cr_put(&w->text, "    float *out%d = outputs[%d];\n", i, i);
+    for (int i = 0; i < w->g->n_outputs; i++) {
+        cr_put(&w->text, "    float *const out%d = outputs[%d];", i, i);
+        print_port_comment(w, w->g->outputs[i].name, &w->g->nodes[w->g->outputs[i].id]);
+    }
 }
 
 static void print_execute(struct writer *w)
 {
     struct cr_text *t = &w->text;
     cr_put(t,
-           "\nint %s_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
-           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n",
-           w->g->name);
+           "\n/* Computes the outputs. */\n"
+           "int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
+           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
+           "    const long scratch_floats = %lld; /* for each thread */\n"
+           "    float *const scratch = arena + %lld;\n",
+           w->g->name, (long long)w->scratch, (long long)w->m->arena_floats);
     print_ports(w);
-    cr_put(t, "    float *scratch = arena + %lld;\n    (void)weights, (void)inputs;\n",
-           (long long)w->m->arena_floats);
+    cr_put(t, "    (void)weights, (void)inputs;\n");
     for (int i = 0; i < w->m->n_steps; i++) {
-        const struct place outside = {NULL, -1};
+        const struct place outside = {NULL, -1, 0};
         if (w->m->steps[i].loop < 0)
             print_call(w, &outside, w->m->steps[i].kernel);
         else

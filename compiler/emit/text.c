@@ -6,6 +6,8 @@
 
 #include "compiler/ir/mem.h"
 
+enum { WIDTH = 100 };
+
 /* Makes room for that many more bytes and a NUL. */
 static void reserve(struct cr_text *text, size_t more)
 {
@@ -23,15 +25,14 @@ static void reserve(struct cr_text *text, size_t more)
 void cr_put_bytes(struct cr_text *text, const char *data, size_t length)
 {
     reserve(text, length);
-    memcpy(text->data + text->length, data, length);
+    if (length)
+        memcpy(text->data + text->length, data, length);
     text->length += length;
     text->data[text->length] = 0;
 }
 
-void cr_put(struct cr_text *text, const char *format, ...)
+static void put(struct cr_text *text, const char *format, va_list args)
 {
-    va_list args;
-    va_start(args, format);
     va_list again;
     va_copy(again, args);
     reserve(text, 256);
@@ -43,5 +44,41 @@ void cr_put(struct cr_text *text, const char *format, ...)
     }
     text->length += (size_t)n;
     va_end(again);
+}
+
+void cr_put(struct cr_text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put(text, format, args);
     va_end(args);
+}
+
+/* How much of the line goes before the break: up to the last space that fits. */
+static size_t break_at(const char *line, size_t room)
+{
+    size_t at = 0;
+    if (strlen(line) <= room)
+        return strlen(line);
+    for (size_t i = 0; line[i] && (i <= room || !at); i++)
+        if (line[i] == ' ' && i > 0 && strchr(",?:=&|;", line[i - 1]))
+            at = i;
+    return at ? at : strlen(line);
+}
+
+void cr_put_line(struct cr_text *text, int indent, const char *format, ...)
+{
+    struct cr_text line = {0};
+    va_list args;
+    va_start(args, format);
+    put(&line, format, args);
+    va_end(args);
+    const char *rest = line.data;
+    for (int more = 0; *rest; more = 4) {
+        size_t n = break_at(rest, (size_t)(WIDTH - indent - more));
+        cr_put(text, "%*s%.*s\n", indent + more, "", (int)n, rest);
+        rest += n;
+        rest += *rest == ' ';
+    }
+    free(line.data);
 }

@@ -11,6 +11,10 @@ struct cr_text {
 };
 
 void cr_put(struct cr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One line of code, broken behind commas and operators where it gets longer than 100 columns. */
+void cr_put_line(struct cr_text *text, int indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 void cr_put_bytes(struct cr_text *text, const char *data, size_t length);
 
 #endif

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "kernels.h"
 
 enum { ALIGN = 16 };
 
 /* Where a value is when the code runs. */
 struct place {
-    char address[192];
+    char address[CR_ADDRESS_SIZE];
     int64_t ld;  /* of a tile; of one number a row: their distance, 0 if all are the same */
     bool by_row; /* one number a row */
     int temp;    /* the temporary that holds it, or -1 */
@@ -20,7 +21,7 @@ struct place {
 
 /* A buffer in scratch, used again when its value is dead. */
 struct temp {
-    int64_t offset;
+    int number; /* t0 for a tile, r0 for one number a row */
     bool by_row, busy;
 };
 
@@ -83,27 +84,45 @@ void cr_print_address(const struct cr_printer *p, char *buffer, size_t size, int
     append_affine(p, buffer, size, at, row, first_row, col, first_col);
 }
 
-int64_t cr_take_scratch(struct cr_printer *p, int64_t floats)
+void cr_take_scratch(struct cr_printer *p, const char *name, int64_t floats, const char *what)
 {
-    int64_t offset = p->scratch;
+    cr_put(&p->declarations, "    float *const %s = scratch", name);
+    if (p->scratch)
+        cr_put(&p->declarations, " + %lld", (long long)p->scratch);
+    cr_put(&p->declarations, "; /* %s */\n", what);
     p->scratch += (floats + ALIGN - 1) / ALIGN * ALIGN;
-    return offset;
+}
+
+/* The shortest text that reads back as the same float. */
+static void shortest(char *text, size_t size, double value)
+{
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, size, "%.*g", digits, (double)(float)value);
+        if (strtof(text, NULL) == (float)value)
+            return;
+    }
 }
 
 void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double value)
 {
-    char text[64];
+    char text[64], name[80] = "c_";
     if (isnan(value))
         snprintf(text, sizeof text, "CR_NAN");
     else if (isinf((float)value))
         snprintf(text, sizeof text, value < 0 ? "CR_MINUS_INFINITY" : "CR_INFINITY");
     else
-        snprintf(text, sizeof text, "%.9g", (double)(float)value);
-    if (!strpbrk(text, ".eCN"))
-        strcat(text, ".0");
-    cr_put(&p->constants, "%s%s%s", p->n_constants ? ", " : "", text,
-           strchr(text, 'C') ? "" : "f");
-    snprintf(buffer, size, "k%d_constants + %d", p->number, p->n_constants++);
+        shortest(text, sizeof text, value);
+    size_t n = 2;
+    for (const char *c = text[0] == 'C' ? text + 3 : text; *c; c++)
+        if (*c != '+')
+            name[n++] = *c == '.' ? '_' : *c == '-' ? 'm' : *c;
+    snprintf(buffer, size, " %s ", name);
+    if (!p->constants.length || !strstr(p->constants.data, buffer)) {
+        const char *end = text[0] == 'C' ? "" : strpbrk(text, ".e") ? "f" : ".0f";
+        cr_put(&p->constants, "%s", buffer);
+        cr_put(&p->declarations, "    static const float %s = %s%s;\n", name, text, end);
+    }
+    snprintf(buffer, size, "&%s", name);
 }
 
 /* ---- temporaries ---- */
@@ -113,19 +132,31 @@ static int64_t coef(const struct cr_affine *at, int atom)
     return atom < 0 ? 0 : at->coef[atom];
 }
 
+/* Another temporary, declared with what it has room for. */
+static void add_temp(struct job *job, bool by_row)
+{
+    char name[32], what[64];
+    long long rows = job->j->max_rows, cols = job->j->max_cols;
+    struct temp *temp = &job->temps[job->n_temps++];
+    *temp = (struct temp){job->p->n_temps++, by_row, false};
+    snprintf(name, sizeof name, by_row ? "r%d" : "t%d", temp->number);
+    if (by_row)
+        snprintf(what, sizeof what, "one number a row, %lld", rows);
+    else
+        snprintf(what, sizeof what, "%lld x %lld", rows, cols);
+    cr_take_scratch(job->p, name, by_row ? rows : rows * cols, what);
+}
+
 /* A free temporary as the place of a value. */
 static void take_temp(struct job *job, struct place *place, bool by_row)
 {
     int t = 0;
     while (t < job->n_temps && (job->temps[t].busy || job->temps[t].by_row != by_row))
         t++;
-    if (t == job->n_temps) {
-        int64_t floats = by_row ? job->j->max_rows : job->j->max_rows * job->j->max_cols;
-        job->temps[job->n_temps++] = (struct temp){cr_take_scratch(job->p, floats), by_row, false};
-    }
+    if (t == job->n_temps)
+        add_temp(job, by_row);
     job->temps[t].busy = true;
-    snprintf(place->address, sizeof place->address, "scratch + %lld",
-             (long long)job->temps[t].offset);
+    snprintf(place->address, sizeof place->address, by_row ? "r%d" : "t%d", job->temps[t].number);
     place->ld = by_row ? 1 : job->j->max_cols;
     place->by_row = by_row;
     place->temp = t;
@@ -163,22 +194,29 @@ static void find_last_uses(struct job *job)
 
 /* ---- calls ---- */
 
-static void begin_call(struct job *job, const char *function)
+static void call(struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints a call of the runtime: "function(arguments)". */
+static void call(struct job *job, const char *format, ...)
 {
-    cr_put(job->p->text, "%*srt->%s(", job->j->indent, "", function);
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cr_put_line(job->p->text, job->j->indent, "rt->%s;", text);
 }
 
 /* Copies (or spreads) numbers into a temporary with load(rows, cols, y, ldy, x, rs, cs). */
 static void call_load(struct job *job, const struct place *to, const char *function,
                       const char *address, int64_t rs, int64_t cs)
 {
-    begin_call(job, function);
     if (to->by_row)
-        cr_put(job->p->text, "1, %s, %s, 0, %s, 0, %lld);\n", job->j->rows, to->address, address,
-               (long long)rs);
+        call(job, "%s(1, %s, %s, 0, %s, 0, %lld)", function, job->j->rows, to->address, address,
+             (long long)rs);
     else
-        cr_put(job->p->text, "%s, %s, %s, %lld, %s, %lld, %lld);\n", job->j->rows, job->j->cols,
-               to->address, (long long)to->ld, address, (long long)rs, (long long)cs);
+        call(job, "%s(%s, %s, %s, %lld, %s, %lld, %lld)", function, job->j->rows, job->j->cols,
+             to->address, (long long)to->ld, address, (long long)rs, (long long)cs);
 }
 
 static void print_load(struct job *job, const struct cr_value *v, struct place *place)
@@ -187,7 +225,7 @@ static void print_load(struct job *job, const struct cr_value *v, struct place *
     int64_t rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
     const struct cr_node *node = &job->p->g->nodes[job->p->k->refs[v->ref]];
     bool integers = node->op == CR_OP_input && node->dtype == CR_I32;
-    char address[192];
+    char address[CR_ADDRESS_SIZE];
     cr_print_address(job->p, address, sizeof address, v->ref, &v->at, j->row, j->first_row, j->col,
                      j->first_col);
     place->by_row = v->by_row;
@@ -203,17 +241,16 @@ static void print_load(struct job *job, const struct cr_value *v, struct place *
 static void print_iota(struct job *job, const struct cr_value *v, struct place *place)
 {
     const struct cr_tile_job *j = job->j;
-    char base[192] = "0";
+    char base[CR_ADDRESS_SIZE] = "0";
     long long rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
     append_affine(job->p, base, sizeof base, &v->at, j->row, j->first_row, j->col, j->first_col);
     const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
     take_temp(job, place, v->by_row);
-    begin_call(job, "iota");
     if (v->by_row)
-        cr_put(job->p->text, "1, %s, %s, 0, %s, 0, %lld);\n", j->rows, place->address, from, rs);
+        call(job, "iota(1, %s, %s, 0, %s, 0, %lld)", j->rows, place->address, from, rs);
     else
-        cr_put(job->p->text, "%s, %s, %s, %lld, %s, %lld, %lld);\n", j->rows, j->cols,
-               place->address, (long long)place->ld, from, rs, cs);
+        call(job, "iota(%s, %s, %s, %lld, %s, %lld, %lld)", j->rows, j->cols, place->address,
+             (long long)place->ld, from, rs, cs);
 }
 
 /* The same numbers as one a row at a distance of 1, or all over a tile. */
@@ -231,14 +268,13 @@ static void print_gather(struct job *job, const struct cr_value *v, struct place
 {
     const struct cr_tile_job *j = job->j;
     struct place *index = &job->places[v->arg[0]];
-    char table[192];
+    char table[CR_ADDRESS_SIZE];
     cr_print_address(job->p, table, sizeof table, v->ref, &v->at, -1, "", j->col, j->first_col);
     spread(job, index, true);
     take_temp(job, place, v->by_row);
-    begin_call(job, "gather");
-    cr_put(job->p->text, "%s, %s, %s, %lld, %s, %lld, %lld, %s);\n", j->rows,
-           v->by_row ? "1" : j->cols, place->address, (long long)place->ld, table,
-           (long long)v->table_stride, (long long)v->table_rows, index->address);
+    call(job, "gather(%s, %s, %s, %lld, %s, %lld, %lld, %s)", j->rows, v->by_row ? "1" : j->cols,
+         place->address, (long long)place->ld, table, (long long)v->table_stride,
+         (long long)v->table_rows, index->address);
 }
 
 static void print_reduce(struct job *job, const struct cr_value *v, struct place *place)
@@ -248,11 +284,25 @@ static void print_reduce(struct job *job, const struct cr_value *v, struct place
     if (wide)
         spread(job, &in, false);
     take_temp(job, place, true);
-    begin_call(job, cr_ops[v->op].name);
-    cr_put(job->p->text, "%s, %s, %s, %s, %lld);\n", job->j->rows, job->j->cols, place->address,
-           in.address, (long long)in.ld);
+    call(job, "%s(%s, %s, %s, %s, %lld)", cr_ops[v->op].name, job->j->rows, job->j->cols,
+         place->address, in.address, (long long)in.ld);
     if (wide)
         job->temps[in.temp].busy = false;
+}
+
+/*
+ * Makes the operands of an op on numbers a row fit: the strip takes them at a distance of
+ * 1 or, all the same, of 0, but not all of them at 0.
+ */
+static void spread_operands(struct job *job, const struct cr_value *v)
+{
+    bool all_same = true;
+    for (int i = 0; i < arity(v); i++) {
+        struct place *arg = &job->places[v->arg[i]];
+        if (arg->ld > 1 || (i == arity(v) - 1 && all_same && arg->ld == 0))
+            spread(job, arg, true);
+        all_same &= arg->ld == 0;
+    }
 }
 
 /*
@@ -263,15 +313,9 @@ static void print_reduce(struct job *job, const struct cr_value *v, struct place
 static void print_map(struct job *job, const struct cr_value *v, struct place *place,
                       const struct cr_tile_at *dest)
 {
-    int n = arity(v);
-    char name[64];
-    bool all_s = true;
-    for (int i = 0; v->by_row && i < n; i++) {
-        struct place *arg = &job->places[v->arg[i]];
-        if (arg->ld > 1 || (i == n - 1 && all_s && arg->ld == 0))
-            spread(job, arg, true);
-        all_s &= arg->ld == 0;
-    }
+    char variant[8] = "", operands[3 * CR_ADDRESS_SIZE] = "";
+    if (v->by_row)
+        spread_operands(job, v);
     free_dead(job, (int)(v - job->j->tiles->values));
     if (dest) {
         memcpy(place->address, dest->address, sizeof place->address);
@@ -280,22 +324,28 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
     } else {
         take_temp(job, place, v->by_row);
     }
-    snprintf(name, sizeof name, "%s_", cr_ops[v->op].name);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < arity(v); i++) {
         const struct place *arg = &job->places[v->arg[i]];
-        strcat(name, (v->by_row ? arg->ld == 0 : arg->by_row) ? "s" : "v");
+        strcat(variant, (v->by_row ? arg->ld == 0 : arg->by_row) ? "s" : "v");
+        append(operands, sizeof operands, ", %s, %lld", arg->address,
+               v->by_row ? 0LL : (long long)arg->ld);
     }
-    begin_call(job, name);
-    if (v->by_row)
-        cr_put(job->p->text, "1, %s, %s, 0", job->j->rows, place->address);
-    else
-        cr_put(job->p->text, "%s, %s, %s, %lld", job->j->rows, job->j->cols, place->address,
-               (long long)place->ld);
-    for (int i = 0; i < n; i++) {
-        const struct place *arg = &job->places[v->arg[i]];
-        cr_put(job->p->text, ", %s, %lld", arg->address, v->by_row ? 0LL : (long long)arg->ld);
-    }
-    cr_put(job->p->text, ");\n");
+    call(job, "%s_%s(%s, %s, %s, %lld%s)", cr_ops[v->op].name, variant,
+         v->by_row ? "1" : job->j->rows, v->by_row ? job->j->rows : job->j->cols, place->address,
+         v->by_row ? 0LL : (long long)place->ld, operands);
+}
+
+/* Says from which part of the script the next lines come, when that changes. */
+static void tell_scope(struct job *job, const struct cr_value *v)
+{
+    const struct cr_where *where = &job->p->g->nodes[v->node].where;
+    bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER;
+    if (!computes || !*where->scope || where->scope == job->p->scope)
+        return;
+    char name[CR_NAME_SIZE];
+    cr_plain_scope(name, sizeof name, where->scope);
+    job->p->scope = where->scope;
+    cr_put(job->p->text, "%*s/* %s */\n", job->j->indent, "", name);
 }
 
 /* Brings value i into being; `dest` is where it should be if it is computed by a map. */
@@ -304,6 +354,7 @@ static void print_value(struct job *job, int i, const struct cr_tile_at *dest)
     const struct cr_value *v = &job->j->tiles->values[i];
     struct place *place = &job->places[i];
     place->temp = -1;
+    tell_scope(job, v);
     switch (v->source) {
     case CR_LOAD:
         print_load(job, v, place);
@@ -339,7 +390,7 @@ static void store_result(struct job *job, struct place *from)
 {
     const struct cr_tile_job *j = job->j;
     const struct cr_affine *dest = &job->p->k->dest;
-    char address[192];
+    char address[CR_ADDRESS_SIZE];
     if (!j->dest_strided) {
         if (strcmp(from->address, j->dest.address) == 0)
             return;
@@ -352,15 +403,14 @@ static void store_result(struct job *job, struct place *from)
         spread(job, from, false);
     cr_print_address(job->p, address, sizeof address, -1, dest, j->row, j->first_row, j->col,
                      j->first_col);
-    begin_call(job, "store");
     if (from->by_row) {
         spread(job, from, true);
-        cr_put(job->p->text, "1, %s, %s, 0, %lld, %s, 0);\n", j->rows, address,
-               (long long)coef(dest, j->row), from->address);
+        call(job, "store(1, %s, %s, 0, %lld, %s, 0)", j->rows, address,
+             (long long)coef(dest, j->row), from->address);
     } else {
-        cr_put(job->p->text, "%s, %s, %s, %lld, %lld, %s, %lld);\n", j->rows, j->cols, address,
-               (long long)coef(dest, j->row), (long long)coef(dest, j->col), from->address,
-               (long long)from->ld);
+        call(job, "store(%s, %s, %s, %lld, %lld, %s, %lld)", j->rows, j->cols, address,
+             (long long)coef(dest, j->row), (long long)coef(dest, j->col), from->address,
+             (long long)from->ld);
     }
 }
 

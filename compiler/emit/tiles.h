@@ -10,30 +10,32 @@
 #include "compiler/passes/module.h"
 #include "text.h"
 
-enum { CR_NAME_SIZE = 64 };
+enum { CR_NAME_SIZE = 64, CR_ADDRESS_SIZE = 192 };
 
 /* A kernel being printed. */
 struct cr_printer {
     struct cr_text *text;
     const struct cr_graph *g;
     const struct cr_kernel *k;
-    int number;                             /* of the function */
-    char names[CR_MAX_REFS][CR_NAME_SIZE];  /* of the operands, as fields of args */
-    struct cr_text constants;               /* their initialisers */
-    int n_constants;
-    int64_t scratch; /* floats of scratch given out so far */
+    int number;                            /* of the function */
+    char names[CR_MAX_REFS][CR_NAME_SIZE]; /* of the operands, as fields of args */
+    struct cr_text declarations;           /* of constants and parts of scratch */
+    struct cr_text constants;              /* " name name ": those declared */
+    int64_t scratch;                       /* floats of scratch given out so far */
+    int n_temps;                           /* t0, t1 ... and r0, r1 ... */
+    const char *scope;                     /* the last one told to the reader */
 };
 
 /* Where a tile is: a C expression for its first element and the distance of its rows. */
 struct cr_tile_at {
-    char address[192];
+    char address[CR_ADDRESS_SIZE];
     int64_t ld;
 };
 
 /* How one program is printed. */
 struct cr_tile_job {
     const struct cr_tiles *tiles;
-    int row, col;           /* the atoms of the tile; -1: one row, one column */
+    int row, col; /* the atoms of the tile; -1: one row, one column */
     int64_t max_rows, max_cols;
     const char *first_row, *first_col; /* C expressions: "i", "j", or "0" */
     const char *rows, *cols;           /* "m", "n", or a number */
@@ -55,10 +57,10 @@ void cr_print_address(const struct cr_printer *p, char *buffer, size_t size, int
                       const struct cr_affine *at, int row, const char *first_row, int col,
                       const char *first_col);
 
-/* Takes floats of scratch; returns the offset. */
-int64_t cr_take_scratch(struct cr_printer *p, int64_t floats);
+/* Gives a part of scratch a name and tells the reader what it holds. */
+void cr_take_scratch(struct cr_printer *p, const char *name, int64_t floats, const char *what);
 
-/* The address of a constant in the kernel's table. */
+/* The address of a constant, which is declared if it is new. */
 void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double value);
 
 #endif

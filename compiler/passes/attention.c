@@ -9,20 +9,41 @@ static bool is_whole_move(enum cr_op op)
     return op == CR_OP_reshape || op == CR_OP_permute;
 }
 
-bool cr_is_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
-                  cr_id to)
+/* Visits the users of a node, each once; false if one of them does not belong to the region. */
+static bool visit_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
+                         struct cr_region *region)
 {
     const struct cr_graph *g = module->graph;
     for (int i = users->first[from]; i < users->first[from + 1]; i++) {
         cr_id user = users->list[i];
-        if (cr_kind_of(g, user) != CR_KIND_ELEMENTWISE && !is_whole_move(g->nodes[user].op))
-            return false;
-        if (user == to)
+        if (cr_region_has(region, user))
             continue;
-        if (user > to || module->materialised[user] || !cr_is_region(module, users, user, to))
+        bool work = cr_kind_of(g, user) == CR_KIND_ELEMENTWISE || is_whole_move(g->nodes[user].op);
+        if (!work || user > region->to || region->n == CR_MAX_VALUES)
+            return false;
+        region->nodes[region->n++] = user;
+        if (user == region->to)
+            continue;
+        if (module->materialised[user] || !visit_region(module, users, user, region))
             return false;
     }
     return cr_n_users(users, from) > 0;
+}
+
+bool cr_region_has(const struct cr_region *region, cr_id id)
+{
+    for (int i = 0; i < region->n; i++)
+        if (region->nodes[i] == id)
+            return true;
+    return false;
+}
+
+bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
+                    cr_id to, struct cr_region *region)
+{
+    region->to = to;
+    region->n = 0;
+    return visit_region(module, users, from, region);
 }
 
 /* ---- the softmax between ---- */
@@ -138,9 +159,12 @@ static bool is_closed(const struct matcher *m, const struct softmax *s, cr_id ou
     return true;
 }
 
-/* The matmul that the logits are computed from by elementwise work alone. */
-static cr_id find_scores(const struct matcher *m, cr_id id)
+/* The matmul that the logits are computed from by elementwise work alone, if the search
+ * meets it within `budget` nodes. */
+static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
 {
+    if (--*budget < 0)
+        return CR_NONE;
     enum cr_kind kind = cr_kind_of(m->g, id);
     if (kind == CR_KIND_CONTRACT)
         return m->module->materialised[id] ? CR_NONE : id;
@@ -148,7 +172,7 @@ static cr_id find_scores(const struct matcher *m, cr_id id)
         m->module->materialised[id])
         return CR_NONE;
     for (int i = 0; i < m->g->nodes[id].n_in; i++) {
-        cr_id scores = find_scores(m, cr_in(m->g, id, i));
+        cr_id scores = find_scores(m, cr_in(m->g, id, i), budget);
         if (scores != CR_NONE)
             return scores;
     }
@@ -162,10 +186,12 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
         return false;
     if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == s.parts[0])
         return false;
-    cr_id scores = find_scores(m, s.logits);
+    struct cr_region region;
+    int budget = 4 * CR_MAX_VALUES;
+    cr_id scores = find_scores(m, s.logits, &budget);
     if (scores == CR_NONE)
         return false;
-    if (scores != s.logits && !cr_is_region(m->module, m->users, scores, s.logits))
+    if (scores != s.logits && !cr_find_region(m->module, m->users, scores, s.logits, &region))
         return false;
     *found = (struct cr_attention){output, s.logits, scores};
     return true;

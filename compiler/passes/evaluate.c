@@ -14,8 +14,8 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
                        bool may_reduce)
 {
     ev->tiles = tiles;
-    tiles->values = cr_calloc(CR_MAX_VALUES, sizeof *tiles->values);
-    tiles->n = 0;
+    tiles->values = NULL;
+    tiles->n = ev->capacity = 0;
     tiles->result = -1;
     ev->core = core;
     ev->core_seen = false;
@@ -64,8 +64,8 @@ static int push(struct cr_evaluate *ev, const struct cr_value *value, const stru
     if (ev->tiles->n == CR_MAX_VALUES)
         return blame(ev, value->node);
     ev->maps[ev->tiles->n] = *map;
-    ev->tiles->values[ev->tiles->n] = *value;
-    return ev->tiles->n++;
+    *CR_PUSH(ev->tiles->values, ev->tiles->n, ev->capacity) = *value;
+    return ev->tiles->n - 1;
 }
 
 /* The index of a stored node among what the kernel reads, or -1 if it reads too much. */

@@ -18,6 +18,7 @@ struct cr_evaluate {
     const struct cr_graph *g;
     struct cr_kernel *kernel;
     struct cr_tiles *tiles; /* the program being made */
+    int capacity;           /* of its values */
     struct cr_map maps[CR_MAX_VALUES]; /* by value: where its node is evaluated */
 
     cr_id core; /* the contraction that gives CR_CORE, or CR_NONE */

@@ -19,14 +19,19 @@
 #include "pass_list.h"
 #include "weights.h"
 
-enum { CHEAP = 3 }; /* the cost up to which a value is computed again rather than stored */
+enum {
+    CHEAP = 3,    /* the cost up to which a value is computed again rather than stored */
+    DEEPEST = 64, /* ops on a way through one kernel */
+};
 
 struct fusion {
     struct cr_module *m;
     struct cr_graph *g;
     struct cr_users users;
+    struct cr_lowering *lowering;
     cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
     int *cost;    /* by node: of computing it from stored nodes */
+    int *depth;   /* by node: the longest way to it from stored nodes */
 };
 
 enum { SEVERAL = -2 };
@@ -53,25 +58,16 @@ static void separate_outputs(struct cr_graph *g)
     }
 }
 
-static bool is_weights(const struct fusion *f, cr_id id)
-{
-    if (f->g->nodes[id].op == CR_OP_param)
-        return true;
-    enum cr_kind kind = cr_kind_of(f->g, id);
-    bool all = kind == CR_KIND_MOVE || kind == CR_KIND_JOIN;
-    for (int i = 0; all && i < f->g->nodes[id].n_in; i++)
-        all = is_weights(f, cr_in(f->g, id, i));
-    return all;
-}
-
 /* Outputs; concats, unless made of weights, which are joined as they are loaded. */
 static void store_obvious(struct fusion *f)
 {
     for (int i = 0; i < f->g->n_outputs; i++)
         f->m->materialised[f->g->outputs[i].id] = true;
+    bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (f->g->nodes[id].op == CR_OP_concat && !is_weights(f, id))
+        if (f->g->nodes[id].op == CR_OP_concat && !weights[id])
             f->m->materialised[id] = true;
+    free(weights);
 }
 
 static bool is_scores(const struct fusion *f, cr_id id)
@@ -88,32 +84,27 @@ static bool is_claimed(const struct fusion *f, cr_id id)
     return f->owner[id] != CR_NONE;
 }
 
-static bool region_unclaimed(const struct fusion *f, cr_id from, cr_id to)
+/* Whether a contraction's epilogue may go on from one node to a later one. */
+static bool may_extend(const struct fusion *f, cr_id from, cr_id to, struct cr_region *region)
 {
-    for (int i = f->users.first[from]; from != to && i < f->users.first[from + 1]; i++)
-        if (is_claimed(f, f->users.list[i]) || !region_unclaimed(f, f->users.list[i], to))
+    if (to == CR_NONE || !cr_find_region(f->m, &f->users, from, to, region))
+        return false;
+    for (int i = 0; i < region->n; i++)
+        if (is_claimed(f, region->nodes[i]))
             return false;
     return true;
 }
 
-static void claim(struct fusion *f, cr_id from, cr_id root)
+/* Claims a contraction's epilogue, as far as it goes, and returns its last node. */
+static cr_id claim_epilogue(struct fusion *f, cr_id id)
 {
-    f->owner[from] = root;
-    for (int i = f->users.first[from]; from != root && i < f->users.first[from + 1]; i++)
-        if (f->owner[f->users.list[i]] != root)
-            claim(f, f->users.list[i], root);
-}
-
-/* The last node of a contraction's epilogue. */
-static cr_id end_of_epilogue(const struct fusion *f, cr_id id)
-{
+    struct cr_region region;
     cr_id end = id;
-    while (!f->m->materialised[end]) {
-        cr_id next = f->users.meet[end];
-        if (next == CR_NONE || !cr_is_region(f->m, &f->users, end, next) ||
-            !region_unclaimed(f, end, next))
-            break;
-        end = next;
+    f->owner[id] = id;
+    while (!f->m->materialised[end] && may_extend(f, end, f->users.meet[end], &region)) {
+        end = f->users.meet[end];
+        for (int i = 0; i < region.n; i++)
+            f->owner[region.nodes[i]] = id;
     }
     return end;
 }
@@ -130,8 +121,7 @@ static void store_epilogues(struct fusion *f)
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
         if (f->g->nodes[id].op != CR_OP_matmul || is_scores(f, id) || is_claimed(f, id))
             continue;
-        cr_id end = end_of_epilogue(f, id);
-        claim(f, id, end);
+        cr_id end = claim_epilogue(f, id);
         if (!goes_to_concat(f, end))
             f->m->materialised[end] = true;
     }
@@ -153,17 +143,23 @@ static int own_cost(const struct fusion *f, cr_id id)
     }
 }
 
+/* Costs and depths; what lies too deep for one kernel is stored on the way. */
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
         f->cost[id] = own_cost(f, id);
         for (int i = 0; i < f->g->nodes[id].n_in; i++) {
             cr_id in = cr_in(f->g, id, i);
-            if (!f->m->materialised[in])
-                f->cost[id] += f->cost[in];
+            if (f->m->materialised[in])
+                continue;
+            f->cost[id] += f->cost[in];
+            if (f->depth[id] <= f->depth[in])
+                f->depth[id] = f->depth[in] + 1;
         }
         if (f->cost[id] > 100 * CHEAP)
             f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
+        if (f->depth[id] >= DEEPEST)
+            f->m->materialised[id] = true;
     }
 }
 
@@ -232,7 +228,7 @@ static void add_kernel(struct fusion *f, cr_id root, cr_id buffer, int64_t conca
 {
     struct cr_kernel kernel;
     cr_id blame;
-    while (!cr_lower(f->m, root, buffer, concat_start, &kernel, &blame)) {
+    while (!cr_lower(f->lowering, root, buffer, concat_start, &kernel, &blame)) {
         if (blame == CR_NONE || (blame == root && buffer == root) || f->m->materialised[blame])
             blame = operand_to_store(f, root);
         store(f, blame);
@@ -271,6 +267,7 @@ void cr_pass_fuse(struct cr_module *module)
     module->materialised = cr_calloc(n, sizeof *module->materialised);
     f.owner = cr_calloc(n, sizeof *f.owner);
     f.cost = cr_calloc(n, sizeof *f.cost);
+    f.depth = cr_calloc(n, sizeof *f.depth);
     for (size_t i = 0; i < n; i++)
         f.owner[i] = CR_NONE;
     cr_users_find(&f.users, f.g);
@@ -279,8 +276,11 @@ void cr_pass_fuse(struct cr_module *module)
     store_epilogues(&f);
     find_costs(&f);
     find_owners(&f);
+    f.lowering = cr_lowering_new(module);
     lower_all(&f);
+    cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
     free(f.owner);
     free(f.cost);
+    free(f.depth);
 }

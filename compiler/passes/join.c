@@ -11,34 +11,15 @@
 #include "compiler/ir/mem.h"
 #include "pass_list.h"
 #include "rewrite.h"
-
-/* Whether the node is made of parameters alone, by moving and joining elements. */
-static bool is_weight(const struct cr_graph *g, cr_id id)
-{
-    enum cr_kind kind = cr_kind_of(g, id);
-    if (kind != CR_KIND_MOVE && kind != CR_KIND_JOIN)
-        return g->nodes[id].op == CR_OP_param;
-    for (int i = 0; i < g->nodes[id].n_in; i++)
-        if (!is_weight(g, cr_in(g, id, i)))
-            return false;
-    return true;
-}
-
-/* The weight matrix beneath a batch broadcast. */
-static cr_id matrix_of(const struct cr_graph *g, cr_id id)
-{
-    while (g->nodes[id].op == CR_OP_expand)
-        id = cr_in(g, id, 0);
-    return id;
-}
+#include "weights.h"
 
 /* Whether the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
-static bool is_projection(const struct cr_graph *g, cr_id id)
+static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id id)
 {
     if (g->nodes[id].op != CR_OP_matmul)
         return false;
-    cr_id b = matrix_of(g, cr_in(g, id, 1));
-    return g->nodes[b].rank == 2 && is_weight(g, b);
+    cr_id b = cr_weight_matrix(g, cr_in(g, id, 1));
+    return g->nodes[b].rank == 2 && weights[b];
 }
 
 /* Copies what a weight is made of, which are leaves and their moves, ahead of its place. */
@@ -58,7 +39,7 @@ static cr_id wide_product(struct cr_rewrite *rw, const cr_id *members, int n)
     const struct cr_graph *g = rw->from;
     cr_id *weights = cr_calloc((size_t)n, sizeof *weights);
     for (int i = 0; i < n; i++)
-        weights[i] = copy_weight(rw, matrix_of(g, cr_in(g, members[i], 1)));
+        weights[i] = copy_weight(rw, cr_weight_matrix(g, cr_in(g, members[i], 1)));
     struct cr_attr attr = {.axis = 1};
     cr_id in[2] = {rw->map[cr_in(g, members[0], 0)],
                    cr_rewrite_add(rw, CR_OP_concat, n, weights, &attr)};
@@ -92,12 +73,12 @@ static void join(struct cr_rewrite *rw, const cr_id *members, int n)
 }
 
 /* The live projections of the same rows, from `first` on; returns how many. */
-static int collect(const struct cr_rewrite *rw, cr_id first, cr_id *members)
+static int collect(const struct cr_rewrite *rw, const bool *weights, cr_id first, cr_id *members)
 {
     const struct cr_graph *g = rw->from;
     int n = 0;
     for (cr_id id = first; id < g->n_nodes; id++)
-        if (rw->live[id] && is_projection(g, id) && cr_in(g, id, 0) == cr_in(g, first, 0))
+        if (rw->live[id] && is_projection(g, weights, id) && cr_in(g, id, 0) == cr_in(g, first, 0))
             members[n++] = id;
     return n;
 }
@@ -107,15 +88,17 @@ void cr_pass_join(struct cr_module *module)
     struct cr_rewrite rw;
     cr_rewrite_begin(&rw, module->graph);
     cr_id *members = cr_calloc((size_t)rw.from->n_nodes, sizeof *members);
+    bool *weights = cr_find_weights(rw.from);
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         if (!rw.live[id] || rw.map[id] != CR_NONE)
             continue;
-        int n = is_projection(rw.from, id) ? collect(&rw, id, members) : 0;
+        int n = is_projection(rw.from, weights, id) ? collect(&rw, weights, id, members) : 0;
         if (n > 1)
             join(&rw, members, n);
         else
             cr_rewrite_copy(&rw, id);
     }
     free(members);
+    free(weights);
     module->graph = cr_rewrite_end(&rw);
 }

@@ -105,11 +105,17 @@ struct cr_kernel {
 
 struct cr_module;
 
+/* The state of lowering, used for one kernel after another. */
+struct cr_lowering;
+struct cr_lowering *cr_lowering_new(const struct cr_module *module);
+void cr_lowering_free(struct cr_lowering *lowering);
+
 /*
- * Lowers the kernel that computes `root`.  If that cannot be one kernel, returns false
- * and *blame is a node that has to be materialised first.
+ * Lowers the kernel that computes `root` into `buffer`: itself, or a concat in which it
+ * begins at `concat_start`.  If that cannot be one kernel, returns false, and *blame is a
+ * node that has to be materialised first, or CR_NONE.
  */
-bool cr_lower(const struct cr_module *module, cr_id root, cr_id buffer, int64_t concat_start,
+bool cr_lower(struct cr_lowering *lowering, cr_id root, cr_id buffer, int64_t concat_start,
               struct cr_kernel *kernel, cr_id *blame);
 
 void cr_kernel_free(struct cr_kernel *kernel);

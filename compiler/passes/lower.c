@@ -18,7 +18,7 @@ struct cuts {
     int64_t extent[CR_MAX_RANK][CR_MAX_ATOMS]; /* outermost first */
 };
 
-struct lowering {
+struct cr_lowering {
     struct cr_evaluate ev;
     struct cr_kernel *k;
     const struct cr_graph *g;
@@ -29,7 +29,7 @@ struct lowering {
 
 /* ---- atoms of the root ---- */
 
-static void cut_root(struct lowering *lw)
+static void cut_root(struct cr_lowering *lw)
 {
     const struct cr_node *root = &lw->g->nodes[lw->k->root];
     for (int i = 0; i < root->rank; i++) {
@@ -39,7 +39,7 @@ static void cut_root(struct lowering *lw)
 }
 
 /* Numbers the atoms of the root and maps its axes onto them. */
-static void number_atoms(struct lowering *lw)
+static void number_atoms(struct cr_lowering *lw)
 {
     const struct cr_node *root = &lw->g->nodes[lw->k->root];
     struct cr_atoms *atoms = &lw->k->atoms;
@@ -57,7 +57,7 @@ static void number_atoms(struct lowering *lw)
 }
 
 /* Cuts an atom of the root in two; false if that atom is not the root's or there is no room. */
-static bool cut_atom(struct lowering *lw, const struct cr_split *split)
+static bool cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 {
     int atom = split->atom;
     if (atom >= lw->n_root_atoms || lw->n_root_atoms + 4 > CR_MAX_ATOMS)
@@ -125,7 +125,7 @@ static bool merge_atoms(struct cr_kernel *k, int outer, int inner)
  * Atoms in `outer` must be loops.  The innermost of the rest becomes the row, merged
  * with its neighbours where possible.
  */
-static void assign_rows(struct lowering *lw, unsigned outer)
+static void assign_rows(struct cr_lowering *lw, unsigned outer)
 {
     struct cr_kernel *k = lw->k;
     k->row = CR_NO_ATOM;
@@ -145,7 +145,7 @@ static void assign_rows(struct lowering *lw, unsigned outer)
 
 /* ---- the three kinds ---- */
 
-static bool lower_tile(struct lowering *lw)
+static bool lower_tile(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
@@ -169,7 +169,7 @@ static bool lower_tile(struct lowering *lw)
  * What both contractions need of the root: evaluates it as an epilogue of `core`, checks
  * that the root has each element of the core once, and finds the column atom.
  */
-static bool lower_epilogue(struct lowering *lw, cr_id core)
+static bool lower_epilogue(struct cr_lowering *lw, cr_id core)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
@@ -209,7 +209,7 @@ static unsigned atoms_of(const struct cr_affine *affine)
 }
 
 /* Rows of A: in memory already, or computed by a prologue. */
-static bool lower_rows(struct lowering *lw, cr_id id, const struct cr_map *map)
+static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
@@ -232,7 +232,7 @@ static void ignore_piece(void *context, const struct cr_place_info *info)
 }
 
 /* B: weights packed at load, or an operand packed as the kernel runs. */
-static bool lower_columns(struct lowering *lw, cr_id id, const struct cr_map *map)
+static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
     cr_id matrix = cr_weight_matrix(lw->g, id);
@@ -243,7 +243,7 @@ static bool lower_columns(struct lowering *lw, cr_id id, const struct cr_map *ma
     return cr_evaluate_operand(&lw->ev, id, map, &k->b);
 }
 
-static bool lower_gemm(struct lowering *lw, cr_id core)
+static bool lower_gemm(struct cr_lowering *lw, cr_id core)
 {
     struct cr_kernel *k = lw->k;
     const struct cr_node *node = &lw->g->nodes[core];
@@ -268,7 +268,7 @@ static bool lower_gemm(struct lowering *lw, cr_id core)
 }
 
 /* The program from scores to logits, with masks and without, and the masks' bounds. */
-static bool lower_scores(struct lowering *lw, const struct cr_attention *attention,
+static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *attention,
                          const struct cr_map *map, struct cr_map *scores_map)
 {
     struct cr_kernel *k = lw->k;
@@ -290,7 +290,7 @@ static bool lower_scores(struct lowering *lw, const struct cr_attention *attenti
 }
 
 /* Q[row, e] and K[e, key], from where the scores are needed. */
-static bool lower_query_key(struct lowering *lw, const struct cr_attention *attention,
+static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
                             const struct cr_map *at)
 {
     struct cr_kernel *k = lw->k;
@@ -311,7 +311,7 @@ static bool lower_query_key(struct lowering *lw, const struct cr_attention *atte
            cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
 }
 
-static bool lower_attention(struct lowering *lw, const struct cr_attention *attention)
+static bool lower_attention(struct cr_lowering *lw, const struct cr_attention *attention)
 {
     struct cr_kernel *k = lw->k;
     const struct cr_node *node = &lw->g->nodes[attention->output];
@@ -360,7 +360,7 @@ static double visible_keys(const struct cr_kernel *k)
     return sum;
 }
 
-static void count_work(struct lowering *lw)
+static void count_work(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
     const struct cr_node *root = &lw->g->nodes[k->root];
@@ -386,9 +386,12 @@ static void count_work(struct lowering *lw)
 
 /* ---- one kernel ---- */
 
-/* The contraction beneath elementwise work and moves, or CR_NONE. */
-static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root)
+/* The contraction beneath elementwise work and moves, or CR_NONE if there is none within
+ * `budget` nodes. */
+static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int *budget)
 {
+    if (--*budget < 0)
+        return CR_NONE;
     enum cr_kind kind = cr_kind_of(ev->g, id);
     if ((!at_root || ev->kernel->buffer != id) && cr_is_stored(ev, id))
         return CR_NONE;
@@ -397,7 +400,7 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root)
     if (kind != CR_KIND_ELEMENTWISE && kind != CR_KIND_MOVE)
         return CR_NONE;
     for (int i = 0; i < ev->g->nodes[id].n_in; i++) {
-        cr_id core = find_core(ev, cr_in(ev->g, id, i), false);
+        cr_id core = find_core(ev, cr_in(ev->g, id, i), false, budget);
         if (core != CR_NONE)
             return core;
     }
@@ -405,7 +408,7 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root)
 }
 
 /* Where in the buffer the root's element goes; a concat's operand goes to its part. */
-static void set_dest(struct lowering *lw, int64_t concat_start)
+static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
     const struct cr_node *buffer = &lw->g->nodes[lw->k->buffer];
     struct cr_map map = lw->root_map;
@@ -414,7 +417,7 @@ static void set_dest(struct lowering *lw, int64_t concat_start)
     lw->k->dest = cr_map_linear(&map, buffer->rank, buffer->shape);
 }
 
-static void reset(struct lowering *lw, const struct cr_kernel *blank)
+static void reset(struct cr_lowering *lw, const struct cr_kernel *blank)
 {
     cr_kernel_free(lw->k);
     *lw->k = *blank;
@@ -424,27 +427,35 @@ static void reset(struct lowering *lw, const struct cr_kernel *blank)
     number_atoms(lw);
 }
 
-static bool attempt(struct lowering *lw)
+static bool attempt(struct cr_lowering *lw)
 {
-    cr_id core = find_core(&lw->ev, lw->k->root, true);
+    int budget = 16 * CR_MAX_VALUES;
+    cr_id core = find_core(&lw->ev, lw->k->root, true, &budget);
     if (core == CR_NONE)
         return lower_tile(lw);
     const struct cr_attention *attention = cr_attention_at(lw->ev.module, core);
     return attention ? lower_attention(lw, attention) : lower_gemm(lw, core);
 }
 
-bool cr_lower(const struct cr_module *module, cr_id root, cr_id buffer, int64_t concat_start,
+struct cr_lowering *cr_lowering_new(const struct cr_module *module)
+{
+    struct cr_lowering *lw = cr_calloc(1, sizeof *lw);
+    lw->g = lw->ev.g = module->graph;
+    lw->ev.module = module;
+    return lw;
+}
+
+void cr_lowering_free(struct cr_lowering *lowering)
+{
+    free(lowering);
+}
+
+bool cr_lower(struct cr_lowering *lw, cr_id root, cr_id buffer, int64_t concat_start,
               struct cr_kernel *kernel, cr_id *blame)
 {
     const struct cr_kernel blank = {.root = root, .buffer = buffer, .core = CR_NONE,
                                     .packed = CR_NONE, .row = -1, .col = -1, .k = -1, .key = -1};
-    struct lowering *lw = cr_calloc(1, sizeof *lw);
-    memset(kernel, 0, sizeof *kernel);
-    lw->k = kernel;
-    lw->g = module->graph;
-    lw->ev.module = module;
-    lw->ev.g = module->graph;
-    lw->ev.kernel = kernel;
+    lw->k = lw->ev.kernel = kernel;
     *kernel = blank;
     cut_root(lw);
     bool done, again;
@@ -459,6 +470,5 @@ bool cr_lower(const struct cr_module *module, cr_id root, cr_id buffer, int64_t 
         count_work(lw);
     else
         cr_kernel_free(kernel);
-    free(lw);
     return done;
 }

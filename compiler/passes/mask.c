@@ -6,6 +6,7 @@ struct finder {
     struct cr_evaluate *ev;
     cr_id *visible;
     int n_visible;
+    int budget; /* nodes to look at: shared subtrees are walked again and again */
 };
 
 /* Goes down through movement ops; false where an atom would have to be cut. */
@@ -27,7 +28,7 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_affine *index)
 {
     const struct cr_graph *g = f->ev->g;
-    if (!skip_moves(f, &id, &map))
+    if (--f->budget < 0 || !skip_moves(f, &id, &map))
         return false;
     const struct cr_node *node = &g->nodes[id];
     struct cr_affine a, b;
@@ -74,7 +75,7 @@ static bool bound_condition(struct finder *f, cr_id id, struct cr_map map)
 {
     const struct cr_graph *g = f->ev->g;
     struct cr_affine a, b;
-    if (!skip_moves(f, &id, &map))
+    if (--f->budget < 0 || !skip_moves(f, &id, &map))
         return false;
     enum cr_op op = g->nodes[id].op;
     if (op == CR_OP_logical_and) {
@@ -101,7 +102,7 @@ static bool is_minus_infinity(const struct cr_node *node)
 static void find(struct finder *f, cr_id id, struct cr_map map)
 {
     const struct cr_graph *g = f->ev->g;
-    if (cr_is_stored(f->ev, id) || !skip_moves(f, &id, &map))
+    if (--f->budget < 0 || cr_is_stored(f->ev, id) || !skip_moves(f, &id, &map))
         return;
     const struct cr_node *node = &g->nodes[id];
     if (node->op == CR_OP_add) {
@@ -118,7 +119,7 @@ static void find(struct finder *f, cr_id id, struct cr_map map)
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
                    cr_id visible[CR_MAX_BOUNDS])
 {
-    struct finder f = {ev, visible, 0};
+    struct finder f = {ev, visible, 0, 16 * CR_MAX_VALUES};
     ev->kernel->n_bounds = 0;
     find(&f, logits, *map);
     return f.n_visible;

@@ -1,5 +1,19 @@
 #include "weights.h"
 
+#include "compiler/ir/mem.h"
+
+bool *cr_find_weights(const struct cr_graph *g)
+{
+    bool *weights = cr_calloc((size_t)g->n_nodes, sizeof *weights);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        enum cr_kind kind = cr_kind_of(g, id);
+        weights[id] = g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_JOIN;
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            weights[id] &= weights[cr_in(g, id, i)];
+    }
+    return weights;
+}
+
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id)
 {
     while (g->nodes[id].op == CR_OP_expand)
