@@ -98,7 +98,7 @@ $(BUILD)/$(1)/crescent: $(main_object) $(BUILD)/$(1)/libcrescent.a $(runtime_lib
 $(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c $(call object,$(support_sources)) \
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
 	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d \
-	    $$(filter %.c %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
+	    $$< $$(filter %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
 endef
 $(foreach lua,$(LUAS),$(eval $(call rules_of_a_lua,$(lua))))
 

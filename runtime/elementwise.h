@@ -12,6 +12,7 @@
  *     COMPARE  two operands of one numeric type, the result is bool
  *     LOGIC    bool in, bool out
  *     SELECT   bool, then two operands of one type, which the result has too
+ *     CONVERT  i32 or bool in, f32 out
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
@@ -47,7 +48,8 @@
     OP(logical_not, 1, LOGIC, CR_ONE - a,       "not a") \
     OP(logical_and, 2, LOGIC, a * b,            "a and b") \
     OP(logical_or,  2, LOGIC, CR_MAX(a, b),     "a or b") \
-    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere")
+    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
+    OP(float,   1, CONVERT, a,                  "the number a as f32; true is 1")
 /* clang-format on */
 
 #endif

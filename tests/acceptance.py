@@ -139,7 +139,8 @@ def check_compare(tally, model):
 def check_refusals(tally, model):
     tensors = {model.options.get("prefix", "") + name: np.ascontiguousarray(t.numpy())
                for name, t in model.module.state_dict().items()}
-    name = [n for n in tensors if tensors[n].ndim == 2][0]
+    parameters = [n for n, p in model.module.named_parameters() if p.ndim == 2]
+    name = model.options.get("prefix", "") + parameters[0]  # buffers may be missing
     damaged = {
         "missing": {n: t for n, t in tensors.items() if n != name},
         "wrong_shape": {**tensors, name: np.ascontiguousarray(tensors[name][:, 1:])},

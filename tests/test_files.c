@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,14 +23,92 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The sample program, its messages going to a string of ours. */
-static FILE *messages;
+/*
+ * The sample program, its messages going to a string of ours.  Where it fails it exits and
+ * leaves what it holds to the system: here that means a jump to `failed`, and that we give
+ * back its memory and files.  Each call stands behind TRY.
+ */
+static FILE *messages, *files_held[4];
+static void *memory_held[32];
+static jmp_buf failed;
+
+/* Keeps what is allocated or opened in the first free place; what is not, is null. */
+static void *hold(void *memory)
+{
+    int i = 0;
+
+    while (memory && memory_held[i])
+        ck_assert_int_lt(++i, 32);
+    if (memory)
+        memory_held[i] = memory;
+    return memory;
+}
+
+static void *forget(void *memory)
+{
+    int i;
+
+    for (i = 0; memory && i < 32; i++)
+        if (memory_held[i] == memory)
+            memory_held[i] = NULL;
+    return memory;
+}
+
+static FILE *hold_file(FILE *file)
+{
+    int i = 0;
+
+    while (file && files_held[i])
+        ck_assert_int_lt(++i, 4);
+    if (file)
+        files_held[i] = file;
+    return file;
+}
+
+static FILE *forget_file(FILE *file)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        if (files_held[i] == file)
+            files_held[i] = NULL;
+    return file;
+}
+
+static void leave(int status)
+{
+    int i;
+
+    ck_assert_int_eq(status, 2);
+    for (i = 0; i < 32; i++)
+        free(forget(memory_held[i]));
+    for (i = 0; i < 4; i++)
+        if (files_held[i])
+            fclose(forget_file(files_held[i]));
+    longjmp(failed, 1);
+}
+
 #undef stderr
 #define stderr messages
 #define main sample_main
+#define exit(status) leave(status)
+#define calloc(n, size) hold(calloc(n, size))
+#define realloc(memory, size) hold(realloc(forget(memory), size))
+#define free(memory) free(forget(memory))
+#define fopen(path, mode) hold_file(fopen(path, mode))
+#define fclose(file) fclose(forget_file(file))
 #include "tests/main_sample.c"
 #undef main
 #undef stderr
+#undef exit
+#undef calloc
+#undef realloc
+#undef free
+#undef fopen
+#undef fclose
+
+/* Whether what follows goes well: it is left by a jump where not. */
+#define TRY(call) (setjmp(failed) == 0 ? ((call), 0) : -1)
 
 static char folder[64], error[512];
 static char *message_text;
@@ -192,15 +271,35 @@ static int library_accepts_weights(const char *path)
     return 1;
 }
 
-static int main_accepts_weights(const char *path)
+static void open_and_close(const char *path)
 {
     struct cr_main_weights weights;
-    int status = cr_main_open_weights(&weights, path);
 
+    cr_main_open_weights(&weights, path);
     cr_main_close_weights(&weights);
-    if (status != 0)
-        check_message(last_message(), path, ": ");
-    return status == 0;
+}
+
+static int main_accepts_weights(const char *path)
+{
+    if (TRY(open_and_close(path)) == 0)
+        return 1;
+    check_message(last_message(), path, ": ");
+    return 0;
+}
+
+/* Reads a .npy as input `index` of the sample does; out may be null. */
+static void read_input(const char *path, int index, void *out)
+{
+    void *data = cr_main_read_npy(path, &cr_main_inputs[index]);
+
+    if (out)
+        memcpy(out, data, (size_t)cr_main_inputs[index].elements * 4);
+    free(forget(data));
+}
+
+static int main_accepts_npy(const char *path)
+{
+    return TRY(read_input(path, 0, NULL)) == 0;
 }
 
 /* ---- safetensors: what must be refused, and why ---- */
@@ -553,24 +652,20 @@ static void convert(enum cr_st_type type, const void *data, int64_t n, float *li
 {
     struct cr_st_tensor tensor = {.name = "t", .type = type, .rank = 1, .shape = &n, .data = data};
     const char *path = in_folder("numbers.safetensors");
+    struct cr_tensor param = {"t", 1, (const long[]){(long)n}, (long)n, 0};
     struct cr_main_weights weights;
     struct cr_safetensors file;
-    size_t bytes;
-    char *buffer;
+    float *read;
 
     ck_assert_int_eq(cr_safetensors_write(path, &tensor, 1, NULL, 0, error, sizeof error), 0);
     ck_assert_int_eq(cr_safetensors_open(&file, path, error, sizeof error), 0);
     ck_assert_int_eq(cr_safetensors_read(&file, file.tensors, library, error, sizeof error), 0);
     cr_safetensors_close(&file);
 
-    ck_assert_int_eq(cr_main_open_weights(&weights, path), 0);
-    bytes = (size_t)(weights.entries[0].end - weights.entries[0].begin);
-    buffer = malloc((size_t)n * 8);
-    ck_assert_ptr_nonnull(buffer);
-    ck_assert_int_eq(fseek(weights.file, (long)weights.data, SEEK_SET), 0);
-    ck_assert_uint_eq(fread(buffer + (size_t)n * 8 - bytes, 1, bytes, weights.file), bytes);
-    memcpy(standalone, cr_main_floats(buffer, weights.entries[0].type, (long)n), (size_t)n * 4);
-    free(buffer);
+    cr_main_open_weights(&weights, path);
+    read = cr_main_read_tensor(&weights, &param);
+    memcpy(standalone, read, (size_t)n * 4);
+    free(forget(read));
     cr_main_close_weights(&weights);
 }
 
@@ -698,8 +793,8 @@ START_TEST(refuses_path)
     check_message(error, path, bad_paths[_i].message);
     ck_assert_int_eq(cr_npy_write(path, CR_NPY_F4, 1, &n, numbers, error, sizeof error), -1);
     check_message(error, path, bad_paths[_i].message);
-    ck_assert_int_eq(cr_main_write_npy(path, &cr_main_outputs[0], numbers), -1);
-    check_message(last_message(), path, ": ");
+    ck_assert_int_eq(TRY(cr_main_write_npy(path, &cr_main_outputs[0], numbers)), -1);
+    check_message(last_message(), path, "");
     ck_assert(!library_accepts_weights(path));
     ck_assert(!main_accepts_weights(path));
 }
@@ -732,7 +827,7 @@ START_TEST(full_disk_leaves_old_file)
     limit_files(1000);
     statuses[0] = write_one(path, "a", 4096);
     statuses[1] = cr_npy_write(path, CR_NPY_F4, 1, &n, numbers, npy_error, sizeof npy_error);
-    statuses[2] = cr_main_write_npy(path, &output, numbers);
+    statuses[2] = TRY(cr_main_write_npy(path, &output, numbers));
     limit_files(RLIM_INFINITY);
     ck_assert(statuses[0] == -1 && statuses[1] == -1 && statuses[2] == -1);
     check_message(error, path, "File too large");
@@ -854,27 +949,28 @@ static const struct {
     {"", 0, "expected '{'"},
 };
 
-/* Both readers, for a 2 x 4 input. */
+/* Both readers, for a 2 x 4 input.  The main takes the text that NumPy writes, letter for
+ * letter, and float32 only: of the good headers the first. */
 START_TEST(reads_npy_header)
 {
     const char *path =
         put_npy(npy_headers[_i].header, strlen(npy_headers[_i].header), npy_headers[_i].data);
     struct cr_npy file;
-    double out[8];
+    float out[8];
     int expected = npy_headers[_i].message ? -1 : 0;
 
     ck_assert_msg(cr_npy_open(&file, path, error, sizeof error) == expected, "%s",
                   npy_headers[_i].header);
-    ck_assert_msg(cr_main_read_npy(path, &cr_main_inputs[0], out) == expected, "main: %s",
-                  npy_headers[_i].header);
+    ck_assert_msg(main_accepts_npy(path) == (_i == 0), "main: %s", npy_headers[_i].header);
+    if (_i > 0)
+        check_message(last_message(), path, ": ");
     if (expected == 0) {
         ck_assert_int_eq(file.elements, 8);
         ck_assert_int_eq(cr_npy_read_i32(&file, (int32_t *)out, error, sizeof error), -1);
-        ck_assert_int_eq(cr_npy_read_f32(&file, (float *)out, error, sizeof error), 0);
+        ck_assert_int_eq(cr_npy_read_f32(&file, out, error, sizeof error), 0);
         cr_npy_close(&file);
     } else {
         check_message(error, path, npy_headers[_i].message);
-        check_message(last_message(), path, ": ");
     }
 }
 END_TEST
@@ -920,11 +1016,10 @@ START_TEST(refuses_npy_nul)
     static const char header[] = DICT("'<f4\0'", "False", "(2, 4)");
     const char *path = put_npy(header, sizeof header - 1, 32);
     struct cr_npy file;
-    double out[8];
 
     ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), -1);
     check_message(error, path, "\\x00");
-    ck_assert_int_eq(cr_main_read_npy(path, &cr_main_inputs[0], out), -1);
+    ck_assert(!main_accepts_npy(path));
 }
 END_TEST
 
@@ -944,7 +1039,8 @@ START_TEST(refuses_npy_rank)
 }
 END_TEST
 
-/* Versions 1.0 to 3.0 with their widths of the length; anything cut off or unknown fails. */
+/* Versions 1.0 to 3.0 with their widths of the length; anything cut off or unknown fails.
+ * NumPy writes 1.0 unless a header needs more, and the main reads nothing else. */
 START_TEST(reads_npy_versions)
 {
     static const char header[] = DICT("'<f4'", "False", "(2, 4)");
@@ -952,7 +1048,6 @@ START_TEST(reads_npy_versions)
     unsigned char bytes[256] = "\223NUMPY";
     size_t prefix = _i == 1 ? 10 : 12;
     struct cr_npy file;
-    double out[8];
 
     bytes[6] = (unsigned char)_i;
     bytes[8] = (unsigned char)length;
@@ -962,7 +1057,7 @@ START_TEST(reads_npy_versions)
         const char *path = put_file("version.npy", bytes, n);
         int expected = n == size && _i >= 1 && _i <= 3 ? 0 : -1;
         ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), expected);
-        ck_assert_int_eq(cr_main_read_npy(path, &cr_main_inputs[0], out), expected);
+        ck_assert_int_eq(main_accepts_npy(path), expected == 0 && _i == 1);
         if (expected == 0)
             cr_npy_close(&file);
     }
@@ -1037,7 +1132,7 @@ START_TEST(npy_round_trip)
     ck_assert_int_eq(cr_npy_read_f32(&file, out, error, sizeof error), 0);
     ck_assert_mem_eq(out, numbers, sizeof out);
     cr_npy_close(&file);
-    ck_assert_int_eq(cr_main_write_npy(in_folder("b.npy"), &cr_main_outputs[0], numbers), 0);
+    cr_main_write_npy(in_folder("b.npy"), &cr_main_outputs[0], numbers);
     bytes = get_file(in_folder("a.npy"), &size);
     other = get_file(in_folder("b.npy"), &other_size);
     ck_assert_uint_eq(size, other_size);
@@ -1058,7 +1153,6 @@ START_TEST(narrows_integers)
     const char *path;
     struct cr_npy file;
     int32_t out[2];
-    int64_t buffer[2];
     int expected = _i == 0 ? 0 : -1;
 
     bytes[8] = sizeof header - 1;
@@ -1067,13 +1161,10 @@ START_TEST(narrows_integers)
     path = put_file("ids.npy", bytes, 10 + sizeof header - 1 + 16);
     ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), 0);
     ck_assert_int_eq(cr_npy_read_i32(&file, out, error, sizeof error), expected);
-    ck_assert_int_eq(cr_main_read_npy(path, &cr_main_inputs[1], buffer), expected);
     if (expected == 0) {
         ck_assert(out[0] == INT32_MIN && out[1] == INT32_MAX);
-        ck_assert_mem_eq(buffer, out, sizeof out);
     } else {
         check_message(error, path, _i == 1 ? "element 1" : "element 0");
-        check_message(last_message(), path, _i == 1 ? "element 1" : "element 0");
     }
     ck_assert_int_eq(cr_npy_read_f32(&file, (float *)out, error, sizeof error), -1);
     cr_npy_close(&file);
@@ -1113,16 +1204,16 @@ static void put_sample(void)
     ck_assert_int_eq(status, 0);
 }
 
-/* Splits a command line at its spaces, every @ standing for the test's folder, and runs it. */
-static int run_sample(const char *line)
+/* Splits a command line at its spaces, every @ standing for the test's folder. */
+static int split_line(const char *line, char *text, size_t size, char **argv)
 {
-    char text[1024], *argv[32], *word;
     size_t n = 0;
     int argc = 0;
+    char *word;
 
     for (; *line; line++) {
         if (*line == '@')
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s/", folder);
+            n += (size_t)snprintf(text + n, size - n, "%s/", folder);
         else
             text[n++] = *line;
     }
@@ -1130,7 +1221,16 @@ static int run_sample(const char *line)
     for (word = strtok(text, " "); word; word = strtok(NULL, " "))
         argv[argc++] = word;
     argv[argc] = NULL;
-    return sample_main(argc, argv);
+    return argc;
+}
+
+static int run_sample(const char *line)
+{
+    static char text[1024], *argv[32];
+    static int argc, status;
+
+    argc = split_line(line, text, sizeof text, argv);
+    return TRY(status = sample_main(argc, argv)) == 0 ? status : 2;
 }
 
 static const struct {
@@ -1141,26 +1241,26 @@ static const struct {
     {"p --output z=@z --output y=@y --input id=@id --input x=@x --weights @w", NULL},
     {"p", "usage:"},
     {"p --frob 1", "--frob: expected --weights"},
-    {"p --weights", "nothing follows"},
-    {"p --weights @w --weights @w", "twice"},
-    {"p --input x", "x: expected --input NAME=FILE.npy"},
-    {"p --input x=", "expected --input"},
-    {"p --input x=@x --input x=@x", "twice"},
-    {"p --input y=@x", "no input has that name"},
-    {"p --output =@x", "no output has that name"},
-    {"p --weights @w --input x=@x --output y=@y", "id: the input has no file"},
+    {"p --weights", "and a file"},
+    {"p --weights @w --weights @w", "(once)"},
+    {"p --input x", "x: expected NAME=FILE.npy"},
+    {"p --input x=", "expected NAME=FILE.npy"},
+    {"p --input x=@x --input x=@x", "only once"},
+    {"p --input y=@x", "--help"},
+    {"p --output =@x", "--help"},
+    {"p --weights @w --input x=@x --output y=@y", "id: no file"},
     {"p --input x=@x --input id=@id --output y=@y", "no weights"},
     {"p --weights @w --input x=@x --input id=@id", "nothing to write"},
     {"p --weights @none --input x=@x --input id=@id --output y=@y", "none: cannot be opened"},
     {"p --weights @x --input x=@x --input id=@id --output y=@y", "x: header length"},
     {"p --weights @less --input x=@x --input id=@id --output y=@y",
-     "'linear.bias': not in the file, expected [3]"},
-    {"p --weights @int --input x=@x --input id=@id --output y=@y", "dtype I32"},
-    {"p --weights @square --input x=@x --input id=@id --output y=@y", "shape [4, 3], expected [3]"},
+     "'linear.bias' is not there, expected [3]"},
+    {"p --weights @int --input x=@x --input id=@id --output y=@y", "another shape or type"},
+    {"p --weights @square --input x=@x --input id=@id --output y=@y", "another shape or type, expected [3]"},
     {"p --weights @w --input x=@w --input id=@id --output y=@y", "expected a .npy"},
-    {"p --weights @w --input x=@flat --input id=@id --output y=@y", "expected shape [2, 4]"},
-    {"p --weights @w --input x=@id --input id=@id --output y=@y", "dtype is not '<f4' or '<f8'"},
-    {"p --weights @w --input x=@x --input id=@x --output y=@y", "dtype is not '<i4' or '<i8'"},
+    {"p --weights @w --input x=@flat --input id=@id --output y=@y", "'shape': (2, 4)"},
+    {"p --weights @w --input x=@id --input id=@id --output y=@y", "'<f4'"},
+    {"p --weights @w --input x=@x --input id=@x --output y=@y", "'<i4'"},
     {"p --weights @w --input x=@x --input id=@negative --output y=@y", "status 7"},
     {"p --weights @w --input x=@x --input id=@id --output y=@no/y", "cannot be written"},
     {"p --weights @w --input x=@x --input id=@id --output y=@pipe", "not a regular file"},
@@ -1311,7 +1411,6 @@ START_TEST(survives_noise_in_npy)
     for (i = 0; i < 4000; i++) {
         unsigned char bytes[256] = "\223NUMPY\001\000";
         struct cr_npy file;
-        double out[8];
         const char *path;
         size_t size;
         int library, same, standalone;
@@ -1323,7 +1422,7 @@ START_TEST(survives_noise_in_npy)
             bytes[8] = (unsigned char)(size - 42);
         path = put_file("noise", bytes, size);
         library = cr_npy_open(&file, path, error, sizeof error) == 0;
-        standalone = cr_main_read_npy(path, &cr_main_inputs[0], out) == 0;
+        standalone = main_accepts_npy(path);
         same = library && file.rank == 2 && file.shape[0] == 2 && file.shape[1] == 4 &&
                (file.type == CR_NPY_F4 || file.type == CR_NPY_F8);
         if (library) {
@@ -1331,10 +1430,9 @@ START_TEST(survives_noise_in_npy)
             ck_assert(file.data + file.elements * (file.type % 2 ? 8 : 4) == end);
             cr_npy_close(&file);
         }
-        ck_assert_msg(same == standalone || (same && memchr(bytes, '"', size)), "%.*s: %s / %s",
-                      (int)size - 10, bytes + 10, same ? "" : error, last_message());
+        ck_assert_msg(same || !standalone, "%.*s: %s", (int)size - 10, bytes + 10, error);
         last_message();
-        accepted += library;
+        accepted += standalone;
     }
     ck_assert_int_gt(accepted, 100);
     ck_assert_int_lt(accepted, 3500);

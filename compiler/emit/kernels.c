@@ -208,7 +208,7 @@ static void print_comment(struct cr_printer *p, const char *title)
         print_shape(t, &p->g->nodes[k->refs[i]]);
     }
     cr_put(t, "\n");
-    print_steps(p, "each row first", &k->prologue);
+    print_steps(p, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
     print_steps(p, "scores", &k->scores);
     print_steps(p, k->kind == CR_KERNEL_TILE ? "steps" : "then", &k->program);
     cr_put(t, " * ");
@@ -640,19 +640,46 @@ static void print_row_start(struct cr_printer *p, const struct attention_shape *
         cr_put(t, "            first -= first %% %d; /* blocks begin at fixed keys */\n", KEY_BLOCK);
 }
 
+/* The arguments of gemm for the queries: in place, or computed into scratch. */
+static void print_queries(struct cr_printer *p, const struct attention_shape *s, char *queries,
+                          size_t size)
+{
+    const struct cr_kernel *k = p->k;
+    char at[CR_ADDRESS_SIZE], count[32];
+    if (!k->prologue.n) {
+        cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i", -1, "");
+        snprintf(queries, size, "%s, %lld, %lld", at, (long long)step(&k->a.at, k->row),
+                 (long long)step(&k->a.at, k->k));
+        return;
+    }
+    snprintf(count, sizeof count, "%lld", (long long)k->K);
+    struct cr_tile_job job = {.tiles = &k->prologue,
+                              .row = k->row,
+                              .col = k->k,
+                              .max_rows = s->rows,
+                              .max_cols = k->K,
+                              .first_row = "i",
+                              .first_col = "0",
+                              .rows = "m",
+                              .cols = count,
+                              .dest = {"queries", k->K},
+                              .indent = 12};
+    cr_take_scratch(p, "queries", s->rows * k->K, "rows of queries");
+    cr_print_tiles(p, &job);
+    snprintf(queries, size, "queries, %lld, 1", (long long)k->K);
+}
+
 /* The online softmax over blocks of keys for rows i to i + m. */
 static void print_key_loop(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
     struct cr_text *t = p->text;
-    char at[CR_ADDRESS_SIZE];
+    char queries[256];
+    print_queries(p, s, queries, sizeof queries);
     cr_put(t, "            for (long j = first; j < last; j += %d) {\n", KEY_BLOCK);
     print_count(p, 16, "n", "j", KEY_BLOCK, "last");
-    cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i", -1, "");
-    cr_put_line(t, 16, "rt->gemm(m, n, %lld, %s, %lld, %lld, keys + j * %lld, %lld, scores, %d);",
-                (long long)k->K, at, (long long)step(&k->a.at, k->row),
-                (long long)step(&k->a.at, k->k), (long long)k->K, (long long)(k->K * PANEL),
-                KEY_BLOCK);
+    cr_put_line(t, 16, "rt->gemm(m, n, %lld, %s, keys + j * %lld, %lld, scores, %d);",
+                (long long)k->K, queries, (long long)k->K, (long long)(k->K * PANEL), KEY_BLOCK);
     print_scores(p, s);
     cr_put(t, "                rt->softmax_block(m, n, scores, %d, max, sum, scale);\n", KEY_BLOCK);
     cr_put_line(t, 16,

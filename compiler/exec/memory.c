@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,20 +10,22 @@
 /* The limit a control group file states, or INT64_MAX where there is none ("max"). */
 static int64_t group_limit(const char *path)
 {
-    int64_t limit = INT64_MAX;
+    int64_t bytes = INT64_MAX;
     FILE *file = fopen(path, "re");
     if (!file)
-        return limit;
-    if (fscanf(file, "%" SCNd64, &limit) != 1 || limit <= 0)
-        limit = INT64_MAX;
+        return bytes;
+    if (fscanf(file, "%" SCNd64, &bytes) != 1 || bytes <= 0)
+        bytes = INT64_MAX;
     fclose(file);
-    return limit;
+    return bytes;
 }
 
-int64_t cr_memory_limit(void)
+static int64_t limit;
+
+static void find_limit(void)
 {
     int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    int64_t limit = pages > 0 && page > 0 ? pages * page : INT64_MAX;
+    limit = pages > 0 && page > 0 ? pages * page : INT64_MAX;
     const char *files[] = {"/sys/fs/cgroup/memory.max",
                            "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
     for (int i = 0; i < 2; i++) {
@@ -30,15 +33,21 @@ int64_t cr_memory_limit(void)
         if (group < limit)
             limit = group;
     }
+}
+
+/* The interpreter asks for every node, so the files are read once. */
+int64_t cr_memory_limit(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_limit);
     return limit;
 }
 
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
-    int64_t limit = cr_memory_limit();
-    if (bytes < 0 || bytes > limit)
-        return cr_fail(error, "%s needs %" PRId64 " bytes, there are %" PRId64, what, bytes,
-                       limit);
+    int64_t most = cr_memory_limit();
+    if (bytes < 0 || bytes > most)
+        return cr_fail(error, "%s needs %" PRId64 " bytes, there are %" PRId64, what, bytes, most);
     return 0;
 }
 

@@ -46,7 +46,14 @@ enum cr_kind {
 };
 
 /* How element types of an elementwise op relate; see runtime/elementwise.h. */
-enum cr_rule { CR_RULE_ARITH, CR_RULE_FLOAT, CR_RULE_COMPARE, CR_RULE_LOGIC, CR_RULE_SELECT };
+enum cr_rule {
+    CR_RULE_ARITH,
+    CR_RULE_FLOAT,
+    CR_RULE_COMPARE,
+    CR_RULE_LOGIC,
+    CR_RULE_SELECT,
+    CR_RULE_CONVERT,
+};
 
 /* A row of the op table. */
 struct cr_op_info {

@@ -133,20 +133,22 @@ static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return push(ev, &value, map);
 }
 
-static bool taken_as_true(const struct cr_evaluate *ev, cr_id id)
+/* The operand to which a `where` is narrowed down, or 0. */
+static int chosen_operand(const struct cr_evaluate *ev, cr_id id)
 {
     for (int i = 0; i < ev->n_visible; i++)
-        if (ev->visible[i] == id)
-            return true;
-    return false;
+        if (ev->visible[i].where == id)
+            return ev->visible[i].operand;
+    return 0;
 }
 
 static int evaluate_map(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
     struct cr_value value = {.source = CR_MAP, .node = id, .op = node->op};
-    if (node->op == CR_OP_where && taken_as_true(ev, cr_in(ev->g, id, 0)))
-        return cr_evaluate(ev, cr_in(ev->g, id, 1), map);
+    int chosen = chosen_operand(ev, id);
+    if (chosen)
+        return cr_evaluate(ev, cr_in(ev->g, id, chosen), map);
     for (int i = 0; i < node->n_in; i++) {
         value.arg[i] = cr_evaluate(ev, cr_in(ev->g, id, i), map);
         if (value.arg[i] < 0)

@@ -12,6 +12,12 @@
 
 enum { CR_NO_ATOM = -1, CR_COL_UNKNOWN = -2 };
 
+/* A `where` of which only one operand, 1 or 2, is wanted. */
+struct cr_choice {
+    cr_id where;
+    int operand;
+};
+
 /* The state of lowering one kernel. */
 struct cr_evaluate {
     const struct cr_module *module;
@@ -28,7 +34,7 @@ struct cr_evaluate {
     int col;           /* the atom that reductions run over, or CR_COL_UNKNOWN */
     bool may_reduce;
     unsigned fixed;    /* atoms (as bits) that must not be cut */
-    cr_id visible[CR_MAX_BOUNDS]; /* conditions taken as true */
+    struct cr_choice visible[CR_MAX_BOUNDS]; /* masks taken to hide nothing */
     int n_visible;
 
     /* why evaluation failed: an atom to cut, or a node to materialise */

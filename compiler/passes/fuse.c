@@ -129,6 +129,15 @@ static void store_epilogues(struct fusion *f)
 
 /* ---- what several kernels need ---- */
 
+/* Whether a node depends on indices alone, as masks do: those are never worth storing. */
+static bool is_index(const struct fusion *f, cr_id id)
+{
+    for (int i = 0; i < f->g->nodes[id].n_in; i++)
+        if (f->cost[cr_in(f->g, id, i)] != 0 || f->m->materialised[cr_in(f->g, id, i)])
+            return false;
+    return cr_kind_of(f->g, id) == CR_KIND_ELEMENTWISE;
+}
+
 static int own_cost(const struct fusion *f, cr_id id)
 {
     const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
@@ -136,6 +145,7 @@ static int own_cost(const struct fusion *f, cr_id id)
     case CR_KIND_ELEMENTWISE:
         return info->rule == CR_RULE_FLOAT && f->g->nodes[id].op != CR_OP_div ? CHEAP : 1;
     case CR_KIND_LEAF:
+        return f->g->nodes[id].name ? 1 : 0;
     case CR_KIND_MOVE:
         return 0;
     default:
@@ -147,7 +157,7 @@ static int own_cost(const struct fusion *f, cr_id id)
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        f->cost[id] = own_cost(f, id);
+        f->cost[id] = is_index(f, id) ? 0 : own_cost(f, id);
         for (int i = 0; i < f->g->nodes[id].n_in; i++) {
             cr_id in = cr_in(f->g, id, i);
             if (f->m->materialised[in])

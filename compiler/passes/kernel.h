@@ -86,7 +86,7 @@ struct cr_kernel {
 
     /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col] */
     int k;                    /* the atom summed over: GEMM k, ATTENTION e; -1: extent 1 */
-    struct cr_tiles prologue; /* GEMM: computes rows of A over (row, k) if n > 0 */
+    struct cr_tiles prologue; /* computes rows of A (or Q) over (row, k) if n > 0 */
     struct cr_operand a, b;
     int64_t K, N;
     cr_id packed; /* GEMM: the node of B if it is made of parameters alone, or CR_NONE */

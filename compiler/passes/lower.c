@@ -273,7 +273,7 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
-    cr_id visible[CR_MAX_BOUNDS];
+    struct cr_choice visible[CR_MAX_BOUNDS];
     cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
     k->scores.result = cr_evaluate(ev, attention->logits, map);
     if (k->scores.result < 0 || !cr_classify(ev, &k->scores, k->key))
@@ -307,8 +307,7 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
     q_map.axis[r - 1] = k_map.axis[r - 2] = cr_affine_atom(k->k);
-    return cr_evaluate_operand(&lw->ev, q, &q_map, &k->a) &&
-           cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
+    return lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
 }
 
 static bool lower_attention(struct cr_lowering *lw, const struct cr_attention *attention)

@@ -4,7 +4,7 @@
 
 struct finder {
     struct cr_evaluate *ev;
-    cr_id *visible;
+    struct cr_choice *visible;
     int n_visible;
     int budget; /* nodes to look at: shared subtrees are walked again and again */
 };
@@ -39,6 +39,8 @@ static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_af
     case CR_OP_const:
         *index = (struct cr_affine){.base = (int64_t)node->value};
         return node->value == floor(node->value) && fabs(node->value) < 1e9;
+    case CR_OP_float:
+        return index_of(f, cr_in(g, id, 0), map, index);
     case CR_OP_add:
     case CR_OP_sub:
         if (!index_of(f, cr_in(g, id, 0), map, &a) || !index_of(f, cr_in(g, id, 1), map, &b))
@@ -70,27 +72,37 @@ static bool add_bound(struct finder *f, const struct cr_affine *difference)
     return true;
 }
 
-/* Adds the bounds of a condition; true if they say all of it. */
-static bool bound_condition(struct finder *f, cr_id id, struct cr_map map)
+/* The bound of a comparison, or of its opposite. */
+static bool bound_comparison(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;
     struct cr_affine a, b;
+    enum cr_op op = g->nodes[id].op;
+    bool less = op == CR_OP_lt || op == CR_OP_le, strict = op == CR_OP_lt || op == CR_OP_gt;
+    if (!less && op != CR_OP_gt && op != CR_OP_ge)
+        return false;
+    /* a >= b, or a > b, is the relation that holds */
+    bool second = less == holds;
+    if (!index_of(f, cr_in(g, id, second), *map, &a) || !index_of(f, cr_in(g, id, !second), *map, &b))
+        return false;
+    cr_affine_add(&a, &b, -1);
+    a.base -= strict == holds;
+    return add_bound(f, &a);
+}
+
+/* Adds the bounds that a condition sets if it holds (or does not); true if they say all of it. */
+static bool bound_condition(struct finder *f, cr_id id, struct cr_map map, bool holds)
+{
+    const struct cr_graph *g = f->ev->g;
     if (--f->budget < 0 || !skip_moves(f, &id, &map))
         return false;
     enum cr_op op = g->nodes[id].op;
-    if (op == CR_OP_logical_and) {
-        bool first = bound_condition(f, cr_in(g, id, 0), map);
-        return bound_condition(f, cr_in(g, id, 1), map) && first;
-    }
-    bool less = op == CR_OP_lt || op == CR_OP_le;
-    if (!less && op != CR_OP_gt && op != CR_OP_ge)
-        return false;
-    if (!index_of(f, cr_in(g, id, less ? 1 : 0), map, &a) ||
-        !index_of(f, cr_in(g, id, less ? 0 : 1), map, &b))
-        return false;
-    cr_affine_add(&a, &b, -1);
-    a.base -= op == CR_OP_lt || op == CR_OP_gt;
-    return add_bound(f, &a);
+    if (op == CR_OP_logical_not)
+        return bound_condition(f, cr_in(g, id, 0), map, !holds);
+    if (op != (holds ? CR_OP_logical_and : CR_OP_logical_or))
+        return bound_comparison(f, id, &map, holds);
+    bool first = bound_condition(f, cr_in(g, id, 0), map, holds);
+    return bound_condition(f, cr_in(g, id, 1), map, holds) && first;
 }
 
 static bool is_minus_infinity(const struct cr_node *node)
@@ -109,15 +121,18 @@ static void find(struct finder *f, cr_id id, struct cr_map map)
         find(f, cr_in(g, id, 0), map);
         find(f, cr_in(g, id, 1), map);
     }
-    if (node->op != CR_OP_where || !is_minus_infinity(&g->nodes[cr_in(g, id, 2)]))
+    if (node->op != CR_OP_where)
         return;
-    if (bound_condition(f, cr_in(g, id, 0), map) && f->n_visible < CR_MAX_BOUNDS)
-        f->visible[f->n_visible++] = cr_in(g, id, 0);
-    find(f, cr_in(g, id, 1), map);
+    int hidden = is_minus_infinity(&g->nodes[cr_in(g, id, 2)]) ? 2 : 1, seen = 3 - hidden;
+    if (!is_minus_infinity(&g->nodes[cr_in(g, id, hidden)]))
+        return;
+    if (bound_condition(f, cr_in(g, id, 0), map, seen == 1) && f->n_visible < CR_MAX_BOUNDS)
+        f->visible[f->n_visible++] = (struct cr_choice){id, seen};
+    find(f, cr_in(g, id, seen), map);
 }
 
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
-                   cr_id visible[CR_MAX_BOUNDS])
+                   struct cr_choice visible[CR_MAX_BOUNDS])
 {
     struct finder f = {ev, visible, 0, 16 * CR_MAX_VALUES};
     ev->kernel->n_bounds = 0;

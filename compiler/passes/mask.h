@@ -12,10 +12,10 @@
 
 /*
  * Reads the masks at the top of ev->kernel's logits, evaluated at `map`, into
- * kernel->bounds, and the conditions that the bounds express in full into `visible`.
+ * kernel->bounds, and the masks that the bounds express in full into `visible`.
  * Returns their number.
  */
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
-                   cr_id visible[CR_MAX_BOUNDS]);
+                   struct cr_choice visible[CR_MAX_BOUNDS]);
 
 #endif

@@ -102,10 +102,58 @@ static cr_id merge_moves(struct cr_rewrite *rw, const struct draft *d)
     return cr_rewrite_add(rw, d->op, 1, &below, &attr);
 }
 
+/* a + -b is a - b, to the bit, also where the minus stands before b is repeated. */
+static cr_id subtract(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op == CR_OP_expand && operand(rw, d, 0)->op == CR_OP_neg) {
+        cr_id in = cr_in(g, d->in[0], 0);
+        cr_id wide = cr_rewrite_add(rw, CR_OP_expand, 1, &in, &d->attr);
+        return cr_rewrite_add(rw, CR_OP_neg, 1, &wide, NULL);
+    }
+    if (d->op != CR_OP_add || operand(rw, d, 1)->op != CR_OP_neg)
+        return CR_NONE;
+    cr_id in[2] = {d->in[0], cr_in(g, d->in[1], 0)};
+    return cr_rewrite_add(rw, CR_OP_sub, 2, in, NULL);
+}
+
+/* The e of sum(e, last axis) repeated along that axis, or CR_NONE. */
+static cr_id summed_rows(const struct cr_graph *g, cr_id id)
+{
+    if (g->nodes[id].op == CR_OP_expand)
+        id = cr_in(g, id, 0);
+    const struct cr_node *sum = &g->nodes[id];
+    bool rows = sum->op == CR_OP_sum && sum->axis == sum->rank - 1;
+    return rows ? cr_in(g, id, 0) : CR_NONE;
+}
+
+/*
+ * (exp(s) v) / sum(exp(s)) is (exp(s) / sum(exp(s))) v: softmax has one spelling, the one
+ * that attention is recognised by.
+ */
+static cr_id normalise_first(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_div || operand(rw, d, 0)->op != CR_OP_matmul)
+        return CR_NONE;
+    cr_id e = cr_in(g, d->in[0], 0), v = cr_in(g, d->in[0], 1);
+    if (g->nodes[e].op != CR_OP_exp || summed_rows(g, d->in[1]) != e)
+        return CR_NONE;
+    cr_id sum = d->in[1];
+    if (g->nodes[sum].op == CR_OP_expand)
+        sum = cr_in(g, sum, 0);
+    struct cr_attr shape = cr_attr_of(&g->nodes[e]);
+    cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
+    cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);
+    return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
+}
+
 static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
     fold_constants,
     drop_neutral,
     merge_moves,
+    subtract,
+    normalise_first,
 };
 
 /* ---- sharing equal nodes ---- */

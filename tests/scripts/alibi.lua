@@ -4,12 +4,6 @@
 local o = options {B = 2, T = 12, n_embd = 24, n_head = 3}
 local d = o.n_embd / o.n_head
 
--- Positions as f32: how many indices of a row stand before the query's.
-local function positions(T)
-    local before = lt(iota({T, T}, 2), iota({T, T}, 1))
-    return sum(where(before, const(1, {}), 0), 2, false)
-end
-
 -- slope_h = 2^(-8 h / n_head), h from 1, as a tensor [n_head, 1, 1]
 local function slopes(n)
     local list = {}
@@ -24,8 +18,8 @@ end
 
 local x = input("x", {o.B, o.T, o.n_embd})
 local q, k, v = split(x, "q"), split(x, "k"), split(x, "v")
-local p = positions(o.T)
-local distance = p:reshape{o.T, 1} - p
+local query, key = iota({o.T, o.T}, 1), iota({o.T, o.T}, 2)
+local distance = float(query - key)
 local scores = matmul(q, k:transpose(-1, -2)) / math.sqrt(d) - slopes(o.n_head) * distance
 scores = where(lt(distance, 0), -math.huge, scores)
 local e = exp(scores - max(scores, 4))
