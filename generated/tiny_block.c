@@ -52,6 +52,7 @@
  *     COMPARE  two operands of one numeric type, the result is bool
  *     LOGIC    bool in, bool out
  *     SELECT   bool, then two operands of one type, which the result has too
+ *     CONVERT  i32 or bool in, f32 out
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
@@ -71,7 +72,7 @@
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(le,      2, COMPARE, CR_LE(a, b),        "a <= b") \
-    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere")
+    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
 /* clang-format on */
 
 #endif
@@ -330,7 +331,7 @@ static void k1_attn_c_attn(const void *args, long begin, long end, float *scratc
 }
 
 /*
- * k2_attn: attn, graphs/tiny_block.lua:19
+ * k2_attn_y: attn.y, graphs/tiny_block.lua:19
  * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_c_attn[2, 8, 144]
  * scores: le, mul, where
@@ -342,7 +343,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_attn(const void *args, long begin, long end, float *scratch)
+static void k2_attn_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -402,7 +403,7 @@ static void k2_attn(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k3_tiny_block: tiny_block, graphs/tiny_block.lua:33
+ * k3_attn_residual: attn_residual, graphs/tiny_block.lua:33
  * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
  * reads x[2, 8, 48], attn_c_proj_bias[48], attn_y[2, 8, 48]
  * then: add, add
@@ -417,7 +418,7 @@ struct k3_args {
     float *out;
 };
 
-static void k3_tiny_block(const void *args, long begin, long end, float *scratch)
+static void k3_attn_residual(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -440,7 +441,7 @@ static void k3_tiny_block(const void *args, long begin, long end, float *scratch
 }
 
 /*
- * k4_mlp: mlp, graphs/tiny_block.lua:27
+ * k4_mlp_act: mlp.act, graphs/tiny_block.lua:27
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
  * reads mlp_c_fc_bias[192], attn_residual[2, 8, 48], ln2_weight[48], ln2_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
@@ -457,7 +458,7 @@ struct k4_args {
     float *out;
 };
 
-static void k4_mlp(const void *args, long begin, long end, float *scratch)
+static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -510,7 +511,7 @@ static void k4_mlp(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k5_tiny_block: tiny_block, graphs/tiny_block.lua:33
+ * k5_ffn_residual: ffn_residual, graphs/tiny_block.lua:33
  * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
  * reads attn_residual[2, 8, 48], mlp_c_proj_bias[48], mlp_act[2, 8, 192]
  * then: add, add
@@ -525,7 +526,7 @@ struct k5_args {
     float *out;
 };
 
-static void k5_tiny_block(const void *args, long begin, long end, float *scratch)
+static void k5_ffn_residual(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -576,7 +577,7 @@ int tiny_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
             .attn_c_attn = arena,
             .out = arena + 2304,
         };
-        rt->parallel(pool, 6, k2_attn, &args, scratch, scratch_floats);
+        rt->parallel(pool, 6, k2_attn_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -587,7 +588,7 @@ int tiny_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
             .w = weights + 7968,
             .out = arena + 3072,
         };
-        rt->parallel(pool, 1, k3_tiny_block, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -599,7 +600,7 @@ int tiny_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
             .w = weights + 11328,
             .out = arena,
         };
-        rt->parallel(pool, 1, k4_mlp, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k4_mlp_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -610,7 +611,7 @@ int tiny_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
             .w = weights + 20592,
             .out = out0,
         };
-        rt->parallel(pool, 1, k5_tiny_block, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k5_ffn_residual, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -3649,14 +3650,14 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 /*
  * main - runs the model on files: weights from a .safetensors file, inputs and
  * outputs as .npy files.  It needs the C library and nothing else, and reads what
- * PyTorch, Hugging Face and NumPy write; whatever it is not sure of it refuses
- * with one line of reason and exit status 2.
+ * PyTorch, Hugging Face and NumPy write (.npy: of the model's own types); whatever it
+ * is not sure of it refuses with one line of reason and exit status 2.
  *
  * The program above it defines what it works on:
  *
  *     struct cr_tensor {
  *         const char *name;
- *         int rank;
+ *         int rank;            (at most 8)
  *         const long *shape;
  *         long elements;
  *         int is_i32;          (int32 if not 0, else float32)
@@ -3689,225 +3690,7 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 #error "main takes numbers from files as they are: it needs a little-endian machine"
 #endif
 
-/* ---- messages ---- */
-
-/* Prints text from outside the program: what is not printable ASCII as \xNN, and of a
- * long text only the first bytes. */
-static void cr_main_show(const char *text, size_t length)
-{
-    size_t i;
-
-    for (i = 0; i < length && i < 200; i++) {
-        unsigned char c = (unsigned char)text[i];
-        fprintf(stderr, c >= 0x20 && c < 0x7f ? "%c" : "\\x%02x", c);
-    }
-    if (i < length)
-        fprintf(stderr, "...");
-}
-
-/* Prints "PATH: [tensor 'NAME': ]reason"; returns -1. */
-static int cr_main_fail(const char *path, const char *name, size_t name_length, const char *format,
-                        ...)
-{
-    va_list args;
-
-    cr_main_show(path, strlen(path));
-    fprintf(stderr, ": ");
-    if (name) {
-        fprintf(stderr, "tensor '");
-        cr_main_show(name, name_length);
-        fprintf(stderr, "': ");
-    }
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fprintf(stderr, "\n");
-    return -1;
-}
-
-/* A shape as text, "[2, 3]", in room for rank 8. */
-static const char *cr_main_shape(char *room, size_t size, const struct cr_tensor *tensor)
-{
-    size_t n = 1;
-    int i;
-
-    snprintf(room, size, "[");
-    for (i = 0; i < tensor->rank && n < size; i++)
-        n += (size_t)snprintf(room + n, size - n, i > 0 ? ", %ld" : "%ld", tensor->shape[i]);
-    if (n < size)
-        snprintf(room + n, size - n, "]");
-    return room;
-}
-
-/* ---- text: what JSON and Python's literals have in common ---- */
-
-enum { CR_MAIN_RANK = 8 /* dimensions kept of a tensor in a file; a model has no more */ };
-
-/* A text that ends in a NUL, and how far it has been read. */
-struct cr_main_text {
-    const char *at;
-};
-
-/* Takes one character, and the space before it, if it comes next. */
-static int cr_main_take(struct cr_main_text *text, char c)
-{
-    while (*text->at == ' ' || *text->at == '\n' || *text->at == '\t' || *text->at == '\r')
-        text->at++;
-    if (*text->at != c)
-        return 0;
-    text->at++;
-    return 1;
-}
-
-/* Takes a string in quotes.  One with escapes is skipped rightly but not decoded. */
-static int cr_main_string(struct cr_main_text *text, char quote, const char **string,
-                          size_t *length)
-{
-    if (!cr_main_take(text, quote))
-        return 0;
-    *string = text->at;
-    while (*text->at != quote) {
-        if ((unsigned char)*text->at < 0x20)
-            return 0;
-        if (*text->at++ == '\\' && (unsigned char)*text->at++ < 0x20)
-            return 0;
-    }
-    *length = (size_t)(text->at - *string);
-    text->at++;
-    return 1;
-}
-
-static int cr_main_is(const char *string, size_t length, const char *word)
-{
-    return length == strlen(word) && memcmp(string, word, length) == 0;
-}
-
-/* Takes a plain integer from 0 on: no sign, fraction, exponent or leading zero. */
-static int cr_main_integer(struct cr_main_text *text, int64_t *value)
-{
-    const char *begin;
-
-    cr_main_take(text, ' ');
-    begin = text->at;
-    for (*value = 0; *text->at >= '0' && *text->at <= '9'; text->at++) {
-        int digit = *text->at - '0';
-        if (*value > (INT64_MAX - digit) / 10)
-            return 0;
-        *value = *value * 10 + digit;
-    }
-    return text->at > begin && (*begin != '0' || text->at == begin + 1);
-}
-
-/*
- * Takes a list [1, 2] or a tuple (1, 2); stores the first CR_MAIN_RANK of its integers and
- * multiplies all into *product.  Returns how many there are, or -1.  A comma may stand
- * before the end of a tuple, and has to in one of one: (1) is a number.
- */
-static int cr_main_list(struct cr_main_text *text, int tuple, int64_t *values, int64_t *product)
-{
-    char close = tuple ? ')' : ']';
-    int64_t value;
-    int n = 0;
-
-    if (!cr_main_take(text, tuple ? '(' : '['))
-        return -1;
-    if (cr_main_take(text, close))
-        return 0;
-    for (;;) {
-        if (!cr_main_integer(text, &value) || (value > 0 && *product > INT64_MAX / value))
-            return -1;
-        *product *= value;
-        if (n < CR_MAIN_RANK)
-            values[n] = value;
-        n++;
-        if (cr_main_take(text, ',')) {
-            if (tuple && cr_main_take(text, close))
-                return n;
-        } else {
-            return cr_main_take(text, close) && !(tuple && n == 1) ? n : -1;
-        }
-    }
-}
-
-static int cr_main_same_shape(const struct cr_tensor *tensor, const int64_t *shape, int rank)
-{
-    int i;
-
-    for (i = 0; i < tensor->rank && i < rank; i++) {
-        if (shape[i] != tensor->shape[i])
-            return 0;
-    }
-    return rank == tensor->rank;
-}
-
-/* ---- files ---- */
-
-/* Whether a path names a folder, pipe or device, neither to be read nor replaced. */
-static int cr_main_special(const char *path)
-{
-#if defined(__unix__) || defined(__APPLE__)
-    struct stat status;
-
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-#else
-    (void)path;
-    return 0;
-#endif
-}
-
-/* Opens a file and finds its size; null after a message. */
-static FILE *cr_main_open(const char *path, int64_t *size)
-{
-    FILE *file;
-
-    if (cr_main_special(path)) {
-        cr_main_fail(path, NULL, 0, "not a regular file, expected one");
-        return NULL;
-    }
-    file = fopen(path, "rb");
-    if (!file) {
-        cr_main_fail(path, NULL, 0, "cannot be opened: %s", strerror(errno));
-        return NULL;
-    }
-    if (fseek(file, 0, SEEK_END) != 0 || (*size = ftell(file)) < 0 || *size == LONG_MAX ||
-        fseek(file, 0, SEEK_SET) != 0) {
-        cr_main_fail(path, NULL, 0, "not a regular file, expected one");
-        fclose(file);
-        return NULL;
-    }
-    return file;
-}
-
-/* Reads a header of a known length behind `prefix` bytes, with a NUL after it; to be freed.
- * A NUL inside it ends the parser's text early and so is refused as a bad header. */
-static char *cr_main_header(FILE *file, const char *path, int64_t size, long prefix,
-                            uint64_t length)
-{
-    char *text;
-
-    if (size < prefix || length > (uint64_t)(size - prefix) || length > 100000000) {
-        cr_main_fail(path, NULL, 0, "header length %llu in a file of %lld bytes",
-                     (unsigned long long)length, (long long)size);
-        return NULL;
-    }
-    text = malloc((size_t)length + 1);
-    if (!text) {
-        cr_main_fail(path, NULL, 0, "out of memory for the header");
-        return NULL;
-    }
-    if (fseek(file, prefix, SEEK_SET) != 0 ||
-        fread(text, 1, (size_t)length, file) != (size_t)length) {
-        cr_main_fail(path, NULL, 0, "cannot be read");
-        free(text);
-        return NULL;
-    }
-    text[length] = '\0';
-    return text;
-}
-
-/* ---- safetensors: reading ---- */
-
-/* Element types and their bits; only the first four can be read. */
+/* Element types of safetensors and their bits; only the first four can be read. */
 static const struct {
     const char *name;
     int bits;
@@ -3919,757 +3702,557 @@ static const struct {
     {"I64", 64},    {"U64", 64},
 };
 
-enum {
-    CR_MAIN_F32,
-    CR_MAIN_F16,
-    CR_MAIN_BF16,
-    CR_MAIN_F64,
-    CR_MAIN_TYPES = sizeof cr_main_types / sizeof *cr_main_types
+enum { CR_MAIN_F32, CR_MAIN_F16, CR_MAIN_BF16, CR_MAIN_F64 };
+enum { CR_MAIN_TYPES = sizeof cr_main_types / sizeof *cr_main_types, CR_MAIN_RANK = 8 };
+
+/* ---- failing, memory, files ---- */
+
+/* Ends the program with status 2 after "PATH: reason"; the system frees what it held. */
+static void cr_main_fail(const char *path, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "%s: ", path);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+/* Zeros, to be freed; with 63 bytes to spare, so that they can be aligned. */
+static void *cr_main_memory(size_t size)
+{
+    void *memory = size < SIZE_MAX - 63 ? calloc(1, size + 63) : NULL;
+    if (!memory)
+        cr_main_fail(CR_MAIN_NAME, "out of memory for %lu bytes", (unsigned long)size);
+    return memory;
+}
+
+static void *cr_main_align(void *memory)
+{
+    return (char *)memory + (64 - (uintptr_t)memory % 64) % 64;
+}
+
+/* Refuses a folder, pipe or device, neither to be read nor replaced. */
+static void cr_main_regular(const char *path)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        cr_main_fail(path, "not a regular file, expected one");
+#else
+    (void)path;
+#endif
+}
+
+static FILE *cr_main_open(const char *path)
+{
+    FILE *file;
+    cr_main_regular(path);
+    file = fopen(path, "rb");
+    if (!file)
+        cr_main_fail(path, "cannot be opened: %s", strerror(errno));
+    return file;
+}
+
+static void cr_main_get(FILE *file, const char *path, void *to, size_t size)
+{
+    if (fread(to, 1, size, file) != size)
+        cr_main_fail(path, "breaks off or cannot be read");
+}
+
+/* A shape as text, "2, 3", in room for 200 characters. */
+static const char *cr_main_shape(char *room, const struct cr_tensor *tensor)
+{
+    int n = 0, i;
+    *room = '\0';
+    for (i = 0; i < tensor->rank; i++)
+        n += sprintf(room + n, i > 0 ? ", %ld" : "%ld", tensor->shape[i]);
+    return room;
+}
+
+/* ---- numbers ---- */
+
+/* The bits of a binary16 as those of a binary32; a denormal is its 10 bits times 2^-24. */
+static uint32_t cr_main_half(uint16_t half)
+{
+    uint32_t exponent = half >> 10 & 31, fraction = half & 0x3ff, bits;
+    float value = (float)fraction / 16777216.0f;
+    if (exponent == 0)
+        memcpy(&bits, &value, 4);
+    else
+        bits = (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+    return bits | (uint32_t)(half & 0x8000) << 16;
+}
+
+/* Turns n elements of a type of safetensors into float32. */
+static void cr_main_floats(float *to, const unsigned char *from, int type, long n)
+{
+    int width = cr_main_types[type].bits / 8;
+    uint16_t half;
+    uint32_t bits;
+    double wide;
+    long i;
+    for (i = 0; i < n; i++, from += width) {
+        if (type == CR_MAIN_F64) {
+            memcpy(&wide, from, 8);
+            to[i] = (float)wide;
+        } else if (type == CR_MAIN_F32) {
+            memcpy(&to[i], from, 4);
+        } else {
+            memcpy(&half, from, 2);
+            bits = type == CR_MAIN_F16 ? cr_main_half(half) : (uint32_t)half << 16;
+            memcpy(&to[i], &bits, 4);
+        }
+    }
+}
+
+/* ---- scanning JSON ---- */
+
+/* A string in quotes, still with its escapes. */
+struct cr_main_string {
+    const char *text;
+    size_t length;
 };
 
-/* A tensor in the file; its name lies in the header's text. */
+static int cr_main_is(struct cr_main_string string, const char *word)
+{
+    return string.length == strlen(word) && memcmp(string.text, word, string.length) == 0;
+}
+
+static int cr_main_scan_string(const char **at, struct cr_main_string *string)
+{
+    if (*(*at)++ != '"')
+        return 0;
+    for (string->text = *at; **at != '"'; ++*at)
+        if ((unsigned char)**at < 0x20 || (**at == '\\' && (unsigned char)*++*at < 0x20))
+            return 0;
+    string->length = (size_t)((*at)++ - string->text);
+    return 1;
+}
+
+/* An integer from 0 on: no sign, fraction, exponent or leading zero. */
+static int cr_main_scan_integer(const char **at, long *value)
+{
+    const char *begin = *at;
+    for (*value = 0; **at >= '0' && **at <= '9'; ++*at) {
+        if (*value > (LONG_MAX - (**at - '0')) / 10)
+            return 0;
+        *value = *value * 10 + (**at - '0');
+    }
+    return *at > begin && (*begin != '0' || *at == begin + 1);
+}
+
+/* Takes what a pattern describes, with any space between: S is a string, N a number, other
+ * characters stand for themselves.  Returns 1, or 0 and takes nothing. */
+static int cr_main_scan(const char **text, const char *pattern, ...)
+{
+    const char *at = *text;
+    int fits = 1;
+    va_list args;
+    va_start(args, pattern);
+    for (; fits && *pattern; pattern++) {
+        at += strspn(at, " \n\t\r");
+        fits = *pattern == 'S'   ? cr_main_scan_string(&at, va_arg(args, struct cr_main_string *))
+               : *pattern == 'N' ? cr_main_scan_integer(&at, va_arg(args, long *))
+                                 : *at++ == *pattern;
+    }
+    va_end(args);
+    if (fits)
+        *text = at;
+    return fits;
+}
+
+/* ---- safetensors ---- */
+
+/* A tensor in the file; of its shape, what there is room for. */
 struct cr_main_entry {
-    const char *name;
-    size_t name_length;
+    struct cr_main_string name;
     int type, rank;
-    int64_t shape[CR_MAIN_RANK], begin, end;
+    long shape[CR_MAIN_RANK], begin, end;
 };
 
 struct cr_main_weights {
     const char *path;
     FILE *file;
     char *header;
-    struct cr_main_entry *entries;
-    size_t n, room;
-    int64_t data, data_size; /* where in the file the tensors' bytes are */
+    struct cr_main_entry *entries; /* sorted by name */
+    size_t n;
+    long data, data_size; /* where in the file the tensors' bytes are */
 };
 
-/* Takes the value of one of an entry's three keys. */
-static int cr_main_field(struct cr_main_text *text, int field, struct cr_main_entry *entry,
-                         int64_t *elements)
+static int cr_main_scan_shape(const char **at, struct cr_main_entry *entry, long *elements)
 {
-    const char *string;
-    size_t length;
-
-    if (field == 0) {
-        if (!cr_main_string(text, '"', &string, &length))
-            return 0;
-        while (entry->type < CR_MAIN_TYPES &&
-               !cr_main_is(string, length, cr_main_types[entry->type].name))
-            entry->type++;
-        return entry->type < CR_MAIN_TYPES;
-    }
-    if (field == 1) {
-        entry->rank = cr_main_list(text, 0, entry->shape, elements);
-        return entry->rank >= 0;
-    }
-    return cr_main_take(text, '[') && cr_main_integer(text, &entry->begin) &&
-           cr_main_take(text, ',') && cr_main_integer(text, &entry->end) && cr_main_take(text, ']');
-}
-
-/* Takes {"dtype": ..., "shape": [...], "data_offsets": [...]}, keys in any order, and
- * holds shape and offsets against each other and the file. */
-static int cr_main_entry(struct cr_main_text *text, struct cr_main_entry *entry, int64_t data_size)
-{
-    static const char *const keys[] = {"dtype", "shape", "data_offsets"};
-    int64_t elements = 1, bits;
-    int seen = 0, i, n;
-
-    for (n = 0; n < 3; n++) {
-        const char *key;
-        size_t length;
-        if (!cr_main_take(text, n == 0 ? '{' : ',') || !cr_main_string(text, '"', &key, &length) ||
-            !cr_main_take(text, ':'))
-            return 0;
-        for (i = 0; i < 3 && !cr_main_is(key, length, keys[i]); i++)
-            ;
-        if (i == 3 || (seen & 1 << i) || !cr_main_field(text, i, entry, &elements))
-            return 0;
-        seen |= 1 << i;
-    }
-    bits = cr_main_types[entry->type].bits;
-    return cr_main_take(text, '}') && entry->begin <= entry->end && entry->end <= data_size &&
-           elements <= INT64_MAX / bits && elements * bits % 8 == 0 &&
-           elements * bits / 8 == entry->end - entry->begin;
-}
-
-/* Takes a map of strings to strings; nobody here needs it. */
-static int cr_main_metadata(struct cr_main_text *text)
-{
-    const char *string;
-    size_t length;
-    int n;
-
-    if (!cr_main_take(text, '{'))
+    long size;
+    if (!cr_main_scan(at, "["))
         return 0;
-    for (n = 0; !cr_main_take(text, '}'); n = 1) {
-        if ((n > 0 && !cr_main_take(text, ',')) || !cr_main_string(text, '"', &string, &length) ||
-            !cr_main_take(text, ':') || !cr_main_string(text, '"', &string, &length))
+    for (; !cr_main_scan(at, "]"); entry->rank++) {
+        if (!cr_main_scan(at, entry->rank > 0 ? ",N" : "N", &size) ||
+            (size > 0 && *elements > LONG_MAX / size))
             return 0;
+        *elements *= size;
+        if (entry->rank < CR_MAIN_RANK)
+            entry->shape[entry->rank] = size;
     }
     return 1;
 }
 
-/* Makes room for one more entry; null if there is no memory. */
-static struct cr_main_entry *cr_main_push(struct cr_main_weights *weights)
+/* Scans dtype, shape and data_offsets, in any order, and holds them against each other. */
+static int cr_main_scan_entry(const char **at, struct cr_main_entry *entry)
 {
-    struct cr_main_entry *entries;
-
-    if (weights->n == weights->room) {
-        weights->room = weights->room * 2 + 64;
-        entries = realloc(weights->entries, weights->room * sizeof *entries);
-        if (!entries)
-            return NULL;
-        weights->entries = entries;
+    struct cr_main_string key, type = {"", 0};
+    long elements = 1, bits;
+    int i, seen = 0, field;
+    for (i = 0; i < 3; i++, seen |= field) {
+        if (!cr_main_scan(at, i > 0 ? ",S:" : "{S:", &key))
+            return 0;
+        field = cr_main_is(key, "dtype")          ? cr_main_scan(at, "S", &type)
+                : cr_main_is(key, "shape")        ? 2 * cr_main_scan_shape(at, entry, &elements)
+                : cr_main_is(key, "data_offsets") ? 4 * cr_main_scan(at, "[N,N]", &entry->begin,
+                                                                     &entry->end)
+                                                  : 0;
     }
-    entries = weights->entries + weights->n++;
-    memset(entries, 0, sizeof *entries);
-    return entries;
+    while (entry->type < CR_MAIN_TYPES && !cr_main_is(type, cr_main_types[entry->type].name))
+        entry->type++;
+    if (seen != 7 || !cr_main_scan(at, "}") || entry->type == CR_MAIN_TYPES)
+        return 0;
+    bits = cr_main_types[entry->type].bits;
+    return elements <= LONG_MAX / bits && elements * bits % 8 == 0 && entry->begin <= entry->end &&
+           elements * bits / 8 == entry->end - entry->begin;
 }
 
-/* Parses the whole header into entries. */
-static int cr_main_parse(struct cr_main_weights *weights, uint64_t length)
+/* Scans a map of strings to strings; nobody here needs it. */
+static int cr_main_scan_metadata(const char **at)
 {
-    struct cr_main_text text = {weights->header};
-    int metadata = 0, first = 1;
-    const char *name;
-    size_t n;
+    struct cr_main_string key, value;
+    int n;
+    if (!cr_main_scan(at, "{"))
+        return 0;
+    for (n = 0; !cr_main_scan(at, "}"); n = 1)
+        if (!cr_main_scan(at, n > 0 ? ",S:S" : "S:S", &key, &value))
+            return 0;
+    return 1;
+}
 
-    if (*text.at != '{')
-        return cr_main_fail(weights->path, NULL, 0, "not safetensors: no '{' begins the header");
-    text.at++;
-    for (; !cr_main_take(&text, '}'); first = 0) {
-        struct cr_main_entry *entry;
-        if ((!first && !cr_main_take(&text, ',')) || !cr_main_string(&text, '"', &name, &n) ||
-            memchr(name, '\\', n) || !cr_main_take(&text, ':'))
-            return cr_main_fail(weights->path, NULL, 0,
-                                "header is not understood at byte %lld, expected a plain name",
-                                (long long)(text.at - weights->header));
-        if (cr_main_is(name, n, "__metadata__")) {
-            if (metadata++ || !cr_main_metadata(&text))
-                return cr_main_fail(weights->path, name, n, "expected one map of strings");
-            continue;
-        }
-        entry = cr_main_push(weights);
-        if (!entry)
-            return cr_main_fail(weights->path, NULL, 0, "out of memory for the header");
-        entry->name = name;
-        entry->name_length = n;
-        if (!cr_main_entry(&text, entry, weights->data_size))
-            return cr_main_fail(weights->path, name, n,
-                                "expected a known dtype, a shape, and offsets that agree with "
-                                "them and lie in the file");
+/* Scans an entry of the header's object; the room for entries doubles when it is full.
+ * A name with an escape is refused, so that each name has one spelling. */
+static int cr_main_scan_tensor(const char **at, struct cr_main_weights *w, int first,
+                               int *metadata)
+{
+    struct cr_main_entry entry = {{"", 0}, 0, 0, {0}, 0, 0};
+    if (!cr_main_scan(at, first ? "S:" : ",S:", &entry.name) ||
+        memchr(entry.name.text, '\\', entry.name.length))
+        return 0;
+    if (cr_main_is(entry.name, "__metadata__"))
+        return (*metadata)++ == 0 && cr_main_scan_metadata(at);
+    if (!cr_main_scan_entry(at, &entry))
+        return 0;
+    if ((w->n & (w->n - 1)) == 0) {
+        w->entries = realloc(w->entries, (w->n * 2 + 1) * sizeof entry);
+        if (!w->entries)
+            cr_main_fail(w->path, "out of memory for the header");
     }
-    cr_main_take(&text, ' ');
-    if ((uint64_t)(text.at - weights->header) != length)
-        return cr_main_fail(weights->path, NULL, 0, "more after the header's object");
-    return 0;
+    w->entries[w->n++] = entry;
+    return 1;
+}
+
+/* Scans the whole header; a NUL inside it is its end and so an error. */
+static void cr_main_scan_header(struct cr_main_weights *w, size_t length)
+{
+    const char *at = w->header;
+    int fine = *at == '{', first = 1, metadata = 0;
+    at += fine;
+    for (; fine && !cr_main_scan(&at, "}"); first = 0)
+        fine = cr_main_scan_tensor(&at, w, first, &metadata);
+    if (fine)
+        at += strspn(at, " \n\t\r");
+    if (!fine || at != w->header + length)
+        cr_main_fail(w->path, "the header of safetensors is not understood at byte %ld",
+                     (long)(at - w->header));
 }
 
 static int cr_main_by_place(const void *a, const void *b)
 {
     const struct cr_main_entry *x = a, *y = b;
-
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end);
+    int order = (x->begin > y->begin) - (x->begin < y->begin);
+    return order != 0 ? order : (x->end > y->end) - (x->end < y->end);
 }
 
 static int cr_main_by_name(const void *a, const void *b)
 {
     const struct cr_main_entry *x = a, *y = b;
-    size_t n = x->name_length < y->name_length ? x->name_length : y->name_length;
-    int order = memcmp(x->name, y->name, n);
-
-    if (order != 0)
-        return order;
-    return (x->name_length > y->name_length) - (x->name_length < y->name_length);
+    size_t n = x->name.length, m = y->name.length;
+    int order = memcmp(x->name.text, y->name.text, n < m ? n : m);
+    return order != 0 ? order : (n > m) - (n < m);
 }
 
 /* The tensors fill the data without hole or overlap, and each name is there once. */
-static int cr_main_check(struct cr_main_weights *weights)
+static void cr_main_check(struct cr_main_weights *w)
 {
-    struct cr_main_entry *entries = weights->entries;
-    int64_t next = 0;
+    long next = 0;
     size_t i;
-
-    if (weights->n > 1)
-        qsort(entries, weights->n, sizeof *entries, cr_main_by_place);
-    for (i = 0; i < weights->n; next = entries[i++].end) {
-        if (entries[i].begin != next)
-            return cr_main_fail(weights->path, entries[i].name, entries[i].name_length,
-                                "begins at byte %lld of the data, expected %lld",
-                                (long long)entries[i].begin, (long long)next);
-    }
-    if (next != weights->data_size)
-        return cr_main_fail(weights->path, NULL, 0, "%lld bytes of data, expected %lld",
-                            (long long)weights->data_size, (long long)next);
-    if (weights->n > 1)
-        qsort(entries, weights->n, sizeof *entries, cr_main_by_name);
-    for (i = 1; i < weights->n; i++) {
-        if (cr_main_by_name(&entries[i - 1], &entries[i]) == 0)
-            return cr_main_fail(weights->path, entries[i].name, entries[i].name_length,
-                                "there twice, expected once");
-    }
-    return 0;
+    if (w->n > 1)
+        qsort(w->entries, w->n, sizeof *w->entries, cr_main_by_place);
+    for (i = 0; i < w->n && w->entries[i].begin == next; i++)
+        next = w->entries[i].end;
+    if (i < w->n || next != w->data_size)
+        cr_main_fail(w->path, "the tensors do not fill %ld bytes one by one", w->data_size);
+    if (w->n > 1)
+        qsort(w->entries, w->n, sizeof *w->entries, cr_main_by_name);
+    for (i = 1; i < w->n; i++)
+        if (cr_main_by_name(&w->entries[i - 1], &w->entries[i]) == 0)
+            cr_main_fail(w->path, "two tensors have the same name");
 }
 
-static void cr_main_close_weights(struct cr_main_weights *weights)
+/* Opens a file and checks all of its header.  To be closed. */
+static void cr_main_open_weights(struct cr_main_weights *w, const char *path)
 {
-    if (weights->file)
-        fclose(weights->file);
-    free(weights->header);
-    free(weights->entries);
+    uint64_t length = 0;
+    long size = -1;
+    memset(w, 0, sizeof *w);
+    w->path = path;
+    w->file = cr_main_open(path);
+    if (fseek(w->file, 0, SEEK_END) == 0)
+        size = ftell(w->file);
+    rewind(w->file);
+    cr_main_get(w->file, path, &length, 8);
+    if (size < 8 || length > (uint64_t)(size - 8) || length > 100000000)
+        cr_main_fail(path, "header length %llu in a file of %ld bytes, expected safetensors",
+                     (unsigned long long)length, size);
+    w->header = cr_main_memory((size_t)length + 1);
+    cr_main_get(w->file, path, w->header, (size_t)length);
+    w->data = 8 + (long)length;
+    w->data_size = size - w->data;
+    cr_main_scan_header(w, (size_t)length);
+    cr_main_check(w);
 }
 
-/* Opens a safetensors file and checks all of its header.  To be closed in any case. */
-static int cr_main_open_weights(struct cr_main_weights *weights, const char *path)
+static void cr_main_close_weights(struct cr_main_weights *w)
 {
-    unsigned char prefix[8];
-    uint64_t length;
-    int64_t size;
-
-    memset(weights, 0, sizeof *weights);
-    weights->path = path;
-    weights->file = cr_main_open(path, &size);
-    if (!weights->file)
-        return -1;
-    if (fread(prefix, 1, 8, weights->file) != 8)
-        return cr_main_fail(path, NULL, 0, "no 8 bytes can be read, expected safetensors");
-    memcpy(&length, prefix, 8);
-    weights->header = cr_main_header(weights->file, path, size, 8, length);
-    if (!weights->header)
-        return -1;
-    weights->data = 8 + (int64_t)length;
-    weights->data_size = size - weights->data;
-    return cr_main_parse(weights, length) != 0 ? -1 : cr_main_check(weights);
+    fclose(w->file);
+    free(w->header);
+    free(w->entries);
 }
 
-/* Every binary16 is a binary32; a denormal is its 10 bits times 2^-24. */
-static float cr_main_half(uint16_t half)
+/* Reads a parameter, to be freed; in the file it has the model's shape. */
+static float *cr_main_read_tensor(const struct cr_main_weights *w, const struct cr_tensor *param)
 {
-    uint32_t exponent = half >> 10 & 31, fraction = half & 0x3ff, bits;
-    float value;
-
-    if (exponent == 0)
-        return (half & 0x8000 ? -1.0f : 1.0f) * (float)fraction / 16777216.0f;
-    bits = (uint32_t)(half & 0x8000) << 16 | fraction << 13;
-    bits |= exponent == 31 ? 0x7f800000u : (exponent + 112) << 23;
-    memcpy(&value, &bits, 4);
-    return value;
-}
-
-/* Turns the n elements that stand at the end of a buffer of n * 8 bytes into floats at its
- * start; going upwards, none is overwritten before it is read. */
-static const float *cr_main_floats(void *buffer, int type, long n)
-{
-    long width = cr_main_types[type].bits / 8, i;
-    unsigned char *to = buffer;
-    const unsigned char *from = to + (8 - width) * n;
-
-    for (i = 0; i < n; i++) {
-        uint16_t half;
-        uint32_t bits;
-        double wide;
-        float value;
-
-        if (type == CR_MAIN_F64) {
-            memcpy(&wide, from + 8 * i, 8);
-            value = (float)wide;
-        } else if (type == CR_MAIN_F32) {
-            memcpy(&value, from + 4 * i, 4);
-        } else {
-            memcpy(&half, from + 2 * i, 2);
-            bits = (uint32_t)half << 16;
-            memcpy(&value, &bits, 4);
-            if (type == CR_MAIN_F16)
-                value = cr_main_half(half);
-        }
-        memcpy(to + 4 * i, &value, 4);
-    }
-    return buffer;
-}
-
-/* Finds a parameter in the file; null after a message. */
-static const struct cr_main_entry *cr_main_find(const struct cr_main_weights *weights,
-                                                const struct cr_tensor *param)
-{
-    struct cr_main_entry key = {0}, *entry = NULL;
-    char expected[200];
-
-    key.name = param->name;
-    key.name_length = strlen(param->name);
-    if (weights->n > 0)
-        entry = bsearch(&key, weights->entries, weights->n, sizeof key, cr_main_by_name);
-    cr_main_shape(expected, sizeof expected, param);
-    if (!entry) {
-        cr_main_fail(weights->path, key.name, key.name_length, "not in the file, expected %s",
-                     expected);
-        return NULL;
-    }
-    if (!cr_main_same_shape(param, entry->shape, entry->rank)) {
-        char found[200];
-        long shape[CR_MAIN_RANK];
-        struct cr_tensor other = {0};
-        int i;
-
-        for (i = 0; i < CR_MAIN_RANK; i++)
-            shape[i] = (long)entry->shape[i];
-        other.rank = entry->rank < CR_MAIN_RANK ? entry->rank : CR_MAIN_RANK;
-        other.shape = shape;
-        cr_main_fail(weights->path, key.name, key.name_length, "rank %d, shape %s, expected %s",
-                     entry->rank, cr_main_shape(found, sizeof found, &other), expected);
-        return NULL;
-    }
-    if (entry->type > CR_MAIN_F64) {
-        cr_main_fail(weights->path, key.name, key.name_length,
-                     "dtype %s, expected F32, F16, BF16 or F64", cr_main_types[entry->type].name);
-        return NULL;
-    }
-    return entry;
-}
-
-/* Reads one parameter and hands it to the model; only this one is in memory twice. */
-static int cr_main_param(const struct cr_main_weights *opened, int index, void *weights)
-{
-    const struct cr_tensor *param = &cr_main_params[index];
-    const struct cr_main_entry *entry = cr_main_find(opened, param);
-    size_t n = (size_t)param->elements, bytes;
-    unsigned char *buffer;
-
-    if (!entry)
-        return -1;
+    struct cr_main_entry key, *entry = NULL;
+    float *tensor = cr_main_memory((size_t)param->elements * 4);
+    unsigned char *raw;
+    size_t bytes;
+    char shape[200];
+    key.name.text = param->name;
+    key.name.length = strlen(param->name);
+    if (w->n > 0)
+        entry = bsearch(&key, w->entries, w->n, sizeof key, cr_main_by_name);
+    if (!entry || entry->type > CR_MAIN_F64 || entry->rank != param->rank ||
+        memcmp(entry->shape, param->shape, (size_t)param->rank * sizeof *param->shape) != 0)
+        cr_main_fail(w->path, "tensor '%s' is %s, expected [%s] of F32, F16, BF16 or F64",
+                     param->name, entry ? "of another shape or type" : "not there",
+                     cr_main_shape(shape, param));
     bytes = (size_t)(entry->end - entry->begin);
-    buffer = malloc(8 * n + 1);
-    if (!buffer)
-        return cr_main_fail(opened->path, param->name, strlen(param->name), "out of memory");
-    if (fseek(opened->file, (long)(opened->data + entry->begin), SEEK_SET) != 0 ||
-        fread(buffer + 8 * n - bytes, 1, bytes, opened->file) != bytes) {
-        free(buffer);
-        return cr_main_fail(opened->path, param->name, strlen(param->name), "cannot be read");
-    }
-    cr_main_load(index, cr_main_floats(buffer, entry->type, param->elements), weights);
-    free(buffer);
-    return 0;
+    raw = cr_main_memory(bytes);
+    if (fseek(w->file, w->data + entry->begin, SEEK_SET) != 0)
+        cr_main_fail(w->path, "cannot be read: %s", strerror(errno));
+    cr_main_get(w->file, w->path, raw, bytes);
+    cr_main_floats(tensor, raw, entry->type, param->elements);
+    free(raw);
+    return tensor;
 }
 
 /* Loads every parameter of the model; what else is in the file is only counted. */
-static int cr_main_weights(const char *path, void *weights)
+static void cr_main_weights(const char *path, void *weights)
 {
-    struct cr_main_weights opened;
-    int status = cr_main_open_weights(&opened, path), i;
-
-    for (i = 0; status == 0 && i < CR_MAIN_PARAMS; i++)
-        status = cr_main_param(&opened, i, weights);
-    if (status == 0 && opened.n > CR_MAIN_PARAMS) {
-        cr_main_show(path, strlen(path));
-        fprintf(stderr, ": note: %lu tensors are not the model's and were ignored\n",
-                (unsigned long)(opened.n - CR_MAIN_PARAMS));
+    struct cr_main_weights w;
+    int i;
+    cr_main_open_weights(&w, path);
+    for (i = 0; i < CR_MAIN_PARAMS; i++) {
+        float *tensor = cr_main_read_tensor(&w, &cr_main_params[i]);
+        cr_main_load(i, tensor, weights);
+        free(tensor);
     }
-    cr_main_close_weights(&opened);
-    return status;
+    if (w.n > CR_MAIN_PARAMS)
+        fprintf(stderr, "%s: note: %lu tensors are not the model's and were ignored\n", path,
+                (unsigned long)(w.n - CR_MAIN_PARAMS));
+    cr_main_close_weights(&w);
 }
 
 /* ---- .npy ---- */
 
-struct cr_main_npy {
-    char type[4]; /* "<f4" and so on */
-    int rank;
-    int64_t shape[CR_MAIN_RANK], elements;
-    int fortran;
-};
-
-/* Takes one `key: value` of the header's dict; returns the key's bit, or 0. */
-static int cr_main_npy_item(struct cr_main_text *text, struct cr_main_npy *npy)
+/* Prints what numpy.save describes a tensor with, in room for 400 characters. */
+static int cr_main_describe(char *room, const struct cr_tensor *tensor)
 {
-    const char *key, *type;
-    size_t length, type_length;
-
-    if (!cr_main_string(text, '\'', &key, &length) || !cr_main_take(text, ':'))
-        return 0;
-    cr_main_take(text, ' ');
-    if (cr_main_is(key, length, "descr")) {
-        if (!cr_main_string(text, '\'', &type, &type_length) || type_length != 3)
-            return 0;
-        memcpy(npy->type, type, 3);
-        return 1;
-    }
-    if (cr_main_is(key, length, "fortran_order")) {
-        npy->fortran = strncmp(text->at, "True", 4) == 0;
-        if (!npy->fortran && strncmp(text->at, "False", 5) != 0)
-            return 0;
-        text->at += npy->fortran ? 4 : 5;
-        return 2;
-    }
-    if (!cr_main_is(key, length, "shape"))
-        return 0;
-    npy->rank = cr_main_list(text, 1, npy->shape, &npy->elements);
-    return npy->rank < 0 ? 0 : 4;
+    char shape[200];
+    return sprintf(room, "{'descr': '<%c4', 'fortran_order': False, 'shape': (%s%s), }",
+                   tensor->is_i32 ? 'i' : 'f', cr_main_shape(shape, tensor),
+                   tensor->rank == 1 ? "," : "");
 }
 
-/* Parses the header's dict of exactly descr, fortran_order and shape. */
-static int cr_main_npy_parse(const char *header, uint64_t length, struct cr_main_npy *npy)
+/* Reads an input, to be freed.  The header has to be the one that NumPy writes for it. */
+static void *cr_main_read_npy(const char *path, const struct cr_tensor *tensor)
 {
-    struct cr_main_text text = {header};
-    int seen = 0, comma = 1, bit;
-
-    if (!cr_main_take(&text, '{'))
-        return 0;
-    while (!cr_main_take(&text, '}')) {
-        bit = comma ? cr_main_npy_item(&text, npy) : 0;
-        if (bit == 0 || (seen & bit))
-            return 0;
-        seen |= bit;
-        comma = cr_main_take(&text, ',');
-    }
-    cr_main_take(&text, ' ');
-    return seen == 7 && (uint64_t)(text.at - header) == length;
+    unsigned char prefix[10];
+    char expected[400], header[65536];
+    size_t size = (size_t)tensor->elements * 4, length, n;
+    void *data = cr_main_memory(size);
+    FILE *file = cr_main_open(path);
+    cr_main_get(file, path, prefix, sizeof prefix);
+    if (memcmp(prefix, "\223NUMPY\001", 8) != 0)
+        cr_main_fail(path, "expected a .npy file of version 1.0");
+    length = prefix[8] + 256u * prefix[9];
+    cr_main_get(file, path, header, length);
+    header[length] = '\0';
+    n = (size_t)cr_main_describe(expected, tensor);
+    if (strncmp(header, expected, n) != 0 || n + strspn(header + n, " \n") != length)
+        cr_main_fail(path, "not what '%s' needs, expected %s", tensor->name, expected);
+    cr_main_get(file, path, data, size);
+    if (fgetc(file) != EOF)
+        cr_main_fail(path, "goes on behind %ld elements", tensor->elements);
+    fclose(file);
+    return data;
 }
 
-/* Reads up to the end of the header; returns where the elements begin, or -1. */
-static long cr_main_npy_header(FILE *file, const char *path, int64_t size, struct cr_main_npy *npy)
+/* Prints a header as numpy.save does: a first dimension can grow to 21 digits, and the
+ * elements begin at a multiple of 64. */
+static size_t cr_main_print_header(char header[512], const struct cr_tensor *tensor)
 {
-    unsigned char p[12] = {0};
-    size_t got = fread(p, 1, sizeof p, file);
-    uint64_t length;
-    char *header;
-    long prefix;
-    int parsed;
-
-    memset(npy, 0, sizeof *npy);
-    npy->elements = 1;
-    if (got < 10 || memcmp(p, "\223NUMPY", 6) != 0 || p[6] < 1 || p[6] > 3 || p[7] != 0)
-        return cr_main_fail(path, NULL, 0, "expected a .npy file of version 1.0, 2.0 or 3.0");
-    prefix = p[6] == 1 ? 10 : 12;
-    length = (uint64_t)p[8] | (uint64_t)p[9] << 8;
-    if (p[6] > 1)
-        length |= (uint64_t)p[10] << 16 | (uint64_t)p[11] << 24;
-    header = cr_main_header(file, path, size, prefix, length);
-    if (!header)
-        return -1;
-    parsed = cr_main_npy_parse(header, length, npy);
-    free(header);
-    if (!parsed)
-        return cr_main_fail(path, NULL, 0,
-                            "header is not understood, expected descr, fortran_order and shape");
-    if (npy->fortran && npy->rank > 1)
-        return cr_main_fail(path, NULL, 0, "elements in Fortran order, expected C order");
-    return prefix + (long)length;
-}
-
-/* The width of an element if the array can be the tensor, 0 after a message if not. */
-static int cr_main_npy_fits(const struct cr_main_npy *npy, const struct cr_tensor *tensor,
-                            const char *path, int64_t bytes)
-{
-    const char *narrow = tensor->is_i32 ? "<i4" : "<f4", *wide = tensor->is_i32 ? "<i8" : "<f8";
-    int width = strcmp(npy->type, narrow) == 0 ? 4 : strcmp(npy->type, wide) == 0 ? 8 : 0;
-    char expected[200];
-
-    if (!width) {
-        cr_main_fail(path, NULL, 0, "dtype is not '%s' or '%s', as %s needs", narrow, wide,
-                     tensor->name);
-    } else if (!cr_main_same_shape(tensor, npy->shape, npy->rank)) {
-        cr_main_fail(path, NULL, 0, "%lld elements in rank %d, expected shape %s, as %s has",
-                     (long long)npy->elements, npy->rank,
-                     cr_main_shape(expected, sizeof expected, tensor), tensor->name);
-        width = 0;
-    } else if (bytes % width != 0 || bytes / width != npy->elements) {
-        cr_main_fail(path, NULL, 0, "%lld bytes of elements, expected %lld of them",
-                     (long long)bytes, (long long)npy->elements);
-        width = 0;
-    }
-    return width;
-}
-
-/* Narrows int64 at the start of a buffer to int32 in place; each has to fit. */
-static int cr_main_narrow(void *buffer, long n, const char *path)
-{
-    unsigned char *bytes = buffer;
-    long i;
-
-    for (i = 0; i < n; i++) {
-        int64_t value;
-        int32_t narrow;
-
-        memcpy(&value, bytes + 8 * i, 8);
-        if (value < INT32_MIN || value > INT32_MAX)
-            return cr_main_fail(path, NULL, 0, "element %ld is %lld, expected 32 bits", i,
-                                (long long)value);
-        narrow = (int32_t)value;
-        memcpy(bytes + 4 * i, &narrow, 4);
-    }
-    return 0;
-}
-
-/* Reads an input into memory of 8 bytes an element. */
-static int cr_main_read_npy(const char *path, const struct cr_tensor *tensor, void *buffer)
-{
-    struct cr_main_npy npy;
-    int64_t size;
-    FILE *file = cr_main_open(path, &size);
-    long begin = file ? cr_main_npy_header(file, path, size, &npy) : -1;
-    size_t n = (size_t)tensor->elements;
-    int width = 0, status = -1;
-
-    if (begin >= 0)
-        width = cr_main_npy_fits(&npy, tensor, path, size - begin);
-    if (width > 0) {
-        if (fseek(file, begin, SEEK_SET) == 0 && fread(buffer, (size_t)width, n, file) == n)
-            status = 0;
-        else
-            cr_main_fail(path, NULL, 0, "cannot be read");
-    }
-    if (status == 0 && width == 8 && tensor->is_i32)
-        status = cr_main_narrow(buffer, tensor->elements, path);
-    else if (status == 0 && width == 8)
-        cr_main_floats(buffer, CR_MAIN_F64, tensor->elements);
-    if (file)
-        fclose(file);
-    return status;
-}
-
-/* Prints a .npy header into room for 1024 bytes as numpy.save does: room for the first
- * dimension to grow to 21 digits, and a length that is a multiple of 64. */
-static size_t cr_main_npy_print(char *out, const struct cr_tensor *tensor)
-{
-    size_t n = 10, total;
-    int i;
-
-    memcpy(out, "\223NUMPY\001\000", 8);
-    n += (size_t)snprintf(out + n, 1024 - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                          tensor->is_i32 ? "<i4" : "<f4");
-    for (i = 0; i < tensor->rank; i++)
-        n += (size_t)snprintf(out + n, 1024 - n, i > 0 ? ", %ld" : "%ld", tensor->shape[i]);
-    n += (size_t)snprintf(out + n, 1024 - n, tensor->rank == 1 ? ",), }" : "), }");
+    int end = 10;
+    memset(header, ' ', 512);
+    memcpy(header, "\223NUMPY\001", 8);
+    end += cr_main_describe(header + end, tensor);
+    header[end] = ' ';
     if (tensor->rank > 0)
-        n += (size_t)snprintf(out + n, 1024 - n, "%*s",
-                              21 - snprintf(NULL, 0, "%ld", tensor->shape[0]), "");
-    total = (n + 1) / 64 * 64 + 64;
-    memset(out + n, ' ', total - n);
-    out[total - 1] = '\n';
-    out[8] = (char)((total - 10) & 255);
-    out[9] = (char)((total - 10) >> 8);
-    return total;
+        end += 21 - snprintf(NULL, 0, "%ld", tensor->shape[0]);
+    end = (end + 1) / 64 * 64 + 64;
+    header[8] = (char)((end - 10) & 255);
+    header[9] = (char)((end - 10) >> 8);
+    header[end - 1] = '\n';
+    return (size_t)end;
 }
 
 /* Writes an output under a temporary name and renames it: whole or not at all. */
-static int cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
+static void cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
 {
-    size_t n = (size_t)tensor->elements, length = strlen(path), header_length;
-    char header[1024], *temporary = malloc(length + 16);
-    FILE *file = NULL;
-    int i, written;
-
-    if (cr_main_special(path)) {
-        free(temporary);
-        return cr_main_fail(path, NULL, 0, "not a regular file, expected one to write");
-    }
-    for (i = 0; temporary && !file && i < 100; i++) {
-        snprintf(temporary, length + 16, "%s.tmp%d", path, i);
-        file = fopen(temporary, "wbx");
-        if (!file && errno != EEXIST)
-            break;
-    }
-    if (!file) {
-        cr_main_fail(path, NULL, 0, "cannot be written: %s", strerror(errno));
-        free(temporary);
-        return -1;
-    }
-    header_length = cr_main_npy_print(header, tensor);
-    written =
-        fwrite(header, 1, header_length, file) == header_length && fwrite(data, 4, n, file) == n;
+    char header[512], *temporary = cr_main_memory(strlen(path) + 5);
+    size_t n = (size_t)tensor->elements, end = cr_main_print_header(header, tensor);
+    FILE *file;
+    int written;
+    cr_main_regular(path);
+    sprintf(temporary, "%s.tmp", path);
+    file = fopen(temporary, "wbx");
+    if (!file)
+        cr_main_fail(temporary, "cannot be written: %s", strerror(errno));
+    written = fwrite(header, 1, end, file) == end && fwrite(data, 4, n, file) == n;
     if (fclose(file) != 0 || !written || rename(temporary, path) != 0) {
-        written = 0;
-        cr_main_fail(path, NULL, 0, "cannot be written: %s", strerror(errno));
+        const char *reason = strerror(errno);
         remove(temporary);
+        cr_main_fail(path, "cannot be written: %s", reason);
     }
     free(temporary);
-    return written ? 0 : -1;
 }
 
 /* ---- the command line ---- */
 
-/* Memory for all of the model's data.  Pointers to tables have one entry more than the
- * model needs, because an array of none is not C. */
-struct cr_main_state {
-    const char *weights_path;
-    const char *input_paths[CR_MAIN_INPUTS + 1], *output_paths[CR_MAIN_OUTPUTS + 1];
-    void *inputs[CR_MAIN_INPUTS + 1], *outputs[CR_MAIN_OUTPUTS + 1];
-    void *weights, *arena; /* as allocated */
+/* The files of the tensors.  One entry more than there are: C has no empty arrays. */
+struct cr_main_files {
+    const char *weights, *inputs[CR_MAIN_INPUTS + 1], *outputs[CR_MAIN_OUTPUTS + 1];
 };
 
-/* The first address from p on that is a multiple of 64. */
-static void *cr_main_align(void *p)
-{
-    return (char *)p + (64 - (uintptr_t)p % 64) % 64;
-}
-
-static void cr_main_list_tensors(FILE *to, const char *title, const struct cr_tensor *tensors,
-                                 int n)
+static void cr_main_list(FILE *to, const char *title, const struct cr_tensor *tensors, int n)
 {
     char shape[200];
     int i;
-
     for (i = 0; i < n; i++)
-        fprintf(to, "%-10s %s %s %s\n", i == 0 ? title : "", tensors[i].name,
-                tensors[i].is_i32 ? "int32" : "float32",
-                cr_main_shape(shape, sizeof shape, &tensors[i]));
+        fprintf(to, "%-8s %s %s [%s]\n", title, tensors[i].name,
+                tensors[i].is_i32 ? "int32" : "float32", cr_main_shape(shape, &tensors[i]));
 }
 
-static void cr_main_help(FILE *to, const char *program)
+static void cr_main_help(FILE *to)
 {
-    fprintf(to,
-            "usage: %s [--weights FILE.safetensors] --input NAME=FILE.npy ...\n"
-            "       --output NAME=FILE.npy ...\n\n"
-            "Runs %s, compiled for these shapes.  Weights may be F32, F16, BF16 or F64.\n\n",
-            program, CR_MAIN_NAME);
-    cr_main_list_tensors(to, "inputs", cr_main_inputs, CR_MAIN_INPUTS);
-    cr_main_list_tensors(to, "outputs", cr_main_outputs, CR_MAIN_OUTPUTS);
-    cr_main_list_tensors(to, "weights", cr_main_params, CR_MAIN_PARAMS);
+    fprintf(to, "usage: PROGRAM [--weights FILE.safetensors] --input NAME=FILE.npy ...\n"
+                "       --output NAME=FILE.npy ...\n\n"
+                "Runs " CR_MAIN_NAME ", compiled for these shapes:\n\n");
+    cr_main_list(to, "input", cr_main_inputs, CR_MAIN_INPUTS);
+    cr_main_list(to, "output", cr_main_outputs, CR_MAIN_OUTPUTS);
+    cr_main_list(to, "weights", cr_main_params, CR_MAIN_PARAMS);
 }
 
 /* Notes the file of NAME=FILE, which has to name one of the tensors. */
-static int cr_main_assign(const char *argument, const struct cr_tensor *tensors, int n,
-                          const char **paths, const char *what)
+static void cr_main_assign(const char *argument, const struct cr_tensor *tensors, int n,
+                           const char **paths)
 {
-    const char *equals = strchr(argument, '=');
-    size_t length = equals ? (size_t)(equals - argument) : 0;
-    int i;
-
-    if (!equals || !equals[1])
-        return cr_main_fail(argument, NULL, 0, "expected --%s NAME=FILE.npy", what);
-    for (i = 0; i < n; i++) {
-        if (!cr_main_is(argument, length, tensors[i].name))
-            continue;
-        if (paths[i])
-            return cr_main_fail(argument, NULL, 0, "the %s is given twice, expected once", what);
-        paths[i] = equals + 1;
-        return 0;
-    }
-    return cr_main_fail(argument, NULL, 0, "no %s has that name, see --help", what);
+    struct cr_main_string name = {argument, strcspn(argument, "=")};
+    int i = 0;
+    while (i < n && !cr_main_is(name, tensors[i].name))
+        i++;
+    if (i == n || !argument[name.length] || !argument[name.length + 1] || paths[i])
+        cr_main_fail(argument, "expected NAME=FILE.npy, a NAME of those in --help, and only once");
+    paths[i] = argument + name.length + 1;
 }
 
 /* Takes the arguments apart; every input and some output must be given a file. */
-static int cr_main_arguments(struct cr_main_state *state, int argc, char **argv)
+static void cr_main_arguments(struct cr_main_files *files, int argc, char **argv)
 {
-    int i, outputs = 0, status = 0;
-
-    for (i = 1; status == 0 && i < argc; i += 2) {
+    int i, outputs = 0;
+    for (i = 1; i < argc; i += 2) {
         const char *option = argv[i], *value = argv[i + 1]; /* argv[argc] is null */
-        int kind = strcmp(option, "--weights") == 0  ? 0
-                   : strcmp(option, "--input") == 0  ? 1
-                   : strcmp(option, "--output") == 0 ? 2
-                                                     : 3;
-        if (kind == 3)
-            return cr_main_fail(option, NULL, 0, "expected --weights, --input, --output or --help");
-        if (!value)
-            return cr_main_fail(option, NULL, 0, "nothing follows it, expected a file");
-        if (kind == 0 && state->weights_path)
-            return cr_main_fail(option, NULL, 0, "given twice, expected one file");
-        if (kind == 0)
-            state->weights_path = value;
-        else if (kind == 1)
-            status =
-                cr_main_assign(value, cr_main_inputs, CR_MAIN_INPUTS, state->input_paths, "input");
+        if (value && strcmp(option, "--input") == 0)
+            cr_main_assign(value, cr_main_inputs, CR_MAIN_INPUTS, files->inputs);
+        else if (value && strcmp(option, "--output") == 0)
+            cr_main_assign(value, cr_main_outputs, CR_MAIN_OUTPUTS, files->outputs), outputs++;
+        else if (value && strcmp(option, "--weights") == 0 && !files->weights)
+            files->weights = value;
         else
-            status = cr_main_assign(value, cr_main_outputs, CR_MAIN_OUTPUTS, state->output_paths,
-                                    "output");
-        outputs += kind == 2;
+            cr_main_fail(option, "expected --weights (once), --input or --output, and a file");
     }
-    for (i = 0; status == 0 && i < CR_MAIN_INPUTS; i++) {
-        if (!state->input_paths[i])
-            status = cr_main_fail(cr_main_inputs[i].name, NULL, 0,
-                                  "the input has no file, expected --input NAME=FILE.npy");
-    }
-    if (status == 0 && CR_MAIN_PARAMS > 0 && !state->weights_path)
-        status = cr_main_fail(argv[0], NULL, 0, "no weights, expected --weights FILE.safetensors");
-    if (status == 0 && outputs == 0)
-        status =
-            cr_main_fail(argv[0], NULL, 0, "nothing to write, expected --output NAME=FILE.npy");
-    return status;
-}
-
-/* Memory for count items, 63 bytes more so that it can be aligned; null if there is none. */
-static void *cr_main_memory(size_t count, size_t size)
-{
-    return count > (SIZE_MAX - 63) / size ? NULL : calloc(1, count * size + 63);
-}
-
-static int cr_main_allocate(struct cr_main_state *state, const char *program)
-{
-    int i, complete;
-
-    state->weights = cr_main_memory((size_t)CR_MAIN_WEIGHTS_BYTES, 1);
-    state->arena = cr_main_memory((size_t)CR_MAIN_ARENA_BYTES, 1);
-    complete = state->weights && state->arena;
-    for (i = 0; complete && i < CR_MAIN_INPUTS; i++) {
-        state->inputs[i] = cr_main_memory((size_t)cr_main_inputs[i].elements, 8);
-        complete = state->inputs[i] != NULL;
-    }
-    for (i = 0; complete && i < CR_MAIN_OUTPUTS; i++) {
-        state->outputs[i] = cr_main_memory((size_t)cr_main_outputs[i].elements, 4);
-        complete = state->outputs[i] != NULL;
-    }
-    return complete ? 0 : cr_main_fail(program, NULL, 0, "out of memory for weights and arena");
-}
-
-static void cr_main_free(struct cr_main_state *state)
-{
-    int i;
-
     for (i = 0; i < CR_MAIN_INPUTS; i++)
-        free(state->inputs[i]);
-    for (i = 0; i < CR_MAIN_OUTPUTS; i++)
-        free(state->outputs[i]);
-    free(state->weights);
-    free(state->arena);
+        if (!files->inputs[i])
+            cr_main_fail(cr_main_inputs[i].name, "no file, expected --input NAME=FILE.npy");
+    if (CR_MAIN_PARAMS > 0 && !files->weights)
+        cr_main_fail(CR_MAIN_NAME, "no weights, expected --weights FILE.safetensors");
+    if (outputs == 0)
+        cr_main_fail(CR_MAIN_NAME, "nothing to write, expected --output NAME=FILE.npy");
 }
 
 /* Reads everything, runs once, writes what was asked for. */
-static int cr_main_go(struct cr_main_state *state, const char *program)
+static void cr_main_go(const struct cr_main_files *files)
 {
-    const void *inputs[CR_MAIN_INPUTS + 1];
-    void *weights = cr_main_align(state->weights), *arena = cr_main_align(state->arena);
-    int i, status = 0;
-
-    if (state->weights_path)
-        status = cr_main_weights(state->weights_path, weights);
-    for (i = 0; status == 0 && i < CR_MAIN_INPUTS; i++)
-        status = cr_main_read_npy(state->input_paths[i], &cr_main_inputs[i], state->inputs[i]);
-    if (status != 0)
-        return status;
+    void *weights = cr_main_memory(CR_MAIN_WEIGHTS_BYTES);
+    void *arena = cr_main_memory(CR_MAIN_ARENA_BYTES);
+    void *outputs[CR_MAIN_OUTPUTS + 1] = {NULL};
+    const void *inputs[CR_MAIN_INPUTS + 1] = {NULL};
+    int i, status;
+    if (files->weights)
+        cr_main_weights(files->weights, cr_main_align(weights));
     for (i = 0; i < CR_MAIN_INPUTS; i++)
-        inputs[i] = state->inputs[i];
-    inputs[CR_MAIN_INPUTS] = NULL;
-    status = cr_main_run(weights, inputs, state->outputs, arena);
+        inputs[i] = cr_main_read_npy(files->inputs[i], &cr_main_inputs[i]);
+    for (i = 0; i < CR_MAIN_OUTPUTS; i++)
+        outputs[i] = cr_main_memory((size_t)cr_main_outputs[i].elements * 4);
+    status = cr_main_run(cr_main_align(weights), inputs, outputs, cr_main_align(arena));
     if (status != 0)
-        return cr_main_fail(program, NULL, 0, "the model answers with status %d, expected 0",
-                            status);
-    for (i = 0; status == 0 && i < CR_MAIN_OUTPUTS; i++) {
-        if (state->output_paths[i])
-            status =
-                cr_main_write_npy(state->output_paths[i], &cr_main_outputs[i], state->outputs[i]);
-    }
-    return status;
+        cr_main_fail(CR_MAIN_NAME, "the model answers with status %d, expected 0", status);
+    for (i = 0; i < CR_MAIN_OUTPUTS; free(outputs[i++]))
+        if (files->outputs[i])
+            cr_main_write_npy(files->outputs[i], &cr_main_outputs[i], outputs[i]);
+    for (i = 0; i < CR_MAIN_INPUTS; i++)
+        free((void *)inputs[i]);
+    free(weights);
+    free(arena);
 }
 
 int main(int argc, char **argv)
 {
-    struct cr_main_state state;
-    int status;
-
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        cr_main_help(argc < 2 ? stderr : stdout, argc > 0 ? argv[0] : CR_MAIN_NAME);
-        return argc < 2 ? 2 : 0;
+    struct cr_main_files files;
+    int help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    memset(&files, 0, sizeof files);
+    if (argc < 2 || help) {
+        cr_main_help(help ? stdout : stderr);
+        return help ? 0 : 2;
     }
-    memset(&state, 0, sizeof state);
-    status = cr_main_arguments(&state, argc, argv);
-    if (status == 0)
-        status = cr_main_allocate(&state, argv[0]);
-    if (status == 0)
-        status = cr_main_go(&state, argv[0]);
-    cr_main_free(&state);
-    return status == 0 ? 0 : 2;
+    cr_main_arguments(&files, argc, argv);
+    cr_main_go(&files);
+    return 0;
 }
 
 #endif

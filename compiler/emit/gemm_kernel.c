@@ -1,0 +1,147 @@
+/*
+ * A matrix product with what comes before and after it: rows of the left operand computed
+ * into scratch, the right operand packed, and an epilogue on each tile while it is in the
+ * first-level cache.
+ */
+#include <stdio.h>
+
+#include "parts.h"
+
+/* How the loops of a GEMM are cut. */
+struct gemm_shape {
+    int64_t M, N, K;
+    int64_t block;     /* rows of an item */
+    int64_t blocks;
+    int64_t group;     /* columns of an item */
+    int64_t groups;
+    int64_t rows, cols; /* of one call */
+};
+
+static struct gemm_shape gemm_shape(const struct cr_kernel *k)
+{
+    struct gemm_shape s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
+    int64_t most = cr_max(GEMM_STEP_ROWS, cr_min(192, GEMM_ROWS_FLOATS / s.K));
+    s.blocks = k->packed == CR_NONE ? 1 : cr_ceil_div(s.M, most);
+    s.block = cr_ceil_div(s.M, s.blocks);
+    s.rows = cr_ceil_div(s.block, cr_ceil_div(s.block, GEMM_STEP_ROWS));
+    s.cols = cr_min(cr_round_up(cr_max(GEMM_STEP_FLOATS / s.rows, PANEL), PANEL), 512);
+    s.cols = cr_min(s.cols, cr_round_up(s.N, PANEL));
+    int64_t wanted = cr_ceil_div(GEMM_ITEMS, cr_outer_items(k) * s.blocks);
+    s.groups = cr_max(1, cr_min(wanted, cr_ceil_div(s.N, s.cols)));
+    s.group = cr_round_up(cr_ceil_div(s.N, s.groups), PANEL);
+    s.groups = cr_ceil_div(s.N, s.group);
+    return s;
+}
+
+/* The rows of A for rows i0 to i1, computed into scratch when an item begins a new block. */
+static void print_prologue(struct cr_printer *p, const struct gemm_shape *s)
+{
+    const struct cr_kernel *k = p->k;
+    int64_t rows = cr_min(s->block, cr_max(1, TILE_FLOATS / s->K));
+    char count[32];
+    snprintf(count, sizeof count, "%lld", (long long)s->K);
+    const char *all = s->groups == 1 ? "" : " && (item == begin || j0 == 0)";
+    cr_put(p->text, "        for (long i = i0; i < i1%s; i += %lld) {\n", all, (long long)rows);
+    cr_print_count(p, 12, "m", "i", rows, "i1");
+    struct cr_tile_job job = {.tiles = &k->prologue,
+                              .row = k->row,
+                              .col = k->k,
+                              .max_rows = rows,
+                              .max_cols = s->K,
+                              .first_row = "i",
+                              .first_col = "0",
+                              .rows = "m",
+                              .cols = count,
+                              .indent = 12};
+    snprintf(job.dest.address, sizeof job.dest.address, "rows + (i - i0) * %lld", (long long)s->K);
+    job.dest.ld = s->K;
+    cr_print_tiles(p, &job);
+    cr_put(p->text, "        }\n");
+}
+
+/* The arguments of gemm for its left operand, and of the panels of its right one. */
+static void print_gemm_operands(struct cr_printer *p, const struct gemm_shape *s, char *rows,
+                                char *panels, size_t size)
+{
+    const struct cr_kernel *k = p->k;
+    long long K = s->K;
+    char at[CR_ADDRESS_SIZE];
+    if (k->prologue.n) {
+        snprintf(rows, size, "rows + (i - i0) * %lld, %lld, 1", K, K);
+    } else {
+        cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i", -1, "");
+        snprintf(rows, size, "%s, %lld, %lld", at, (long long)cr_step(&k->a.at, k->row),
+                 (long long)cr_step(&k->a.at, k->k));
+    }
+    if (k->packed == CR_NONE)
+        snprintf(panels, size, "panels + (j - j0) * %lld", K);
+    else
+        snprintf(panels, size, "a->w + j * %lld", K);
+}
+
+/* Packs the columns of an item that are no weights. */
+static void print_pack_columns(struct cr_printer *p, const struct gemm_shape *s)
+{
+    const struct cr_kernel *k = p->k;
+    char at[CR_ADDRESS_SIZE];
+    cr_take_scratch(p, "panels", s->K * cr_round_up(s->group, PANEL), "packed columns");
+    cr_print_address(p, at, sizeof at, k->b.ref, &k->b.at, -1, "", k->col, "j0");
+    cr_put_line(p->text, 8, "rt->pack(%lld, j1 - j0, panels, %lld, %s, %lld, %lld);",
+                (long long)s->K, (long long)(s->K * PANEL), at, (long long)cr_step(&k->b.at, k->k),
+                (long long)cr_step(&k->b.at, k->col));
+}
+
+/* The call of gemm and the epilogue on the tile it made. */
+static void print_product(struct cr_printer *p, const struct gemm_shape *s)
+{
+    const struct cr_kernel *k = p->k;
+    char rows[256], panels[256];
+    struct cr_tile_job job = {.tiles = &k->program,
+                              .row = k->row,
+                              .col = k->col,
+                              .max_rows = s->rows,
+                              .max_cols = s->cols,
+                              .first_row = "i",
+                              .first_col = "j",
+                              .rows = "m",
+                              .cols = "n",
+                              .dest_strided = cr_step(&k->dest, k->col) != 1,
+                              .indent = 16};
+    if (job.dest_strided) {
+        cr_take_scratch(p, "product", s->rows * s->cols, "a tile of the product");
+        job.core = (struct cr_tile_at){"product", s->cols};
+    } else {
+        cr_print_address(p, job.core.address, sizeof job.core.address, -1, &k->dest, k->row, "i",
+                         k->col, "j");
+        job.core.ld = cr_step(&k->dest, k->row);
+    }
+    job.dest = job.core;
+    print_gemm_operands(p, s, rows, panels, sizeof rows);
+    cr_put_line(p->text, 16, "rt->gemm(m, n, %lld, %s, %s, %lld, %s, %lld);", (long long)s->K, rows,
+                panels, (long long)(s->K * PANEL), job.core.address, (long long)job.core.ld);
+    cr_print_tiles(p, &job);
+}
+
+int64_t cr_print_gemm_kernel(struct cr_printer *p)
+{
+    const struct cr_kernel *k = p->k;
+    struct gemm_shape s = gemm_shape(k);
+    struct cr_text *t = p->text;
+    if (k->prologue.n)
+        cr_take_scratch(p, "rows", s.block * s.K, "rows of the left operand");
+    cr_print_items(p, s.blocks * s.groups);
+    cr_print_part(p, "i0", "i1", s.groups, s.blocks, s.block, s.M);
+    cr_print_part(p, "j0", "j1", 1, s.groups, s.group, s.N);
+    if (k->prologue.n)
+        print_prologue(p, &s);
+    if (k->packed == CR_NONE)
+        print_pack_columns(p, &s);
+    cr_put(t, "        for (long j = j0; j < j1; j += %lld) {\n", (long long)s.cols);
+    cr_print_count(p, 12, "n", "j", s.cols, "j1");
+    cr_put(t, "            for (long i = i0; i < i1; i += %lld) {\n", (long long)s.rows);
+    cr_print_count(p, 16, "m", "i", s.rows, "i1");
+    print_product(p, &s);
+    cr_put(t, "            }\n        }\n    }\n");
+    return cr_outer_items(k) * s.blocks * s.groups;
+}
+

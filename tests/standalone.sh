@@ -1,0 +1,182 @@
+#!/bin/sh
+# standalone.sh - what an emitted file promises to whoever compiles it.
+#
+# warnings   none, of any compiler at hand, at any level of optimisation
+# symbols    no variable that changes, no name but the model's, no allocation
+# bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
+#            whatever compiler, options, threads and machine (by qemu)
+# A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
+# program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+jobs="$scratch/jobs"
+strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
+: >"$jobs"
+
+have() {
+    command -v "$1" >/dev/null 2>&1 || { echo "skipped: $1 is not installed"; return 1; }
+}
+
+compilers=
+for compiler in gcc clang; do
+    have $compiler && compilers="$compilers $compiler"
+done
+
+# job COMMAND: a line of shell that has to succeed without a word.
+job() {
+    echo "$*" >>"$jobs"
+}
+
+# Where the next program or object goes.
+count=0
+fresh() {
+    count=$((count + 1))
+    out="$scratch/$count"
+}
+
+upper() {
+    echo "$1" | tr a-z A-Z
+}
+
+# ---- generated/ ----
+
+# build COMPILER OPTIONS SOURCE: compiles, and throws away.
+build() {
+    fresh
+    job "$1 $strict $2 -c $3 -o $out.o && rm $out.o"
+}
+
+for source in generated/*.c; do
+    name=$(basename "$source" .c)
+    main="-D$(upper "$name")_MAIN" threads="-D$(upper "$name")_THREADS=2 -pthread"
+    case $name in
+    gpt2_stack | heads_block) levels="0 1 2 3" ;;
+    *) levels= ;;
+    esac
+    for compiler in $compilers; do
+        build "$compiler" "-O2" "$source"
+        for level in $levels; do
+            [ "$level" = 2 ] || build "$compiler" "-O$level" "$source"
+            build "$compiler" "-O$level $main $threads" "$source"
+        done
+        if [ -n "$levels" ]; then
+            build "$compiler" "-O2 $main" "$source"
+            build "$compiler" "-O2 $threads" "$source"
+        fi
+    done
+done
+
+# Constants that hold addresses count as data where code may be moved: hence no PIC.
+symbols() {
+    fresh
+    job "cc -O1 -fno-pic -fno-pie $2 -c generated/$1.c -o $out.o && nm $out.o | awk '
+        \$(NF - 1) ~ /[bBdDCsSgG]/ { print \"changes: \" \$NF }
+        \$(NF - 1) ~ /[TRVW]/ && \$NF !~ /^_?$1_/ { print \"is no name of the model: \" \$NF }
+        \$1 == \"U\" && \$2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fopen)\$/ {
+            print \"is called: \" \$2
+        }'"
+}
+
+# A caller in C++ links, which it cannot unless the header says that this is C.
+cplusplus() {
+    fresh
+    cat >"$out.cc" <<END
+#include "generated/$1.h"
+int main() { return $1_load(0, 0, 0) == 1 && $(upper "$1")_ARENA_BYTES > 0 ? 0 : 1; }
+END
+    job "cc -O1 -c generated/$1.c -o $out.o && g++ -Wall -Wextra -Wpedantic -Werror -I. $out.cc" \
+        "$out.o -lm -o $out && $out"
+}
+
+for header in generated/*.h; do
+    name=$(basename "$header" .h)
+    symbols "$name" ""
+    symbols "$name" "-D$(upper "$name")_THREADS=2"
+done
+if have g++; then
+    cplusplus gpt2_block
+    cplusplus gpt2_stack
+fi
+
+# ---- the main of a fixture's model ----
+
+# emit CASE: its C as $scratch/CASE.c and its output as $scratch/CASE.npy.  Sets `macro`,
+# the model's name in capitals, and `files`, the arguments of its main.
+emit() {
+    arguments=
+    while read -r key value; do
+        case $key in
+        script) arguments="$value $arguments" macro=$(upper "$(basename "$value" .lua)") ;;
+        set) arguments="$arguments --set $value" ;;
+        esac
+    done <"tests/fixtures/$1/case.txt"
+    files="--weights tests/fixtures/$1/model.safetensors --input x=tests/fixtures/$1/x.npy"
+    "$crescent" emit $arguments -o "$scratch/$1.c" >/dev/null &&
+        "$crescent" run $arguments $files --output "y=$scratch/$1.npy" >/dev/null 2>"$scratch/log"
+}
+
+# bits CASE COMPILER THREADS OPTIONS [EMULATOR]: builds the main, runs it, compares.  The
+# main may note on stderr that the fixture holds more tensors than the model.
+bits() {
+    fresh
+    threads=
+    [ "$3" = 1 ] || threads="-D${macro}_THREADS=$3 -pthread"
+    job "$2 $4 -D${macro}_MAIN $threads $scratch/$1.c -o $out -lm &&" \
+        "${5-} $out $files --output y=$out.npy 2>$out.log &&" \
+        "cmp $out.npy $scratch/$1.npy && rm $out || { cat $out.log; false; }"
+}
+
+# What a user may have in CFLAGS that would change the bits of a file that did not say no.
+daring="-march=native -ffp-contract=fast"
+
+passed=0 failed=0
+for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
+    if ! emit "$case"; then
+        echo "FAILED: $case: cannot be emitted and run"
+        cat "$scratch/log"
+        failed=$((failed + 1))
+        continue
+    fi
+    if have tcc; then
+        bits "$case" tcc 1 "-Wall -Werror"
+    fi
+    for compiler in $compilers; do
+        bits "$case" "$compiler" 1 "$strict -O2"
+        bits "$case" "$compiler" 2 "$strict -O3 $daring"
+    done
+    [ "$case" = gpt2_long ] || continue
+    for compiler in $compilers; do
+        bits "$case" "$compiler" 2 "$strict -O0"
+        bits "$case" "$compiler" 1 "$strict -O0 $daring"
+        bits "$case" "$compiler" 3 "$strict -O2 $daring"
+        bits "$case" "$compiler" 2 "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover"
+    done
+    for cpu in aarch64 riscv64; do
+        if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
+            bits "$case" $cpu-linux-gnu-gcc 1 "$strict -O2 -static" qemu-$cpu
+            bits "$case" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
+        fi
+    done
+done
+
+# ---- running the jobs ----
+
+# A job's output is kept together; one that ends well is a dot in $scratch/passed.
+tr '\n' '\0' <"$jobs" | xargs -0 -n 1 -P "${JOBS:-2}" sh -c '
+    said=$(sh -c "$2" 2>&1 </dev/null)
+    status=$?
+    if [ $status -eq 0 ] && [ -z "$said" ]; then
+        printf . >>"$1/passed"
+    else
+        printf "FAILED (exit status %s): %s\n%s\n" "$status" "$2" "$said"
+    fi' job "$scratch"
+succeeded=$(cat "$scratch/passed" 2>/dev/null | wc -c)
+total=$(wc -l <"$jobs")
+failed=$((failed + total - succeeded)) passed=$((passed + succeeded))
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
