@@ -126,15 +126,22 @@ endif
 # Scripts of tests/ that join the suites where they exist; CRESCENT is the program.
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
 suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
-    $(call script,$(1),fixtures.sh) $(call script,$(1),golden.sh) $(call generate,--check,$(1))
+    $(call script,$(1),fixtures.sh) $(call script,$(1),nano_sort.sh) \
+    $(call script,$(1),malformed.sh) $(call script,$(1),golden.sh) $(call generate,--check,$(1))
 built_for = $(call suites,$(1)) $(BUILD)/$(1)/crescent
 
+# What does not depend on the Lua: the C that was emitted, under every compiler at hand.
+standalone = $(call script,$(LUA),standalone.sh)
+
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
-	@sh tests/run.sh 'sh tests/check_layers.sh' $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
+	@sh tests/run.sh 'sh tests/check_layers.sh' $(call docs,--check) \
+	    'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' $(foreach lua,$(LUAS),$(call suites_of,$(lua))) \
+	    $(standalone)
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA))
-	@sh tests/run.sh 'sh tests/check_layers.sh' $(call suites_of,$(LUA))
+	@sh tests/run.sh 'sh tests/check_layers.sh' $(call docs,--check) $(call suites_of,$(LUA)) \
+	    $(standalone)
 
 layers:
 	@sh tests/check_layers.sh
@@ -145,7 +152,7 @@ asan:
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 
 valgrind: $(call built_for,$(LUA))
-	@CK_FORK=no sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
+	@CK_FORK=no CRESCENT_GRAPHS=5 sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
 	    'CRESCENT=$(BUILD)/$(LUA)/crescent valgrind -q --leak-check=full --error-exitcode=9 $(s)')
 
 # ---- generated/ ----------------------------------------------------------------------
@@ -168,8 +175,17 @@ generated: $(BUILD)/$(LUA)/crescent
 check-generated: $(BUILD)/$(LUA)/crescent
 	@sh -c $(call generate,--check,$(LUA))
 
+# ---- docs/ ---------------------------------------------------------------------------
+# What README.md and docs/ show of the program's output, made anew; see docs.sh.
+
+docs = 'CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/docs.sh $(1)'
+
+docs: $(BUILD)/$(LUA)/crescent
+	@sh -c $(call docs,--write)
+
 # Accepts what the compiler does now as what is expected; read the diff before committing.
 bless: generated
+	@sh -c $(call docs,--write)
 	@BLESS=1 CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/golden.sh
 
 # ---- Showing and measuring -----------------------------------------------------------
@@ -215,12 +231,13 @@ help:
 	@echo 'make asan, valgrind    the tests under sanitizers, under valgrind'
 	@echo 'make layers            prove that includes follow the layers'
 	@echo 'make generated         write generated/ anew; check-generated compares'
-	@echo 'make bless             accept the current output in the golden files'
+	@echo 'make docs              write anew what the pages show of the program'
+	@echo 'make bless             accept the current output in golden files, generated/, docs/'
 	@echo 'make bench             measure the GPT-2 block at several shapes'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, graphs'
 	@echo 'make clean             remove build/'
 
 always:
-.PHONY: all always asan bench bless check check-generated clean demo format generated help \
+.PHONY: all always asan bench bless check check-generated clean demo docs format generated help \
     install layers setup test valgrind

@@ -11,6 +11,7 @@
 #if STREAM_BLOCK_THREADS <= 1
 #define CR_NO_THREADS
 #endif
+#define CR_NO_MALLOC
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_API static __attribute__((unused))
 #else
@@ -214,9 +215,11 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 /* Ends the threads of a pool made by cr_pool_init. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
+#ifndef CR_NO_MALLOC
 /* The same with memory from malloc; null also if there is none. */
 CR_API struct cr_pool *cr_pool_new(int threads);
 CR_API void cr_pool_free(struct cr_pool *pool);
+#endif
 
 /* How many threads there are, the calling one included; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);
@@ -3508,6 +3511,8 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
     return pool ? pool->threads : 1;
 }
 
+#ifndef CR_NO_MALLOC
+
 CR_API struct cr_pool *cr_pool_new(int threads)
 {
     void *memory = malloc(cr_pool_bytes(threads));
@@ -3525,6 +3530,8 @@ CR_API void cr_pool_free(struct cr_pool *pool)
         free(pool);
     }
 }
+
+#endif
 
 /* One column of a panel; tensor is at the column's first element. */
 static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
@@ -3904,14 +3911,21 @@ static int cr_main_scan_metadata(const char **at)
     return 1;
 }
 
-/* Scans an entry of the header's object; the room for entries doubles when it is full.
- * A name with an escape is refused, so that each name has one spelling. */
+/* ASCII without escapes: a name that has one spelling only. */
+static int cr_main_is_plain(struct cr_main_string string)
+{
+    size_t i = 0;
+    while (i < string.length && (unsigned char)string.text[i] < 0x80 && string.text[i] != '\\')
+        i++;
+    return i == string.length;
+}
+
+/* Scans an entry of the header's object; the room for entries doubles when it is full. */
 static int cr_main_scan_tensor(const char **at, struct cr_main_weights *w, int first,
                                int *metadata)
 {
     struct cr_main_entry entry = {{"", 0}, 0, 0, {0}, 0, 0};
-    if (!cr_main_scan(at, first ? "S:" : ",S:", &entry.name) ||
-        memchr(entry.name.text, '\\', entry.name.length))
+    if (!cr_main_scan(at, first ? "S:" : ",S:", &entry.name) || !cr_main_is_plain(entry.name))
         return 0;
     if (cr_main_is(entry.name, "__metadata__"))
         return (*metadata)++ == 0 && cr_main_scan_metadata(at);

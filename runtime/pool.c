@@ -273,6 +273,8 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
     return pool ? pool->threads : 1;
 }
 
+#ifndef CR_NO_MALLOC
+
 CR_API struct cr_pool *cr_pool_new(int threads)
 {
     void *memory = malloc(cr_pool_bytes(threads));
@@ -290,3 +292,5 @@ CR_API void cr_pool_free(struct cr_pool *pool)
         free(pool);
     }
 }
+
+#endif

@@ -32,9 +32,11 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 /* Ends the threads of a pool made by cr_pool_init. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
+#ifndef CR_NO_MALLOC
 /* The same with memory from malloc; null also if there is none. */
 CR_API struct cr_pool *cr_pool_new(int threads);
 CR_API void cr_pool_free(struct cr_pool *pool);
+#endif
 
 /* How many threads there are, the calling one included; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);

@@ -136,7 +136,7 @@ static const struct {
     {"emit graphs/gpt2_block.lua", "expected -o FILE.c"},
     {"emit graphs/gpt2_block.lua -o $T/x.cc", "expected a name that ends in .c"},
     {"emit graphs/gpt2_block.lua -o $T/no/x.c", "no/x"},
-    {"dump graphs/gpt2_block.lua --after fus", "expected one of script, simplify"},
+    {"dump graphs/gpt2_block.lua --after fus", "no such pass, expected one of script, "},
     {"dump graphs/gpt2_block.lua --after plan --skip plan", "also the pass of --after"},
     {"compare " BLOCK, "expected two or more, or --expect"},
     {"compare graphs/gpt2_block.lua --backends ref,gcc", "backend 'gcc'"},
@@ -144,6 +144,8 @@ static const struct {
     {"compare " BLOCK "--rtol nan", "--rtol nan"},
     {"compare " BLOCK "--expect z=$T/short.npy", "--expect z: no output"},
     {"compare " BLOCK "--expect y=$T/short.npy", "short.npy: "},
+    {"ops graphs/gpt2_block.lua", "expected options only"},
+    {"ops --set T=3", "ops has no option --set"},
     {"params graphs/gpt2_block.lua >/dev/full", "standard output: cannot be written"},
 };
 
@@ -198,6 +200,9 @@ static const struct {
     {"compare " COMPILED, 0, "the same bits  ok\nagreement"},
     {"compare " COMPILED "--backends cc,tcc --json", 0, "\"same_bits\": true"},
     {"compare $T/double.lua --backends tcc,ref --atol 0", 0, "agreement"},
+    {"run " COMPILED "--kernels", 0, "\n  k1_attn_c_attn  "},
+    {"ops", 0, "\n  matmul(a, b) "},
+    {"ops --markdown", 0, "| `matmul(a, b)` | "},
     {"bench " COMPILED "--seconds 0", 0, "% of the peak of"},
     {"bench " COMPILED "--seconds 0 --json --threads 1", 0, "\"fraction_of_peak\": 0."},
     {"bench " BLOCK "--seconds 0 --json --threads 1", 0, "\"backend\": \"ref\""},

@@ -68,6 +68,8 @@ static const struct ref_case cases[] = {
     {LOGIC(logical_or), {CR_BOOL, {4}, {0, 1, 1, 1}}},
     {CR_OP_where, 3, {{CR_BOOL, {2}, {0, 1}}, {CR_F32, {2}, {1, 2}}, {CR_F32, {2}, {NAN, NAN}}},
      {0}, {CR_F32, {2}, {NAN, 2}}},
+    {CR_OP_float, 1, {{CR_I32, {3}, {-2, 0, 7}}}, {0}, {CR_F32, {3}, {-2, 0, 7}}},
+    {CR_OP_float, 1, {{CR_BOOL, {2}, {0, 1}}}, {0}, {CR_F32, {2}, {0, 1}}},
     {CR_OP_add, 2, {{CR_I32, {2}, {16777216, -3}}, {CR_I32, {2}, {1, 1}}}, {0},
      {CR_I32, {2}, {16777217, -2}}},
     {CR_OP_neg, 1, {{CR_F32, {0}, {3}}}, {0}, {CR_F32, {0}, {-3}}},

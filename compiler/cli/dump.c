@@ -1,6 +1,7 @@
-/* dump.c - crescent dump: the module after a pass. */
+/* dump.c - crescent dump: the module after a pass, or the C that becomes of it. */
 #include <string.h>
 
+#include "compiler/emit/program.h"
 #include "compiler/passes/passes.h"
 #include "model.h"
 
@@ -10,12 +11,22 @@ static void list_passes(const char *model)
     puts("  script     the graph as the script built it");
     for (int i = 0; i < cr_n_passes; i++)
         printf("  %-10s %s\n", cr_passes[i].name, cr_passes[i].doc);
+    puts("  emit       the model as C: what TinyCC compiles, without the runtime");
 }
 
-/* Prints the module after a pass; the graph is used up. */
+static void print_text(const struct cr_module *module)
+{
+    struct cr_program *program = cr_emit_program(module);
+    fwrite(program->text, 1, program->text_length, stdout);
+    cr_program_free(program);
+}
+
+/* Prints the module after a pass, or its C after all; the graph is used up. */
 static int dump(struct cr_model *m, const struct cr_options *o, struct cr_error *error)
 {
-    struct cr_pass_options passes = {.dump_after = o->after, .stop_after = o->after,
+    bool emit = strcmp(o->after, "emit") == 0;
+    const char *pass = emit ? NULL : o->after;
+    struct cr_pass_options passes = {.dump_after = pass, .stop_after = pass,
                                      .skip = o->skip.items, .n_skip = o->skip.n,
                                      .dump_to = stdout};
     struct cr_module *module = cr_module_new(m->script.graph);
@@ -25,6 +36,8 @@ static int dump(struct cr_model *m, const struct cr_options *o, struct cr_error 
         cr_dump(stdout, module, "script");
     else
         status = cr_run_passes(module, &passes, error);
+    if (emit && status == 0)
+        print_text(module);
     cr_module_free(module);
     return status ? 2 : 0;
 }

@@ -124,10 +124,10 @@ static int check_pass(const char *option, const char *name, struct cr_error *err
     return cr_fail(error, "--%s %.60s: no such pass, expected one of %s", option, name, names);
 }
 
-/* --after and --skip name passes, and not the same one. */
+/* --after and --skip name passes, and not the same one; --after may also name the emitter. */
 static int check_passes(const struct cr_options *o, struct cr_error *error)
 {
-    if (o->after && check_pass("after", o->after, error))
+    if (o->after && strcmp(o->after, "emit") != 0 && check_pass("after", o->after, error))
         return -1;
     for (int i = 0; i < o->skip.n; i++) {
         if (check_pass("skip", o->skip.items[i], error))

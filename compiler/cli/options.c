@@ -21,8 +21,10 @@ enum {
     DUMP = 1 << 3,
     PARAMS = 1 << 4,
     BENCH = 1 << 5,
+    OPS = 1 << 6,
     RUNNING = RUN | COMPARE | BENCH,
-    ALL = (1 << 6) - 1,
+    MODELS = (1 << 6) - 1, /* all that work on a model */
+    ALL = MODELS | OPS,
 };
 
 const struct cr_verb cr_verbs[] = {
@@ -50,6 +52,9 @@ const struct cr_verb cr_verbs[] = {
      "measure the run time against the machine's floating-point peak",
      "Runs alternate with measurements of the peak, in this process and on as many threads;\n"
      "medians are reported.  Floating-point operations are counted as the kernels do them.\n"},
+    {"ops", OPS, cr_verb_ops, "[options]",
+     "list the primitive operations of the graph language",
+     "The tables are compiler/ir/ops.def and runtime/elementwise.h.\n"},
 };
 const int cr_n_verbs = sizeof cr_verbs / sizeof *cr_verbs;
 
@@ -86,7 +91,7 @@ struct option_row {
 #define FIELD(name) offsetof(struct cr_options, name)
 
 static const struct option_row rows[] = {
-    {"set", 0, PAIR, "KEY=VALUE", ALL, FIELD(set), 0, 0,
+    {"set", 0, PAIR, "KEY=VALUE", MODELS, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
     {"weights", 0, LIST, "F.safetensors", RUNNING, FIELD(weights), 0, 0,
      "read parameters by name (repeatable; the last file wins)"},
@@ -118,9 +123,11 @@ static const struct option_row rows[] = {
     {"max-ulp", 0, COUNT, "N", COMPARE, FIELD(max_ulp), 0, INT64_MAX,
      "greatest distance in units in the last place; alone it is the only test"},
     {"after", 0, TEXT, "PASS", DUMP, FIELD(after), 0, 0, "the pass to print after"},
-    {"skip", 0, LIST, "PASS", ALL & ~PARAMS, FIELD(skip), 0, 0, "leave a pass out (repeatable)"},
+    {"skip", 0, LIST, "PASS", MODELS & ~PARAMS, FIELD(skip), 0, 0, "leave a pass out (repeatable)"},
     {"out", 'o', TEXT, "FILE.c", EMIT, FIELD(out), 0, 0, "the file to write"},
     {"seconds", 0, REAL, "X", BENCH, FIELD(seconds), 0, 0, "how long to measure (default 1)"},
+    {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
+    {"markdown", 0, FLAG, "", OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "", COMPARE | PARAMS | BENCH, FIELD(json), 0, 0,
      "print the result as JSON"},
     {"help", 'h', FLAG, "", ALL, FIELD(help), 0, 0, "print this"},
@@ -289,6 +296,9 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
             return -1;
     if (o->help)
         return 0;
+    if (!(verb->bit & MODELS))
+        return optind == argc ? 0 : cr_fail(error, "%s: '%.200s': expected options only",
+                                            verb->name, argv[optind]);
     if (optind == argc)
         return cr_fail(error, "%s: no model given, expected crescent %s %s", verb->name, verb->name,
                        verb->usage);

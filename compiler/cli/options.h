@@ -26,7 +26,7 @@ struct cr_options {
     struct cr_pairs set, input, output, expect, cotangent;
     struct cr_list weights, skip;
     const char *grads, *after, *out, *isa, *backend, *backends;
-    bool strict, json, help;
+    bool strict, json, kernels, markdown, help;
     int64_t threads, seed, max_ulp;
     double atol, rtol, seconds;
 };
@@ -47,7 +47,7 @@ extern const struct cr_verb cr_verbs[];
 extern const int cr_n_verbs;
 
 cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_verb_params,
-    cr_verb_bench;
+    cr_verb_bench, cr_verb_ops;
 
 /* The verb of that name, or null with an error that suggests one. */
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);

@@ -122,6 +122,24 @@ static void print_compiled(const struct run *r)
            cr_bytes(p->arena_bytes).text, cr_bytes(p->scratch_bytes).text);
 }
 
+/* What each kernel does, and how much of it, in one call. */
+static void print_kernels(const struct cr_program *p)
+{
+    int width = 4;
+    for (int i = 0; i < p->n_kernels; i++)
+        if ((int)strlen(p->kernels[i].name) > width)
+            width = (int)strlen(p->kernels[i].name);
+    printf("  %-*s  %5s  %12s  %10s  %10s  %s\n", width, "kernel", "calls", "flop", "reads",
+           "writes", "made for");
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct cr_kernel_info *k = &p->kernels[i];
+        printf("  %-*s  %5d  %12s  %10s  %10s  %s%s%s\n", width, k->name, k->calls,
+               cr_thousands((int64_t)k->flops).text, cr_bytes((int64_t)k->bytes_read).text,
+               cr_bytes((int64_t)k->bytes_written).text, k->scope, *k->scope ? ", " : "",
+               k->where);
+    }
+}
+
 static void print_times(const struct run *r)
 {
     const struct cr_engine *e = &r->engine;
@@ -146,6 +164,8 @@ static void report(const struct run *r)
            cr_thousands(cr_count_elements(e->params, e->n_params)).text, e->n_params,
            r->options->weights.n ? "from the weights given" : "drawn from the seed");
     print_compiled(r);
+    if (r->options->kernels && e->program)
+        print_kernels(e->program);
     print_times(r);
     for (int i = 0; i < r->options->output.n; i++)
         printf("Wrote %s: %s\n", r->options->output.items[i].value,

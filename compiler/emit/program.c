@@ -35,7 +35,9 @@ static void print_functions(struct writer *w)
     }
 }
 
-/* ---- the calls ---- */
+/* ---- where operands lie ---- */
+
+enum { PACKED = -1 }; /* in place of an operand's number: the packed weights */
 
 /* Where a call is made: outside loops, or in the body of one. */
 struct place {
@@ -66,77 +68,76 @@ static void print_offset(struct writer *w, const char *base, int64_t offset)
         cr_put(&w->text, " + %lld", (long long)offset);
 }
 
-/* A place in the weights, and in a loop how far it is from layer to layer. */
-static void print_weights(struct writer *w, const struct place *place, int64_t offset,
-                          int64_t stride)
+/* Where anything but weights lies. */
+static void print_storage(struct writer *w, cr_id id)
 {
+    const struct cr_storage *s = &w->m->storage[id];
+    if (s->space == CR_SPACE_ARENA)
+        print_offset(w, "arena", s->offset);
+    else
+        cr_put(&w->text, s->space == CR_SPACE_INPUT ? "in%lld" : "out%lld", (long long)s->offset);
+}
+
+/* ---- weights ---- */
+
+/* Where in the weights the kernel's operand `ref`, or its packed matrix if PACKED, begins in an
+ * iteration of the loop. */
+static int64_t weights_at(const struct writer *w, const struct place *place, int kernel, int ref,
+                          int iteration)
+{
+    int twin = place->loop ? kernel + iteration * place->loop->period : kernel;
+    return ref == PACKED ? w->m->packed[twin] : w->m->storage[w->m->kernels[twin].refs[ref]].offset;
+}
+
+/* Whether the layers' weights lie at even distances, and at which; outside of loops at 0. */
+static bool is_even(const struct writer *w, const struct place *place, int kernel, int ref,
+                    int64_t *stride)
+{
+    *stride = 0;
+    if (!place->loop)
+        return true;
+    int64_t base = weights_at(w, place, kernel, ref, 0);
+    *stride = weights_at(w, place, kernel, ref, 1) - base;
+    for (int i = 2; i < place->loop->count; i++)
+        if (weights_at(w, place, kernel, ref, i) != base + i * *stride)
+            return false;
+    return true;
+}
+
+/* A place in the weights, and in a loop the way from layer to layer. */
+static void print_weights(struct writer *w, const struct place *place, int kernel, int ref)
+{
+    int64_t stride;
+    if (!is_even(w, place, kernel, ref, &stride)) {
+        for (int i = 0; i < place->loop->count; i++)
+            cr_put(&w->text, "%s%lld", i ? ", " : "weights + (const long[]){",
+                   (long long)weights_at(w, place, kernel, ref, i));
+        cr_put(&w->text, "}[layer]");
+        return;
+    }
     bool usual = stride && stride == place->stride;
-    print_offset(w, usual ? "layer_weights" : "weights", offset);
+    print_offset(w, usual ? "layer_weights" : "weights", weights_at(w, place, kernel, ref, 0));
     if (stride && !usual)
         cr_put(&w->text, " + layer * %lld", (long long)stride);
 }
 
-static void print_storage(struct writer *w, const struct place *place, cr_id id, int64_t stride)
-{
-    const struct cr_storage *s = &w->m->storage[id];
-    switch (s->space) {
-    case CR_SPACE_ARENA:
-        print_offset(w, "arena", s->offset);
-        break;
-    case CR_SPACE_WEIGHTS:
-        print_weights(w, place, s->offset, stride);
-        break;
-    default:
-        cr_put(&w->text, s->space == CR_SPACE_INPUT ? "in%lld" : "out%lld", (long long)s->offset);
-    }
-}
-
-/* The kernel at the same place of another iteration. */
-static const struct cr_kernel *in_iteration(const struct writer *w, const struct place *place,
-                                            int kernel, int iteration)
-{
-    return &w->m->kernels[kernel + iteration * place->loop->period];
-}
-
-/* How far the plain weights that one operand reads lie apart from layer to layer. */
-static int64_t weight_stride(const struct writer *w, const struct place *place, int kernel, int ref)
-{
-    cr_id zero = w->m->kernels[kernel].refs[ref];
-    if (!place->loop || w->m->storage[zero].space != CR_SPACE_WEIGHTS)
-        return 0;
-    int64_t base = w->m->storage[zero].offset, stride = 0;
-    for (int i = 1; i < place->loop->count; i++) {
-        cr_id id = in_iteration(w, place, kernel, i)->refs[ref];
-        int64_t distance = w->m->storage[id].offset - base;
-        if (i == 1)
-            stride = distance;
-        assert(distance == i * stride);
-    }
-    return stride;
-}
-
-static int64_t packed_stride(const struct writer *w, const struct place *place, int kernel)
-{
-    if (!place->loop)
-        return 0;
-    int64_t base = w->m->packed[kernel], stride = w->m->packed[kernel + place->loop->period] - base;
-    for (int i = 1; i < place->loop->count; i++)
-        assert(w->m->packed[kernel + i * place->loop->period] - base == i * stride);
-    return stride;
-}
+/* ---- calls ---- */
 
 /* An operand: a carry's value if the second iteration reads what the first one made. */
 static void print_operand(struct writer *w, const struct place *place, int kernel, int ref)
 {
     cr_id id = w->m->kernels[kernel].refs[ref];
     if (place->loop) {
-        cr_id second = in_iteration(w, place, kernel, 1)->refs[ref];
+        cr_id second = w->m->kernels[kernel + place->loop->period].refs[ref];
         if (second != id && print_carry(w, place, second, true))
             return;
         if (print_carry(w, place, id, false))
             return;
     }
-    print_storage(w, place, id, weight_stride(w, place, kernel, ref));
+    if (w->m->storage[id].space == CR_SPACE_WEIGHTS)
+        print_weights(w, place, kernel, ref);
+    else
+        print_storage(w, id);
 }
 
 static void print_call(struct writer *w, const struct place *place, int kernel)
@@ -154,12 +155,12 @@ static void print_call(struct writer *w, const struct place *place, int kernel)
     }
     if (k->packed != CR_NONE) {
         cr_put(t, "%*s.w = ", indent + 8, "");
-        print_weights(w, place, w->m->packed[kernel], packed_stride(w, place, kernel));
+        print_weights(w, place, kernel, PACKED);
         cr_put(t, ",\n");
     }
     cr_put(t, "%*s.out = ", indent + 8, "");
     if (!print_carry(w, place, k->buffer, false))
-        print_storage(w, place, k->buffer, 0);
+        print_storage(w, k->buffer);
     cr_put(t, ",\n%*s};\n", indent + 4, "");
     cr_put_line(t, indent + 4, "rt->parallel(pool, %lld, k%d_%s, &args, scratch, scratch_floats);",
                 (long long)f->items, f->number, f->title);
@@ -169,16 +170,16 @@ static void print_call(struct writer *w, const struct place *place, int kernel)
 /* The distance between the packed weights of two layers, where a kernel has some. */
 static int64_t usual_stride(const struct writer *w, const struct place *place, int kernel)
 {
+    int64_t stride;
     for (int k = kernel; k < kernel + place->loop->period; k++)
-        if (w->m->kernels[k].packed != CR_NONE && packed_stride(w, place, k))
-            return packed_stride(w, place, k);
+        if (w->m->kernels[k].packed != CR_NONE && is_even(w, place, k, PACKED, &stride) && stride)
+            return stride;
     return 0;
 }
 
 /* A loop over layers: carries change places from one iteration to the next. */
 static void print_loop(struct writer *w, const struct cr_step *step)
 {
-    const struct place outside = {NULL, -1, 0};
     struct place place = {&w->m->loops[step->loop], step->loop, 0};
     const struct cr_loop *loop = place.loop;
     struct cr_text *t = &w->text;
@@ -186,7 +187,7 @@ static void print_loop(struct writer *w, const struct cr_step *step)
         if (w->m->carries[i].loop != step->loop)
             continue;
         cr_put(t, "    const float *carry%d = ", i);
-        print_storage(w, &outside, w->m->carries[i].initial, 0);
+        print_storage(w, w->m->carries[i].initial);
         cr_put(t, ";\n");
     }
     place.stride = usual_stride(w, &place, step->kernel);
@@ -201,7 +202,7 @@ static void print_loop(struct writer *w, const struct cr_step *step)
         cr_put(t, "        float *next%d = ", i);
         if (w->m->storage[carry->last].space == CR_SPACE_OUTPUT) {
             cr_put(t, "layer == %d ? ", loop->count - 1);
-            print_storage(w, &outside, carry->last, 0);
+            print_storage(w, carry->last);
             cr_put(t, " : ");
         }
         cr_put(t, "arena + (layer %% 2 ? %lld : %lld);\n", (long long)carry->slot[0],

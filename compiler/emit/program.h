@@ -21,7 +21,7 @@
 /* A tensor at the border of the program. */
 struct cr_port {
     const char *name;
-    enum cr_dtype dtype; /* bool is handed over as float */
+    enum cr_dtype dtype; /* handed over as float, but for inputs that are i32 */
     int rank;
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */

@@ -298,7 +298,7 @@ static void print_source(struct cr_text *t, const struct writer *w)
            " * source, and, with -D%s_MAIN, a main that reads .safetensors and .npy files:\n"
            " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
            p->name, w->header, w->upper, w->upper);
-    cr_put(t, "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n"
+    cr_put(t, "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define CR_NO_MALLOC\n"
               "#if defined(__GNUC__) && !defined(__TINYC__)\n"
               "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
               "#endif\n\n/* ---- what the kernels call ---- */\n\n",
@@ -374,11 +374,46 @@ static int write_both(const char *const paths[2], const struct cr_text texts[2],
     return status;
 }
 
-int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
+/* Whether two names are one in C, where dots are lost, or in macros, where case is. */
+static bool same_in_c(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (toupper((unsigned char)*a) != toupper((unsigned char)*b) &&
+            (isalnum((unsigned char)*a) || isalnum((unsigned char)*b)))
+            return false;
+    return *a == *b;
+}
+
+static int check_ports(const char *path, const char *what, const struct cr_port *ports, int n,
+                       struct cr_error *error)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if (same_in_c(ports[i].name, ports[j].name))
+                return cr_fail(error, "%.200s: %s '%.100s' and '%.100s' would have one name in C",
+                               path, what, ports[j].name, ports[i].name);
+    return 0;
+}
+
+/* Names that can stand in C. */
+static int check_names(const struct cr_program *p, const char *path, struct cr_error *error)
 {
     size_t length = strlen(path);
     if (length < 3 || strcmp(path + length - 2, ".c") != 0)
         return cr_fail(error, "%s: a C file is written, its name must end in .c", path);
+    if (strpbrk(path, "\"\n"))
+        return cr_fail(error, "%s: #include cannot name this file, expected no quotes and newlines",
+                       path);
+    if (check_ports(path, "inputs", p->inputs, p->n_inputs, error))
+        return -1;
+    return check_ports(path, "outputs", p->outputs, p->n_outputs, error);
+}
+
+int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
+{
+    size_t length = strlen(path);
+    if (check_names(program, path, error))
+        return -1;
     char *header = cr_strdup(path);
     header[length - 1] = 'h';
     const char *slash = strrchr(header, '/');

@@ -264,17 +264,27 @@ static void spread(struct job *job, struct place *place, bool by_row)
     *place = wide;
 }
 
+/* Rows of a table; one by one if the place within the table's row depends on the tile's. */
 static void print_gather(struct job *job, const struct cr_value *v, struct place *place)
 {
     const struct cr_tile_job *j = job->j;
+    const char *cols = v->by_row ? "1" : j->cols;
     struct place *index = &job->places[v->arg[0]];
+    long long rs = coef(&v->at, j->row), stride = v->table_stride, rows = v->table_rows;
     char table[CR_ADDRESS_SIZE];
-    cr_print_address(job->p, table, sizeof table, v->ref, &v->at, -1, "", j->col, j->first_col);
+    cr_print_address(job->p, table, sizeof table, v->ref, &v->at, j->row, j->first_row, j->col,
+                     j->first_col);
     spread(job, index, true);
     take_temp(job, place, v->by_row);
-    call(job, "gather(%s, %s, %s, %lld, %s, %lld, %lld, %s)", j->rows, v->by_row ? "1" : j->cols,
-         place->address, (long long)place->ld, table, (long long)v->table_stride,
-         (long long)v->table_rows, index->address);
+    if (rs == 0) {
+        call(job, "gather(%s, %s, %s, %lld, %s, %lld, %lld, %s)", j->rows, cols, place->address,
+             (long long)place->ld, table, stride, rows, index->address);
+        return;
+    }
+    cr_put_line(job->p->text, j->indent, "for (long r = 0; r < %s; r++)", j->rows);
+    cr_put_line(job->p->text, j->indent + 4,
+                "rt->gather(1, %s, %s + r * %lld, 0, %s + r * %lld, %lld, %lld, %s + r);", cols,
+                place->address, (long long)place->ld, table, rs, stride, rows, index->address);
 }
 
 static void print_reduce(struct job *job, const struct cr_value *v, struct place *place)

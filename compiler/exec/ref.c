@@ -235,7 +235,8 @@ static int do_iota(struct interpreter *in, const struct cr_node *node, struct va
 /* One more element into each accumulator, by the op that the reduction repeats. */
 static void row_fold(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
 {
-    enum cr_op fold = op == CR_OP_sum ? CR_OP_add : CR_OP_maximum;
+    double start;
+    enum cr_op fold = cr_reduction(op, &start);
     for (int64_t i = 0; i < n; i++)
         at[0][i * step[0]] = cr_eval(fold, at[0][i * step[0]], at[1][i * step[1]], 0);
 }
@@ -247,8 +248,10 @@ static int do_reduce(struct interpreter *in, const struct cr_node *node, struct 
     if (own_all(in, out, node))
         return -1;
     int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
+    double start;
+    cr_reduction(node->op, &start);
     for (int64_t i = 0; i < n; i++)
-        out->data[i] = node->op == CR_OP_sum ? 0.0 : -INFINITY;
+        out->data[i] = start;
     memcpy(stride, out->stride, sizeof stride);
     stride[node->axis] = 0;
     struct walk walk = {node->op, operand->rank, operand->shape, 2,

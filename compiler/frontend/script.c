@@ -9,7 +9,8 @@
 
 enum { MAX_MODEL_NAME = 64 };
 
-/* "graphs/gpt2_block.lua" as "gpt2_block": an identifier of C. */
+/* "graphs/gpt2_block.lua" as "gpt2_block": an identifier of C, and none that C or the runtime
+ * has for itself. */
 static void model_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -18,7 +19,7 @@ static void model_name(const char *path, char *name, size_t size)
     if (length > 4 && strcmp(base + length - 4, ".lua") == 0)
         length -= 4;
     size_t at = 0;
-    if (length == 0 || isdigit((unsigned char)*base))
+    if (length == 0 || !isalpha((unsigned char)*base) || strncmp(base, "cr_", 3) == 0)
         at = (size_t)snprintf(name, size, "model_");
     for (size_t i = 0; i < length && at + 1 < size; i++)
         name[at++] = isalnum((unsigned char)base[i]) ? base[i] : '_';

@@ -31,3 +31,17 @@ double cr_eval(enum cr_op op, double a, double b, double c)
         abort();
     }
 }
+
+enum cr_op cr_reduction(enum cr_op op, double *start)
+{
+    switch (op) {
+    case CR_OP_sum:
+        *start = 0;
+        return CR_OP_add;
+    case CR_OP_max:
+        *start = -INFINITY;
+        return CR_OP_maximum;
+    default:
+        abort();
+    }
+}

@@ -87,13 +87,9 @@ static void print_attributes(FILE *out, const struct cr_node *node)
         print_list(out, node->rank, node->index, 0);
         print_list(out, node->rank, node->shape, 0);
         break;
-    case CR_OP_sum:
-    case CR_OP_max:
-    case CR_OP_concat:
-        fprintf(out, ", %d", node->axis + 1);
-        break;
     default:
-        break;
+        if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_JOIN)
+            fprintf(out, ", %d", node->axis + 1);
     }
 }
 

@@ -57,7 +57,8 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
         if (skipped(o, pass->name))
             continue;
         if ((module->has & pass->needs) != pass->needs)
-            return cr_fail(error, "pass %s needs a pass that was skipped", pass->name);
+            return cr_fail(error, "pass %s lacks what it needs: %s", pass->name,
+                           o->n_skip ? "a pass was skipped" : "see the order in passes.def");
         pass->run(module);
         module->has = (module->has & ~pass->breaks) | pass->gives;
         cr_verify(module->graph, pass->name);

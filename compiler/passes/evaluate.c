@@ -59,10 +59,31 @@ static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map
     return -1;
 }
 
+/* The node to store if a program gets too long: the result of the most work in it so far. */
+static cr_id largest_part(const struct cr_evaluate *ev)
+{
+    int size[CR_MAX_VALUES], largest = 0;
+    cr_id part = ev->kernel->root;
+    for (int i = 0; i < ev->tiles->n; i++) {
+        const struct cr_value *value = &ev->tiles->values[i];
+        int arity = value->source == CR_MAP ? cr_ops[value->op].arity : value->source == CR_REDUCE;
+        size[i] = arity > 0;
+        for (int a = 0; a < arity; a++)
+            size[i] += size[value->arg[a]];
+        if (size[i] > CR_MAX_VALUES)
+            size[i] = CR_MAX_VALUES; /* shared parts count again and again */
+        if (size[i] > largest) {
+            largest = size[i];
+            part = value->node;
+        }
+    }
+    return part;
+}
+
 static int push(struct cr_evaluate *ev, const struct cr_value *value, const struct cr_map *map)
 {
     if (ev->tiles->n == CR_MAX_VALUES)
-        return blame(ev, value->node);
+        return blame(ev, largest_part(ev));
     ev->maps[ev->tiles->n] = *map;
     *CR_PUSH(ev->tiles->values, ev->tiles->n, ev->capacity) = *value;
     return ev->tiles->n - 1;

@@ -55,9 +55,7 @@ static cr_id wide_product(struct cr_rewrite *rw, const cr_id *members, int n)
 /* Maps each member to its columns of the wide product. */
 static void join(struct cr_rewrite *rw, const cr_id *members, int n)
 {
-    rw->to->here.file = cr_intern(rw->to, rw->from->nodes[members[0]].where.file);
-    rw->to->here.line = rw->from->nodes[members[0]].where.line;
-    rw->to->here.scope = cr_intern(rw->to, rw->from->nodes[members[0]].where.scope);
+    cr_rewrite_at(rw, members[0]);
     cr_id wide = wide_product(rw, members, n);
     int64_t start = 0;
     for (int i = 0; i < n; i++) {
@@ -72,33 +70,45 @@ static void join(struct cr_rewrite *rw, const cr_id *members, int n)
     }
 }
 
-/* The live projections of the same rows, from `first` on; returns how many. */
-static int collect(const struct cr_rewrite *rw, const bool *weights, cr_id first, cr_id *members)
+/* By node: the next live projection of the same rows, or CR_NONE. */
+static cr_id *link_projections(const struct cr_rewrite *rw)
 {
     const struct cr_graph *g = rw->from;
-    int n = 0;
-    for (cr_id id = first; id < g->n_nodes; id++)
-        if (rw->live[id] && is_projection(g, weights, id) && cr_in(g, id, 0) == cr_in(g, first, 0))
-            members[n++] = id;
-    return n;
+    bool *weights = cr_find_weights(g);
+    cr_id *next = cr_calloc((size_t)g->n_nodes, sizeof *next);
+    cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first); /* by rows: seen from the end */
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        next[id] = first[id] = CR_NONE;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
+        if (!rw->live[id] || !is_projection(g, weights, id))
+            continue;
+        next[id] = first[cr_in(g, id, 0)];
+        first[cr_in(g, id, 0)] = id;
+    }
+    free(weights);
+    free(first);
+    return next;
 }
 
 void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;
     cr_rewrite_begin(&rw, module->graph);
+    cr_id *next = link_projections(&rw);
     cr_id *members = cr_calloc((size_t)rw.from->n_nodes, sizeof *members);
-    bool *weights = cr_find_weights(rw.from);
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         if (!rw.live[id] || rw.map[id] != CR_NONE)
             continue;
-        int n = is_projection(rw.from, weights, id) ? collect(&rw, weights, id, members) : 0;
+        int n = 0;
+        for (cr_id member = next[id] == CR_NONE ? CR_NONE : id; member != CR_NONE;
+             member = next[member])
+            members[n++] = member;
         if (n > 1)
             join(&rw, members, n);
         else
             cr_rewrite_copy(&rw, id);
     }
     free(members);
-    free(weights);
+    free(next);
     module->graph = cr_rewrite_end(&rw);
 }

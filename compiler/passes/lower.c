@@ -22,6 +22,7 @@ struct cr_lowering {
     struct cr_evaluate ev;
     struct cr_kernel *k;
     const struct cr_graph *g;
+    cr_id top; /* whose axes the loops run over: the root, or what it is a reshape of */
     struct cuts cuts;
     struct cr_map root_map;
     int n_root_atoms;
@@ -31,7 +32,7 @@ struct cr_lowering {
 
 static void cut_root(struct cr_lowering *lw)
 {
-    const struct cr_node *root = &lw->g->nodes[lw->k->root];
+    const struct cr_node *root = &lw->g->nodes[lw->top];
     for (int i = 0; i < root->rank; i++) {
         lw->cuts.n[i] = root->shape[i] > 1;
         lw->cuts.extent[i][0] = root->shape[i];
@@ -41,7 +42,7 @@ static void cut_root(struct cr_lowering *lw)
 /* Numbers the atoms of the root and maps its axes onto them. */
 static void number_atoms(struct cr_lowering *lw)
 {
-    const struct cr_node *root = &lw->g->nodes[lw->k->root];
+    const struct cr_node *root = &lw->g->nodes[lw->top];
     struct cr_atoms *atoms = &lw->k->atoms;
     memset(atoms, 0, sizeof *atoms);
     memset(&lw->root_map, 0, sizeof lw->root_map);
@@ -151,7 +152,7 @@ static bool lower_tile(struct cr_lowering *lw)
     struct cr_evaluate *ev = &lw->ev;
     k->kind = CR_KERNEL_TILE;
     cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
-    k->program.result = cr_evaluate(ev, k->root, &lw->root_map);
+    k->program.result = cr_evaluate(ev, lw->top, &lw->root_map);
     if (k->program.result < 0)
         return false;
     bool reduces = ev->col != CR_COL_UNKNOWN;
@@ -176,7 +177,7 @@ static bool lower_epilogue(struct cr_lowering *lw, cr_id core)
     const struct cr_node *node = &lw->g->nodes[core];
     k->core = core;
     cr_evaluate_begin(ev, &k->program, core, CR_NO_ATOM, false);
-    k->program.result = cr_evaluate(ev, k->root, &lw->root_map);
+    k->program.result = cr_evaluate(ev, lw->top, &lw->root_map);
     if (k->program.result < 0)
         return false;
     ev->blame = core;
@@ -278,6 +279,9 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     k->scores.result = cr_evaluate(ev, attention->logits, map);
     if (k->scores.result < 0 || !cr_classify(ev, &k->scores, k->key))
         return false;
+    ev->blame = attention->logits;
+    if (!ev->core_seen) /* a value on the way had to be stored */
+        return false;
     *scores_map = ev->core_map;
     int n = cr_find_bounds(ev, attention->logits, map, visible);
     if (n == 0)
@@ -321,7 +325,7 @@ static bool lower_attention(struct cr_lowering *lw, const struct cr_attention *a
     struct cr_map logits = lw->ev.core_map, v = logits, scores;
     k->row = cr_affine_single(&logits.axis[r - 2]);
     k->keys = lw->g->nodes[attention->logits].shape[r - 1];
-    lw->ev.blame = attention->logits;
+    lw->ev.blame = k->root == attention->output ? attention->logits : attention->output;
     if ((k->row < 0 && node->shape[r - 2] > 1) || !cr_new_atom(&lw->ev, k->keys, &k->key))
         return false;
     for (int a = 0; a < CR_MAX_ATOMS; a++)
@@ -409,9 +413,10 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
 /* Where in the buffer the root's element goes; a concat's operand goes to its part. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
-    const struct cr_node *buffer = &lw->g->nodes[lw->k->buffer];
+    bool part = lw->k->buffer != lw->k->root;
+    const struct cr_node *buffer = &lw->g->nodes[part ? lw->k->buffer : lw->top];
     struct cr_map map = lw->root_map;
-    if (lw->k->buffer != lw->k->root)
+    if (part)
         map.axis[buffer->axis].base += concat_start;
     lw->k->dest = cr_map_linear(&map, buffer->rank, buffer->shape);
 }
@@ -429,11 +434,26 @@ static void reset(struct cr_lowering *lw, const struct cr_kernel *blank)
 static bool attempt(struct cr_lowering *lw)
 {
     int budget = 16 * CR_MAX_VALUES;
-    cr_id core = find_core(&lw->ev, lw->k->root, true, &budget);
+    cr_id core = find_core(&lw->ev, lw->top, lw->top == lw->k->root, &budget);
     if (core == CR_NONE)
         return lower_tile(lw);
     const struct cr_attention *attention = cr_attention_at(lw->ev.module, core);
-    return attention ? lower_attention(lw, attention) : lower_gemm(lw, core);
+    bool online = attention && !lw->ev.module->materialised[attention->logits];
+    return online ? lower_attention(lw, attention) : lower_gemm(lw, core);
+}
+
+/*
+ * A reshape whose elements cannot be found in its operand by affine indices has them in
+ * the same order, so the loops can be those of the operand.
+ */
+static bool go_below(struct cr_lowering *lw)
+{
+    if (lw->k->buffer != lw->k->root || lw->ev.blame != lw->top ||
+        lw->g->nodes[lw->top].op != CR_OP_reshape)
+        return false;
+    lw->top = cr_in(lw->g, lw->top, 0);
+    cut_root(lw);
+    return true;
 }
 
 struct cr_lowering *cr_lowering_new(const struct cr_module *module)
@@ -456,13 +476,14 @@ bool cr_lower(struct cr_lowering *lw, cr_id root, cr_id buffer, int64_t concat_s
                                     .packed = CR_NONE, .row = -1, .col = -1, .k = -1, .key = -1};
     lw->k = lw->ev.kernel = kernel;
     *kernel = blank;
+    lw->top = root;
     cut_root(lw);
     bool done, again;
     do {
         reset(lw, &blank);
         set_dest(lw, concat_start);
         done = attempt(lw);
-        again = !done && lw->ev.wants_split && cut_atom(lw, &lw->ev.split);
+        again = !done && ((lw->ev.wants_split && cut_atom(lw, &lw->ev.split)) || go_below(lw));
     } while (again);
     *blame = lw->ev.blame;
     if (done)

@@ -21,8 +21,11 @@ struct bytes {
 
 static void put(struct bytes *b, const void *data, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        *CR_PUSH(b->data, b->n, b->cap) = ((const unsigned char *)data)[i];
+    while (b->n + (int)size >= b->cap)
+        b->data = cr_grow(b->data, b->cap, &b->cap, 1);
+    if (size)
+        memcpy(b->data + b->n, data, size);
+    b->n += (int)size;
 }
 
 static void put_int(struct bytes *b, int64_t value)
@@ -89,33 +92,45 @@ static unsigned hash_bytes(const struct bytes *b)
     return h;
 }
 
+/* What is kept of a function to know it again. */
+struct known {
+    int kernel;
+    unsigned hash;
+    struct bytes key;
+};
+
 /* module->function: for each kernel the first one with the same code. */
 static void find_functions(struct cr_module *m)
 {
-    int n = m->n_kernels;
-    struct bytes *keys = cr_calloc((size_t)n, sizeof *keys);
-    unsigned *hashes = cr_calloc((size_t)n, sizeof *hashes);
-    m->function = cr_calloc((size_t)n, sizeof *m->function);
-    for (int i = 0; i < n; i++) {
-        put_kernel(&keys[i], m->graph, &m->kernels[i]);
-        hashes[i] = hash_bytes(&keys[i]);
-        m->function[i] = i;
-        for (int j = 0; j < i && m->function[i] == i; j++)
-            if (m->function[j] == j && hashes[i] == hashes[j] && keys[i].n == keys[j].n &&
-                memcmp(keys[i].data, keys[j].data, (size_t)keys[i].n) == 0)
-                m->function[i] = j;
+    struct known *known = cr_calloc((size_t)m->n_kernels, sizeof *known);
+    struct bytes key = {0};
+    int n = 0;
+    m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);
+    for (int i = 0; i < m->n_kernels; i++) {
+        int f = 0;
+        key.n = 0;
+        put_kernel(&key, m->graph, &m->kernels[i]);
+        unsigned hash = hash_bytes(&key);
+        while (f < n && (known[f].hash != hash || known[f].key.n != key.n ||
+                         memcmp(known[f].key.data, key.data, (size_t)key.n) != 0))
+            f++;
+        if (f == n) {
+            known[n++] = (struct known){i, hash, key};
+            key = (struct bytes){0};
+        }
+        m->function[i] = known[f].kernel;
     }
-    for (int i = 0; i < n; i++)
-        free(keys[i].data);
-    free(keys);
-    free(hashes);
+    for (int f = 0; f < n; f++)
+        free(known[f].key.data);
+    free(known);
+    free(key.data);
 }
 
 /* ---- repeated sequences ---- */
 
 struct outline {
     struct cr_module *m;
-    int *first_def, *last_use; /* by node: kernels, or -1 */
+    int *first_def, *last_def, *last_use; /* by node: kernels, or -1 */
     bool *output;              /* by node */
 };
 
@@ -124,12 +139,15 @@ static void find_uses(struct outline *o)
     struct cr_module *m = o->m;
     size_t n = (size_t)m->graph->n_nodes;
     o->first_def = cr_calloc(n, sizeof *o->first_def);
+    o->last_def = cr_calloc(n, sizeof *o->last_def);
     o->last_use = cr_calloc(n, sizeof *o->last_use);
     o->output = cr_calloc(n, sizeof *o->output);
     for (size_t i = 0; i < n; i++)
-        o->first_def[i] = o->last_use[i] = -1;
+        o->first_def[i] = o->last_def[i] = o->last_use[i] = -1;
     for (int i = m->n_kernels - 1; i >= 0; i--) {
         o->first_def[m->kernels[i].buffer] = i;
+        if (o->last_def[m->kernels[i].buffer] < 0)
+            o->last_def[m->kernels[i].buffer] = i;
         for (int r = 0; r < m->kernels[i].n_refs; r++)
             if (o->last_use[m->kernels[i].refs[r]] < 0)
                 o->last_use[m->kernels[i].refs[r]] = i;
@@ -218,11 +236,23 @@ static bool is_closed(struct outline *o, int index, const struct cr_loop *loop)
     return true;
 }
 
-/* Whether the concats of the loop are written within one iteration. */
+/* Whether each result, of which a concat is made by several kernels, is made in one iteration. */
+static bool is_whole(const struct outline *o, const struct cr_loop *loop)
+{
+    for (int i = 0; i < loop->period * loop->count; i++) {
+        cr_id id = o->m->kernels[loop->first + i].buffer;
+        int begin = loop->first + i - i % loop->period;
+        if (o->first_def[id] < begin || o->last_def[id] >= begin + loop->period)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the kernels can be run as a loop; its carries are recorded if so. */
 static bool is_loop(struct outline *o, int index, const struct cr_loop *loop)
 {
     int n_carries = o->m->n_carries;
-    bool even = true;
+    bool even = is_whole(o, loop);
     for (int at = 0; even && at < loop->period; at++)
         for (int ref = 0; even && ref < body(o, loop, 0, at)->n_refs; ref++)
             even = is_even(o, index, loop, at, ref);
@@ -289,6 +319,7 @@ void cr_pass_outline(struct cr_module *module)
     find_uses(&o);
     find_steps(&o);
     free(o.first_def);
+    free(o.last_def);
     free(o.last_use);
     free(o.output);
 }

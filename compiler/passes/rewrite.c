@@ -240,6 +240,14 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
     return share_newest(rw);
 }
 
+void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
+{
+    const struct cr_where *where = &rw->from->nodes[id].where;
+    rw->to->here.file = cr_intern(rw->to, where->file);
+    rw->to->here.scope = cr_intern(rw->to, where->scope);
+    rw->to->here.line = where->line;
+}
+
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 {
     const struct cr_node *node = &rw->from->nodes[id];
@@ -247,9 +255,7 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
     cr_id few[8], *in = node->n_in <= 8 ? few : cr_calloc((size_t)node->n_in, sizeof *in);
     for (int i = 0; i < node->n_in; i++)
         in[i] = rw->map[cr_in(rw->from, id, i)];
-    rw->to->here.file = cr_intern(rw->to, node->where.file);
-    rw->to->here.scope = cr_intern(rw->to, node->where.scope);
-    rw->to->here.line = node->where.line;
+    cr_rewrite_at(rw, id);
     rw->map[id] = cr_rewrite_add(rw, node->op, node->n_in, in, &attr);
     struct cr_node *made = &rw->to->nodes[rw->map[id]];
     if (node->tap && !made->tap)

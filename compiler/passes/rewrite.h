@@ -20,6 +20,9 @@ struct cr_rewrite {
 
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from);
 
+/* Nodes added from here on have the origin of this node of `from`: its line and scope. */
+void cr_rewrite_at(struct cr_rewrite *rw, cr_id id);
+
 /* A node of `to` with that meaning, new or not. */
 cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
                      const struct cr_attr *attr);

@@ -22,6 +22,8 @@ static void verify_kernels(const struct cr_module *m, const char *after)
         for (int r = 0; r < k->n_refs; r++)
             if (!made[k->refs[r]])
                 broken(after, i, "it reads what is not there yet");
+        if (m->graph->nodes[k->buffer].name)
+            broken(after, i, "it writes to what the caller hands in");
         made[k->buffer] = true;
     }
     for (int i = 0; i < m->graph->n_outputs; i++)

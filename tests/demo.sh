@@ -1,0 +1,103 @@
+#!/bin/sh
+# demo.sh - the whole way of one model, on real input: from a Lua script through the passes
+# to C, run in memory and as a program of its own, and held against PyTorch.
+#
+# The input is tests/fixtures/demo: a GPT-2 block's weights, an input x, and the output y
+# that PyTorch computed from them in double precision.  The C is left in build/demo/.
+# $CRESCENT is the program, $CC the compiler.  Exit status 1 if anything disagrees.
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+cc="${CC:-cc}"
+fixture=tests/fixtures/demo
+folder=build/demo
+c_file="$folder/gpt2_block.c"
+
+fail() {
+    echo "demo.sh: $1" >&2
+    exit 1
+}
+
+step=0
+title() {
+    step=$((step + 1))
+    printf '\n== %d. %s\n\n' "$step" "$1"
+}
+
+# What case.txt says: the script, its options, how closely PyTorch is to be met.
+script=$(sed -n 's/^script //p' "$fixture/case.txt")
+atol=$(sed -n 's/^atol //p' "$fixture/case.txt")
+settings=$(sed -n 's/^set /--set /p' "$fixture/case.txt" | tr '\n' ' ' | sed 's/ $//')
+files="--weights $fixture/model.safetensors --input x=$fixture/x.npy"
+[ -n "$script" ] && [ -n "$atol" ] || fail "$fixture/case.txt: expected a script and an atol"
+
+# Shows a command, with the names of long pieces, and runs it.
+show() {
+    echo "$ $*" | sed "s,$crescent,crescent,; s,$settings,\$OPTIONS,; s,$files,\$FILES,"
+    "$@" || fail "failed: $*"
+}
+
+# Each pass with the size of the graph it leaves, and the kernels from fuse on.
+passes() {
+    "$crescent" dump "$script" $settings >"$folder/passes" || return 1
+    sed -n 's/^  //p' "$folder/passes" | while read -r pass what; do
+        "$crescent" dump "$script" $settings --after "$pass" >"$folder/dump" || exit 1
+        awk -v pass="$pass" -v what="$what" '
+            /^v\[/ { nodes++ }
+            /^-- [0-9]+ kernels$/ { kernels = ", " $2 " kernels" }
+            END { printf "%-9s %3d nodes%-11s  %s\n", pass, nodes, kernels, what }
+        ' "$folder/dump"
+    done
+}
+
+mkdir -p "$folder" || exit 1
+rm -f "$folder"/*
+
+title 'The model: a GPT-2 block, with the weights and the input of a PyTorch block'
+show cat "$script"
+cat <<END
+
+At the sizes of the weights, which the commands below are given:
+OPTIONS="$settings"
+FILES="$files"
+
+END
+show "$crescent" params "$script" $settings
+
+title 'The passes, from the graph of the script to kernels and their memory'
+passes || fail 'a pass could not be dumped'
+
+title 'Compiled in memory by TinyCC, and run'
+show "$crescent" run "$script" $settings $files --kernels
+echo
+"$crescent" run "$script" $settings $files >"$folder/log" || fail 'it did not run again'
+sed -n 's/^Compiled: \([0-9]*\) ops -> \([0-9]*\) kernels.*/\1 \2/p' "$folder/log" |
+    while read -r before after; do
+        echo "Kernels without fusion: $before, one for each operation.  With it: $after."
+    done
+
+title 'The same C by the compiler of the system'
+show "$crescent" run "$script" $settings $files --backend cc >"$folder/log" || exit 1
+grep -E '^(\$|Compiled|Time)' "$folder/log"
+
+title 'Agreement with PyTorch (float64) of the interpreter, TinyCC and the compiler of the system'
+show "$crescent" compare "$script" $settings $files --expect "y=$fixture/y.npy" \
+    --backends ref,tcc,cc --atol "$atol"
+
+title 'Standalone C: a program of its own, without Crescent'
+show "$crescent" emit "$script" $settings -o "$c_file"
+show $cc -O2 -DGPT2_BLOCK_MAIN "$c_file" -lm -o "$folder/gpt2_block"
+show "$folder/gpt2_block" $files --output "y=$folder/y.npy"
+echo
+echo 'What it wrote, against what TinyCC computes in memory, to the last bit:'
+show "$crescent" compare "$script" $settings $files --expect "y=$folder/y.npy" \
+    --backends tcc --max-ulp 0
+
+rm -f "$folder/passes" "$folder/dump" "$folder/log"
+cat <<END
+
+Everything agrees.
+    $c_file    the C: the model first, then the runtime it calls
+    $folder/gpt2_block.h    its interface
+    $folder/gpt2_block      the program made of it
+END

@@ -1,0 +1,97 @@
+#!/bin/sh
+# docs.sh --write|--check - what README.md and docs/ show of the program's output.
+#
+# A passage that follows a line `<!-- $ COMMAND -->`, up to `<!-- end -->`, is what COMMAND
+# prints when it runs from the top folder; where it begins with a fence (```lua, say), the
+# fences stay around it.
+#
+# --write   runs the commands and writes the passages anew
+# --check   proves that they are what the commands print, and that relative links lead to
+#           files
+# $CRESCENT is the program.
+set -u
+
+program="${CRESCENT:-build/crescent}"
+mode="${1-}"
+case "$mode" in
+--write | --check) ;;
+*) echo "docs.sh: found '$mode', expected --write or --check" >&2; exit 2 ;;
+esac
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# The commands call the program by its name, and the compiler `cc`; they may write to $T.
+mkdir "$scratch/bin" "$scratch/files"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(cd "$(dirname "$program")" && pwd)/$(basename "$program")" \
+    >"$scratch/bin/crescent"
+printf '#!/bin/sh\nPATH="%s" exec %s "$@"\n' "$PATH" "${CC:-cc}" >"$scratch/bin/cc"
+chmod +x "$scratch/bin/crescent" "$scratch/bin/cc"
+PATH="$scratch/bin:$PATH"
+T="$scratch/files"
+export PATH T
+
+# A page with its passages made anew; fails if a command does, or a passage has no end.
+renew() {
+    awk '
+    function stop(why) {
+        printf "%s:%d: %s\n", FILENAME, start, why >"/dev/stderr"
+        broken = 1
+        exit 1
+    }
+    /^<!-- \$ .* -->$/ {
+        start = FNR
+        print
+        command = substr($0, 8, length($0) - 11)
+        if ((getline line) <= 0) stop("found the end of the file, expected a passage")
+        fenced = line ~ /^```/
+        if (fenced) print line
+        fflush()
+        if (system(command) != 0) stop("the command failed: " command)
+        if (fenced) print "```"
+        while (line != "<!-- end -->")
+            if ((getline line) <= 0) stop("found no <!-- end -->")
+        print line
+        next
+    }
+    { print }
+    END { exit broken }' "$1"
+}
+
+# Relative links of a page that lead nowhere.
+broken_links() {
+    grep -o '](\([^)#:]*\)[^)]*)' "$1" | sed 's/^](//; s/[#)].*//' | while read -r link; do
+        [ -z "$link" ] || [ -e "$(dirname "$1")/$link" ] || echo "$1: $link: found no such file"
+    done
+}
+
+passed=0 failed=0
+report() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+}
+
+for page in README.md docs/*.md; do
+    renew "$page" >"$scratch/page"
+    status=$?
+    if [ "$mode" = --write ]; then
+        [ "$status" -eq 0 ] || exit 1
+        cmp -s "$page" "$scratch/page" || cat "$scratch/page" >"$page"
+        continue
+    fi
+    if [ "$status" -eq 0 ]; then
+        diff -u "$page" "$scratch/page"
+        status=$?
+        [ "$status" -eq 0 ] || echo "$page is not what the program prints: see 'make docs'"
+    fi
+    report "$status"
+    links=$(broken_links "$page")
+    [ -z "$links" ] || echo "$links"
+    [ -z "$links" ]
+    report $?
+done
+[ "$mode" = --write ] && exit 0
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

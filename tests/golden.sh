@@ -1,0 +1,76 @@
+#!/bin/sh
+# golden.sh [NAME...] - small scripts and what the compiler must make of them.
+#
+# tests/golden/NAME.lua is the script, its first line says what it shows.  The files beside it
+# hold what is expected; their ending says of what:
+#
+#     .script .simplify .join .fuse .outline .plan   the dump after that pass
+#     .kernels   the lines of the dump after fuse that name the kernels
+#     .c         the model's C
+#     .err       the one line on stderr, with exit status 2
+#
+# A script without .err also has to compute the same with tcc as with the interpreter.  BLESS=1
+# rewrites what is expected; an empty file asks for one more.  $CRESCENT is the program.  The
+# last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+bless="${BLESS:-}"
+found=$(mktemp) || exit 1
+trap 'rm -f "$found"' EXIT
+passed=0 failed=0
+
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+    fi
+}
+
+# produce SCRIPT ENDING: what is to be compared, on stdout.
+produce() {
+    case "$2" in
+    kernels) "$crescent" dump "$1" --after fuse | sed -n '/^-- [0-9]* kernels*$/p; /^--   kernel /p' ;;
+    c) "$crescent" dump "$1" --after emit ;;
+    err)
+        "$crescent" run "$1" 2>&1 >/dev/null
+        [ $? -eq 2 ]
+        ;;
+    *) "$crescent" dump "$1" --after "$2" ;;
+    esac
+}
+
+# check SCRIPT EXPECTED
+check() {
+    produce "$1" "${2##*.}" >"$found"
+    status=$?
+    [ -s "$found" ] || status=1
+    if [ -n "$bless" ] && [ $status -eq 0 ]; then
+        cmp -s "$found" "$2" || { cp "$found" "$2" && echo "blessed $2"; }
+    elif [ $status -eq 0 ]; then
+        diff -u "$2" "$found"
+        status=$?
+    fi
+    verdict $status "$2"
+}
+
+[ $# -gt 0 ] || set -- $(cd tests/golden && ls | sed -n 's/\.lua$//p')
+for name in "$@"; do
+    script="tests/golden/$name.lua" checks=0
+    for expected in tests/golden/"$name".*; do
+        case "$expected" in *.lua) continue ;; esac
+        check "$script" "$expected"
+        checks=$((checks + 1))
+    done
+    [ $checks -gt 0 ]
+    verdict $? "$script: nothing is expected of it"
+    if [ ! -e "tests/golden/$name.err" ]; then
+        "$crescent" compare "$script" --backends ref,tcc >"$found" 2>&1 || cat "$found"
+        grep -q '^agreement' "$found"
+        verdict $? "$script: tcc and the interpreter"
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,99 @@
+
+/*
+ * k1_attention_causal: attention_causal, tests/golden/attention_causal.lua:4
+ * out[2, 200, 8] = softmax(q[200, 8] x k[8, 200]) x v[200, 8] for each head
+ * reads q[2, 200, 8], k[2, 200, 8], v[2, 200, 8]
+ * scores: le, mul, where
+ * 1.286 Mflop, reads 38.4 kB, writes 12.8 kB
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *q;
+    const float *k;
+    const float *v;
+    float *out;
+};
+
+static void k1_attention_causal(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const keys = scratch; /* packed keys, transposed */
+    float *const values = scratch + 1792; /* packed values */
+    float *const scores = scratch + 8192; /* rows x a block of keys */
+    float *const sums = scratch + 10368; /* of exp(score - max) * value */
+    float *const max = scratch + 10912; /* of a row's scores so far */
+    float *const sum = scratch + 10944; /* of exp(score - max) so far */
+    float *const scale = scratch + 10976; /* exp(old max - new max) */
+    static const float c_0 = 0.0f;
+    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
+    static const float c_0_35355338 = 0.35355338f;
+    float *const t0 = scratch + 11008; /* 17 x 128 */
+    float *const r1 = scratch + 13184; /* one number a row, 17 */
+    float *const t2 = scratch + 13216; /* 17 x 128 */
+    for (long item = begin; item < end; item++) {
+        const long o0 = item / 4;
+        const long i0 = item % 4 * 50;
+        const long i1 = i0 + 50 < 200 ? i0 + 50 : 200;
+        long visible = 200; /* keys that any row sees lie before */
+        if (i1 < visible)
+            visible = i1;
+        if (visible < 0)
+            visible = 0;
+        rt->pack(8, visible, keys, 256, a->k + o0 * 1600, 1, 8);
+        rt->pack(visible, 8, values, 6400, a->v + o0 * 1600, 8, 1);
+        for (long i = i0; i < i1; i += 17) {
+            const long m = i1 - i < 17 ? i1 - i : 17;
+            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, m, sum, 0, &c_0, 0, 0);
+            rt->load(m, 8, sums, 32, &c_0, 0, 0);
+            long last = visible;
+            if (i + m < last)
+                last = i + m;
+            const long first = 0;
+            for (long j = first; j < last; j += 128) {
+                const long n = last - j < 128 ? last - j : 128;
+                rt->gemm(m, n, 8, a->q + o0 * 1600 + i * 8, 8, 1, keys + j * 8, 256, scores, 128);
+                if (j + n <= i + 1) { /* every row sees every key of the block */
+                    rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_35355338, 0);
+                } else {
+                    rt->iota(m, n, t0, 128, j, 0, 1);
+                    rt->iota(1, m, r1, 0, i, 0, 1);
+                    rt->le_vs(m, n, t0, 128, t0, 128, r1, 1);
+                    rt->mul_vs(m, n, t2, 128, scores, 128, &c_0_35355338, 0);
+                    rt->where_vvs(m, n, scores, 128, t0, 128, t2, 128, &c_MINUS_INFINITY, 0);
+                }
+                rt->softmax_block(m, n, scores, 128, max, sum, scale);
+                rt->gemm_scaled(m, 8, n, scores, 128, 1, values + j * 32, 6400, sums, 32, scale);
+            }
+            rt->div_vs(m, 8, a->out + o0 * 1600 + i * 8, 8, sums, 32, sum, 1);
+        }
+    }
+}
+
+/* Computes the outputs. */
+int attention_causal_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 15392; /* for each thread */
+    float *const scratch = arena + 0;
+    const float *const in0 = inputs[0]; /* q[2, 200, 8] */
+    (void)in0;
+    const float *const in1 = inputs[1]; /* k[2, 200, 8] */
+    (void)in1;
+    const float *const in2 = inputs[2]; /* v[2, 200, 8] */
+    (void)in2;
+    float *const out0 = outputs[0]; /* y[2, 200, 8] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .q = in0,
+            .k = in1,
+            .v = in2,
+            .out = out0,
+        };
+        rt->parallel(pool, 8, k1_attention_causal, &args, scratch, scratch_floats);
+    }
+    return 0;
+}

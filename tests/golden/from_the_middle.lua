@@ -1,0 +1,16 @@
+-- What simplify left of a small model, as it was printed: passes can start here.
+local v = graph("from_the_middle")
+at("model.lua", 3, "norm")
+v[0] = input("x", {4, 8}, "f32")
+v[1] = mul(v[0], v[0])
+v[2] = sum(v[1], 2)
+v[3] = const(0.125, {4, 1}, "f32")
+v[4] = mul(v[2], v[3])
+v[5] = sqrt(v[4])
+v[6] = expand(v[5], {4, 8})
+v[7] = div(v[0], v[6])
+tap("norm", v[7])
+at("model.lua", 4, "fc")
+v[8] = param("fc.weight", {8, 3}, {normal = 0.02})
+v[9] = matmul(v[7], v[8])
+return { ["y"] = v[9] }

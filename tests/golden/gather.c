@@ -1,0 +1,55 @@
+
+/*
+ * k1_gather: gather, tests/golden/gather.lua:4
+ * out[2, 5, 6]
+ * reads wte[11, 6], tokens[2, 5], wpe[8, 6]
+ * steps: add
+ * 300 flop, reads 496 B, writes 240 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *wte;
+    const int *tokens;
+    const float *wpe;
+    float *out;
+};
+
+static void k1_gather(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 5 */
+    float *const t1 = scratch + 16; /* 5 x 6 */
+    float *const t2 = scratch + 48; /* 5 x 6 */
+    for (long item = begin; item < end; item++) {
+        const long o0 = item;
+        rt->load_i32(1, 5, r0, 0, a->tokens + o0 * 5, 0, 1);
+        rt->gather(5, 6, t1, 6, a->wte, 6, 11, r0);
+        rt->iota(1, 5, r0, 0, 0, 0, 1);
+        rt->gather(5, 6, t2, 6, a->wpe, 6, 8, r0);
+        rt->add_vv(5, 6, a->out + o0 * 30, 6, t1, 6, t2, 6);
+    }
+}
+
+/* Computes the outputs. */
+int gather_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 80; /* for each thread */
+    float *const scratch = arena + 0;
+    const int *const in0 = inputs[0]; /* tokens[2, 5] */
+    (void)in0;
+    float *const out0 = outputs[0]; /* y[2, 5, 6] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .wte = weights,
+            .tokens = in0,
+            .wpe = weights + 80,
+            .out = out0,
+        };
+        rt->parallel(pool, 2, k1_gather, &args, scratch, scratch_floats);
+    }
+    return 0;
+}

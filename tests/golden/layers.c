@@ -1,0 +1,143 @@
+
+/*
+ * k1_h: h.#, tests/golden/layers.lua:6
+ * out[6, 16] = rows[6, 8] x columns[8, 16]
+ * reads h_in_bias[16], x[6, 8], h_norm_weight[8], h_norm_bias[8]
+ * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
+ * then: add, maximum
+ * 1.536 kflop, reads 832 B, writes 384 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *h_in_bias;
+    const float *x;
+    const float *h_norm_weight;
+    const float *h_norm_bias;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_h(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    float *const r0 = scratch + 48; /* one number a row, 6 */
+    static const float c_8 = 8.0f;
+    float *const t1 = scratch + 64; /* 6 x 8 */
+    float *const t2 = scratch + 112; /* 6 x 8 */
+    static const float c_1em05 = 1e-05f;
+    float *const t3 = scratch + 160; /* 6 x 32 */
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 6;
+        const long j0 = 0, j1 = 16;
+        for (long i = i0; i < i1; i += 6) {
+            const long m = i1 - i < 6 ? i1 - i : 6;
+            /* h.#.norm */
+            rt->sum(m, 8, r0, a->x + i * 8, 8);
+            rt->div_vs(1, m, r0, 0, r0, 0, &c_8, 0);
+            rt->sub_vs(m, 8, t1, 8, a->x + i * 8, 8, r0, 1);
+            rt->mul_vv(m, 8, t2, 8, t1, 8, t1, 8);
+            rt->sum(m, 8, r0, t2, 8);
+            rt->div_vs(1, m, r0, 0, r0, 0, &c_8, 0);
+            rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
+            rt->rsqrt_v(1, m, r0, 0, r0, 0);
+            rt->mul_vs(m, 8, t1, 8, t1, 8, r0, 1);
+            rt->mul_vv(m, 8, t1, 8, t1, 8, a->h_norm_weight, 0);
+            rt->add_vv(m, 8, rows + (i - i0) * 8, 8, t1, 8, a->h_norm_bias, 0);
+        }
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 6) {
+                const long m = i1 - i < 6 ? i1 - i : 6;
+                rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 16 + j,
+                    16);
+                /* h.#.in */
+                rt->add_vv(m, n, t3, 32, a->out + i * 16 + j, 16, a->h_in_bias + j, 0);
+                /* h.# */
+                rt->maximum_vs(m, n, a->out + i * 16 + j, 16, t3, 32, &c_0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k2_h: h.#, tests/golden/layers.lua:6
+ * out[6, 8] = rows[6, 16] x columns[16, 8]
+ * reads x[6, 8], h_out_bias[8], h[6, 16]
+ * then: add, add
+ * 1.536 kflop, reads 1.12 kB, writes 192 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *h_out_bias;
+    const float *h;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k2_h(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 6 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 6;
+        const long j0 = 0, j1 = 8;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 6) {
+                const long m = i1 - i < 6 ? i1 - i : 6;
+                rt->gemm(m, n, 16, a->h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j, 8);
+                /* h.#.out */
+                rt->add_vv(m, n, t0, 32, a->out + i * 8 + j, 8, a->h_out_bias + j, 0);
+                /* h.# */
+                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, t0, 32);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 352; /* for each thread */
+    float *const scratch = arena + 192;
+    const float *const in0 = inputs[0]; /* x[6, 8] */
+    (void)in0;
+    float *const out0 = outputs[0]; /* y[6, 8] */
+    (void)weights, (void)inputs;
+    const float *carry0 = in0;
+    for (long layer = 0; layer < 4; layer++) {
+        const float *const layer_weights = weights + layer * 832;
+        float *next0 = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 144);
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .h_in_bias = layer_weights,
+                .x = carry0,
+                .h_norm_weight = layer_weights + 16,
+                .h_norm_bias = layer_weights + 32,
+                .w = layer_weights + 48,
+                .out = arena,
+            };
+            rt->parallel(pool, 1, k1_h, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .x = carry0,
+                .h_out_bias = layer_weights + 304,
+                .h = arena,
+                .w = layer_weights + 320,
+                .out = next0,
+            };
+            rt->parallel(pool, 1, k2_h, &args, scratch, scratch_floats);
+        }
+        carry0 = next0;
+    }
+    return 0;
+}

@@ -1,0 +1,60 @@
+
+/*
+ * k1_linear: linear, tests/golden/linear.lua:3
+ * out[5, 4] = rows[5, 3] x columns[3, 4]
+ * reads fc_bias[4], x[5, 3]
+ * then: add, maximum
+ * 120 flop, reads 124 B, writes 80 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *fc_bias;
+    const float *x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_linear(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 5 x 32 */
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 5;
+        const long j0 = 0, j1 = 4;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 5) {
+                const long m = i1 - i < 5 ? i1 - i : 5;
+                rt->gemm(m, n, 3, a->x + i * 3, 3, 1, a->w + j * 3, 96, a->out + i * 4 + j, 4);
+                /* fc */
+                rt->add_vv(m, n, t0, 32, a->out + i * 4 + j, 4, a->fc_bias + j, 0);
+                rt->maximum_vs(m, n, a->out + i * 4 + j, 4, t0, 32, &c_0, 0);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int linear_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 160; /* for each thread */
+    float *const scratch = arena + 0;
+    const float *const in0 = inputs[0]; /* x[5, 3] */
+    (void)in0;
+    float *const out0 = outputs[0]; /* y[5, 4] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .fc_bias = weights,
+            .x = in0,
+            .w = weights + 16,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k1_linear, &args, scratch, scratch_floats);
+    }
+    return 0;
+}

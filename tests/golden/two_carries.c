@@ -1,0 +1,120 @@
+
+/*
+ * k1_two_carries: two_carries, tests/golden/two_carries.lua:5
+ * out[4, 8] = rows[4, 8] x columns[8, 8]
+ * reads x[4, 8], memory[4, 8]
+ * each row first: add
+ * then: tanh
+ * 512 flop, reads 512 B, writes 128 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *memory;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_two_carries(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 4;
+        const long j0 = 0, j1 = 8;
+        for (long i = i0; i < i1; i += 4) {
+            const long m = i1 - i < 4 ? i1 - i : 4;
+            rt->add_vv(m, 8, rows + (i - i0) * 8, 8, a->x + i * 8, 8, a->memory + i * 8, 8);
+        }
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 4) {
+                const long m = i1 - i < 4 ? i1 - i : 4;
+                rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j,
+                    8);
+                rt->tanh_v(m, n, a->out + i * 8 + j, 8, a->out + i * 8 + j, 8);
+            }
+        }
+    }
+}
+
+/*
+ * k2_two_carries: two_carries, tests/golden/two_carries.lua:6
+ * out[4, 8] = rows[4, 8] x columns[8, 8]
+ * reads memory[4, 8], v1_[4, 8]
+ * then: add
+ * 512 flop, reads 512 B, writes 128 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *memory;
+    const float *v1_;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k2_two_carries(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 4;
+        const long j0 = 0, j1 = 8;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 4) {
+                const long m = i1 - i < 4 ? i1 - i : 4;
+                rt->gemm(m, n, 8, a->v1_ + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8);
+                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->memory + i * 8 + j, 8,
+                    a->out + i * 8 + j, 8);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int two_carries_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 32; /* for each thread */
+    float *const scratch = arena + 128;
+    const float *const in0 = inputs[0]; /* x[4, 8] */
+    (void)in0;
+    const float *const in1 = inputs[1]; /* memory[4, 8] */
+    (void)in1;
+    float *const out0 = outputs[0]; /* memory[4, 8] */
+    float *const out1 = outputs[1]; /* x[4, 8] */
+    (void)weights, (void)inputs;
+    const float *carry0 = in0;
+    const float *carry1 = in1;
+    for (long layer = 0; layer < 4; layer++) {
+        const float *const layer_weights = weights + layer * 256;
+        float *next0 = layer == 3 ? out1 : arena + (layer % 2 ? 0 : 32);
+        float *next1 = layer == 3 ? out0 : arena + (layer % 2 ? 64 : 96);
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .x = carry0,
+                .memory = carry1,
+                .w = weights,
+                .out = next0,
+            };
+            rt->parallel(pool, 1, k1_two_carries, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .memory = carry1,
+                .v1_ = next0,
+                .w = layer_weights + 256,
+                .out = next1,
+            };
+            rt->parallel(pool, 1, k2_two_carries, &args, scratch, scratch_floats);
+        }
+        carry0 = next0;
+        carry1 = next1;
+    }
+    return 0;
+}

@@ -1,0 +1,97 @@
+
+/*
+ * k1_uneven: uneven, tests/golden/uneven.lua:4
+ * out[3, 8] = rows[3, 8] x columns[8, 8]
+ * reads x[3, 8], b[8]
+ * then: add, tanh, add
+ * 384 flop, reads 384 B, writes 96 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *b;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_uneven(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 3 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 3;
+        const long j0 = 0, j1 = 8;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 3) {
+                const long m = i1 - i < 3 ? i1 - i : 3;
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8);
+                rt->add_vv(m, n, t0, 32, a->out + i * 8 + j, 8, a->b + j, 0);
+                rt->tanh_v(m, n, t0, 32, t0, 32);
+                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, t0, 32);
+            }
+        }
+    }
+}
+
+/*
+ * k2_uneven: uneven, tests/golden/uneven.lua:6
+ * out[8]
+ * reads b[8]
+ * steps: mul
+ * 24 flop, reads 32 B, writes 32 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *b;
+    float *out;
+};
+
+static void k2_uneven(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    static const float c_2 = 2.0f;
+    for (long item = begin; item < end; item++) {
+        rt->mul_vs(1, 8, a->out, 0, a->b, 0, &c_2, 0);
+    }
+}
+
+/* Computes the outputs. */
+int uneven_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 96; /* for each thread */
+    float *const scratch = arena + 64;
+    const float *const in0 = inputs[0]; /* x[3, 8] */
+    (void)in0;
+    float *const out0 = outputs[0]; /* b[8] */
+    float *const out1 = outputs[1]; /* y[3, 8] */
+    (void)weights, (void)inputs;
+    const float *carry0 = in0;
+    for (long layer = 0; layer < 4; layer++) {
+        float *next0 = layer == 3 ? out1 : arena + (layer % 2 ? 0 : 32);
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .x = carry0,
+                .b = weights + (const long[]){16, 288, 0, 816}[layer],
+                .w = weights + (const long[]){32, 304, 560, 832}[layer],
+                .out = next0,
+            };
+            rt->parallel(pool, 1, k1_uneven, &args, scratch, scratch_floats);
+        }
+        carry0 = next0;
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .b = weights,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k2_uneven, &args, scratch, scratch_floats);
+    }
+    return 0;
+}

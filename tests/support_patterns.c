@@ -1,0 +1,376 @@
+/* Random graphs: what models are made of - projections, norms, attention - in many spellings. */
+#include <math.h>
+#include <string.h>
+
+#include "support_random.h"
+
+/* ---- projections ---- */
+
+/* A weight matrix [.., K, N] of rank 2 or more for a batch: as it is, transposed, a part of a
+ * larger one, side by side with another, or one a batch. */
+static cr_id weight(struct cr_maker *m, cr_id x, int64_t n)
+{
+    const struct cr_node *node = cr_node_of(m, x);
+    int64_t K = node->shape[node->rank - 1], shape[CR_MAX_RANK];
+    double size = 1 / sqrt((double)K);
+    int rank = node->rank;
+    memcpy(shape, node->shape, sizeof shape);
+    switch (cr_below(m, 7)) {
+    case 0:
+        return cr_make_swap(m, cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){n, K}, size));
+    case 1: {
+        cr_id all = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){K, n + 3}, size);
+        return cr_make_slice(m, all, 1, cr_below(m, 4), n);
+    }
+    case 2: {
+        cr_id left = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){K, n}, size);
+        cr_id right = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){K, 5}, size);
+        return cr_make_slice(m, cr_make_concat(m, 2, (cr_id[]){left, right}, 1), 1, 0, n);
+    }
+    case 3:
+        if (rank < 3)
+            break;
+        shape[rank - 2] = K;
+        shape[rank - 1] = n;
+        shape[0] = cr_chance(m, 50) ? 1 : shape[0];
+        if (cr_elements(rank, shape) <= 20000)
+            return cr_make_leaf(m, CR_OP_param, rank, shape, size);
+        break;
+    case 4:
+        return cr_make_leaf(m, CR_OP_input, 2, (int64_t[]){K, n}, size);
+    }
+    return cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){K, n}, size);
+}
+
+/* b repeated for the batch of a. */
+static cr_id for_batch(struct cr_maker *m, cr_id b, cr_id a)
+{
+    const struct cr_node *x = cr_node_of(m, a), *y = cr_node_of(m, b);
+    struct cr_attr attr = cr_attr_of(x);
+    attr.shape[x->rank - 2] = y->shape[y->rank - 2];
+    attr.shape[x->rank - 1] = y->shape[y->rank - 1];
+    if (x->rank == y->rank && memcmp(attr.shape, y->shape, sizeof *attr.shape * (size_t)x->rank) == 0)
+        return b;
+    return cr_make(m, CR_OP_expand, 1, &b, &attr);
+}
+
+static cr_id product(struct cr_maker *m, cr_id a, cr_id b)
+{
+    return cr_make2(m, CR_OP_matmul, a, for_batch(m, b, a));
+}
+
+cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n)
+{
+    cr_id y = product(m, x, weight(m, x, n));
+    if (cr_chance(m, 60))
+        y = cr_make2(m, CR_OP_add, y,
+                     cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, &n, 0.3), y));
+    return y;
+}
+
+cr_id cr_recipe_activation(struct cr_maker *m, cr_id x)
+{
+    cr_id y;
+    switch (cr_below(m, 5)) {
+    case 0: /* GELU */
+        y = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_erf, cr_make_with(m, CR_OP_mul, x, 0.7)), 1);
+        return cr_make2(m, CR_OP_mul, cr_make_with(m, CR_OP_mul, x, 0.5), y);
+    case 1: /* GELU by tanh */
+        y = cr_make2(m, CR_OP_mul, cr_make2(m, CR_OP_mul, x, x), x);
+        y = cr_make2(m, CR_OP_add, x, cr_make_with(m, CR_OP_mul, y, 0.044715));
+        y = cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_mul, y, 0.79788456));
+        return cr_make2(m, CR_OP_mul, x, cr_make_with(m, CR_OP_add, y, 1));
+    case 2: /* SiLU */
+        y = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_exp, cr_make1(m, CR_OP_neg, x)), 1);
+        return cr_make2(m, CR_OP_div, x, y);
+    case 3: /* ReLU, by a comparison */
+        y = cr_make_with(m, CR_OP_gt, x, 0);
+        return cr_make_select(m, y, x, cr_make_const(m, x, 0));
+    default:
+        return cr_make_with(m, CR_OP_maximum, x, 0);
+    }
+}
+
+/* x + W2 act(W1 x), perhaps gated, perhaps without the residual. */
+cr_id cr_recipe_feed_forward(struct cr_maker *m, cr_id x)
+{
+    int64_t inner = 1 + cr_below(m, 70);
+    if (cr_node_of(m, x)->rank < 2)
+        return CR_NONE;
+    cr_id y = cr_recipe_activation(m, cr_make_linear(m, x, inner));
+    if (cr_chance(m, 30))
+        y = cr_make2(m, CR_OP_mul, y, cr_make_linear(m, x, inner));
+    y = cr_make_linear(m, y, cr_size_of(m, x, -1));
+    return cr_chance(m, 70) ? cr_make2(m, CR_OP_add, x, y) : y;
+}
+
+/* ---- norms ---- */
+
+static cr_id mean(struct cr_maker *m, cr_id x, int axis)
+{
+    double n = (double)cr_size_of(m, x, axis);
+    cr_id sum = cr_make_fold(m, CR_OP_sum, x, axis);
+    return cr_chance(m, 50) ? cr_make_with(m, CR_OP_mul, sum, 1 / n)
+                            : cr_make_with(m, CR_OP_div, sum, n);
+}
+
+/* x divided by the square root of v, which is narrower. */
+static cr_id by_root(struct cr_maker *m, cr_id x, cr_id v)
+{
+    switch (cr_below(m, 3)) {
+    case 0:
+        return cr_make2(m, CR_OP_mul, x, cr_make_like(m, cr_make1(m, CR_OP_rsqrt, v), x));
+    case 1:
+        return cr_make2(m, CR_OP_div, x, cr_make_like(m, cr_make1(m, CR_OP_sqrt, v), x));
+    default:
+        return cr_make2(m, CR_OP_div, x, cr_make1(m, CR_OP_sqrt, cr_make_like(m, v, x)));
+    }
+}
+
+/* Layer norm, RMS norm; along the last axis or another. */
+cr_id cr_recipe_norm(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    int axis = cr_chance(m, 75) ? rank - 1 : (int)cr_below(m, rank);
+    int64_t n = cr_size_of(m, x, -1);
+    cr_id y = x;
+    if (cr_chance(m, 70))
+        y = cr_make2(m, CR_OP_sub, x, cr_make_like(m, mean(m, x, axis), x));
+    cr_id square = mean(m, cr_make2(m, CR_OP_mul, y, y), axis);
+    if (cr_chance(m, 80))
+        square = cr_make_with(m, CR_OP_add, square, 0.01);
+    y = by_root(m, y, square);
+    if (cr_chance(m, 60))
+        y = cr_make2(m, CR_OP_mul, y, cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, &n, 1), y));
+    if (cr_chance(m, 50))
+        y = cr_make2(m, CR_OP_add, y, cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, &n, 1), y));
+    return y;
+}
+
+/* ---- softmax ---- */
+
+/* e^x over an axis, and its sum. */
+struct softmax {
+    cr_id exp, sum;
+};
+
+static struct softmax exponentials(struct cr_maker *m, cr_id x, int axis)
+{
+    struct softmax s;
+    if (cr_chance(m, 75)) {
+        cr_id max = cr_make_like(m, cr_make_fold(m, CR_OP_max, x, axis), x);
+        x = cr_chance(m, 80) ? cr_make2(m, CR_OP_sub, x, max)
+                             : cr_make2(m, CR_OP_add, x, cr_make1(m, CR_OP_neg, max));
+    }
+    s.exp = cr_make1(m, CR_OP_exp, x);
+    s.sum = cr_make_fold(m, CR_OP_sum, s.exp, axis);
+    return s;
+}
+
+static cr_id divided(struct cr_maker *m, cr_id x, cr_id sum)
+{
+    cr_id wide;
+    switch (cr_below(m, 4)) {
+    case 0: /* times the reciprocal, repeated before or after it is taken */
+        wide = cr_make_like(m, cr_make2(m, CR_OP_div, cr_make_const(m, sum, 1), sum), x);
+        return cr_make2(m, CR_OP_mul, x, wide);
+    case 1:
+        wide = cr_make_like(m, sum, x);
+        wide = cr_make2(m, CR_OP_div, cr_make_const(m, wide, 1), wide);
+        return cr_make2(m, CR_OP_mul, wide, x);
+    default:
+        return cr_make2(m, CR_OP_div, x, cr_make_like(m, sum, x));
+    }
+}
+
+cr_id cr_recipe_softmax(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    int axis = cr_chance(m, 70) ? rank - 1 : (int)cr_below(m, rank);
+    struct softmax s = exponentials(m, x, axis);
+    return divided(m, s.exp, s.sum);
+}
+
+/* ---- attention ---- */
+
+/* A bool of the scores' shape: which keys (last axis) a query (the axis before) sees. */
+static cr_id visible(struct cr_maker *m, cr_id scores)
+{
+    cr_id key = cr_make_iota(m, scores, -1), query = cr_make_iota(m, scores, -2);
+    int64_t keys = cr_size_of(m, scores, -1), few = cr_below(m, 6);
+    cr_id first = cr_make_const(m, key, (double)(cr_chance(m, 50) ? few : keys - few / 2));
+    int64_t window = 1 + cr_below(m, cr_chance(m, 50) ? 4 : keys + 2);
+    cr_id causal = cr_chance(m, 50) ? cr_make2(m, CR_OP_le, key, query)
+                                    : cr_make2(m, CR_OP_ge, query, key);
+    switch (cr_below(m, 8)) {
+    case 0: /* keys ahead by a few, too */
+        return cr_make2(m, CR_OP_lt, key, cr_make2(m, CR_OP_add, query, first));
+    case 1:
+    case 2: { /* a window */
+        cr_id near = cr_make_with(m, CR_OP_lt, cr_make2(m, CR_OP_sub, query, key), (double)window);
+        return cr_make2(m, CR_OP_logical_and, causal, near);
+    }
+    case 3: /* the first keys are seen by all */
+        return cr_make2(m, CR_OP_logical_or, causal, cr_make2(m, CR_OP_lt, key, first));
+    case 4: /* only keys that come in as present, and the query's own */
+        first = cr_make_integers(m, 1, (int64_t[]){1}, 0, 30);
+        first = cr_make2(m, CR_OP_le, key, cr_make_like(m, first, key));
+        return cr_make2(m, CR_OP_logical_or, first, cr_make2(m, CR_OP_eq, key, query));
+    case 5: /* keys from the query's own on */
+        return cr_make2(m, CR_OP_ge, key, query);
+    default:
+        return causal;
+    }
+}
+
+/* The opposite: which keys are hidden. */
+static cr_id hidden(struct cr_maker *m, cr_id scores)
+{
+    if (cr_chance(m, 30))
+        return cr_make1(m, CR_OP_logical_not, visible(m, scores));
+    cr_id key = cr_make_iota(m, scores, -1), query = cr_make_iota(m, scores, -2);
+    cr_id later = cr_chance(m, 50) ? cr_make2(m, CR_OP_gt, key, query)
+                                   : cr_make2(m, CR_OP_lt, query, key);
+    if (cr_chance(m, 50))
+        return later;
+    cr_id behind = cr_make2(m, CR_OP_sub, query, key);
+    cr_id far = cr_make_with(m, CR_OP_ge, behind, 1 + (double)cr_below(m, 9));
+    return cr_make2(m, CR_OP_logical_or, far, later);
+}
+
+/* Scores with what is not visible out of the way, in one of several manners. */
+static cr_id masked(struct cr_maker *m, cr_id scores)
+{
+    cr_id minus = cr_make_const(m, scores, cr_chance(m, 70) ? -INFINITY : -1e30);
+    int64_t way = cr_below(m, 5);
+    if (way == 0)
+        return cr_make_select(m, hidden(m, scores), minus, scores);
+    cr_id mask = visible(m, scores);
+    if (way == 1) {
+        cr_id bias = cr_make_select(m, mask, cr_make_const(m, scores, 0), minus);
+        return cr_make2(m, CR_OP_add, scores, bias);
+    }
+    if (way == 2) { /* a bias besides */
+        cr_id bias = cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, (int64_t[]){1}, 1), scores);
+        return cr_make2(m, CR_OP_add, cr_make_select(m, mask, scores, minus), bias);
+    }
+    return cr_make_select(m, mask, scores, minus);
+}
+
+/* What stands between the first product and the softmax. */
+static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
+{
+    cr_id x = scores;
+    if (cr_chance(m, 70))
+        x = cr_chance(m, 50) ? cr_make_with(m, CR_OP_mul, x, scale)
+                             : cr_make_with(m, CR_OP_div, x, 1 / scale);
+    if (cr_chance(m, 20)) /* a soft cap */
+        x = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, x), 3);
+    if (cr_chance(m, 25))
+        x = cr_make2(m, CR_OP_add, x, cr_make_partner(m, x));
+    return cr_chance(m, 65) ? masked(m, x) : x;
+}
+
+/* softmax(q k) v, for k [.., d, keys]. */
+static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
+{
+    double scale = 1 / sqrt((double)cr_size_of(m, q, -1));
+    cr_id scores = cr_make2(m, CR_OP_matmul, q, k);
+    int rank = cr_node_of(m, scores)->rank;
+    int axis = cr_chance(m, 95) ? rank - 1 : rank - 2;
+    struct softmax s = exponentials(m, prepared(m, scores, scale), axis);
+    if (axis == rank - 1 && cr_chance(m, 20)) /* divided after the product */
+        return divided(m, cr_make2(m, CR_OP_matmul, s.exp, v), s.sum);
+    cr_id p = divided(m, s.exp, s.sum);
+    if (cr_chance(m, 10))
+        p = cr_make2(m, CR_OP_mul, p, cr_make_partner(m, p));
+    return cr_make2(m, CR_OP_matmul, p, v);
+}
+
+/* [B, T, h d] to [B, h, T, d]. */
+static cr_id split_heads(struct cr_maker *m, cr_id x, int64_t heads)
+{
+    int64_t B = cr_size_of(m, x, 0), T = cr_size_of(m, x, 1), d = cr_size_of(m, x, 2) / heads;
+    cr_id y = cr_make_reshape(m, x, 4, (int64_t[]){B, T, heads, d});
+    return cr_make_permute(m, y, (int64_t[]){0, 2, 1, 3});
+}
+
+static cr_id merge_heads(struct cr_maker *m, cr_id y)
+{
+    int64_t B = cr_size_of(m, y, 0), T = cr_size_of(m, y, 2);
+    int64_t C = cr_size_of(m, y, 1) * cr_size_of(m, y, 3);
+    y = cr_make_permute(m, y, (int64_t[]){0, 2, 1, 3});
+    return cr_make_reshape(m, y, 3, (int64_t[]){B, T, C});
+}
+
+/* Several heads over one projection to queries, keys and values. */
+static cr_id fused_heads(struct cr_maker *m, cr_id x)
+{
+    int64_t heads = 1 + cr_below(m, 4), C = heads * (1 + cr_below(m, cr_chance(m, 20) ? 66 : 9));
+    cr_id qkv = cr_make_linear(m, x, 3 * C);
+    cr_id q = split_heads(m, cr_make_slice(m, qkv, 2, 0, C), heads);
+    cr_id k = split_heads(m, cr_make_slice(m, qkv, 2, C, C), heads);
+    cr_id v = split_heads(m, cr_make_slice(m, qkv, 2, 2 * C, C), heads);
+    if (cr_chance(m, 20))
+        q = cr_make_with(m, CR_OP_mul, q, 0.5);
+    return merge_heads(m, attend(m, q, cr_make_swap(m, k), v));
+}
+
+/* Heads with projections of their own, side by side. */
+static cr_id single_heads(struct cr_maker *m, cr_id x)
+{
+    int n = 1 + (int)cr_below(m, 3);
+    int64_t d = 1 + cr_below(m, 12);
+    cr_id y[3];
+    uint64_t state = m->state;
+    for (int i = 0; i < n; i++) {
+        m->state = state; /* made alike */
+        cr_id q = cr_make_linear(m, x, d), k = cr_make_linear(m, x, d);
+        cr_id v = cr_make_linear(m, x, d);
+        y[i] = attend(m, q, cr_make_swap(m, k), v);
+    }
+    return cr_make_concat(m, n, y, 2);
+}
+
+/* The rows of x are queries; keys and values are views of leaves or of x itself. */
+static cr_id cross(struct cr_maker *m, cr_id x)
+{
+    int64_t B = cr_size_of(m, x, 0), C = cr_size_of(m, x, 2), keys = 1 + cr_below(m, 20);
+    if (cr_chance(m, 15))
+        keys = 120 + cr_below(m, 150);
+    if (cr_chance(m, 30) && cr_size_of(m, x, 1) > 1) {
+        cr_id some = cr_make_slice(m, x, 1, 1, cr_size_of(m, x, 1) - 1);
+        return attend(m, x, cr_make_swap(m, some), some);
+    }
+    if (B * C * keys > 20000)
+        return CR_NONE;
+    cr_id k = cr_make_leaf(m, CR_OP_input, 3, (int64_t[]){B, C, keys}, 1);
+    cr_id v = cr_make_leaf(m, CR_OP_input, 3, (int64_t[]){keys, B, C}, 1);
+    v = cr_make_permute(m, v, (int64_t[]){1, 0, 2});
+    if (cr_chance(m, 30))
+        v = cr_make_with(m, CR_OP_add, v, 0.25);
+    return attend(m, x, k, v);
+}
+
+cr_id cr_recipe_attention(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node node = *cr_node_of(m, x);
+    int64_t batch = cr_elements(node.rank - 2, node.shape), way = cr_below(m, 3), C;
+    if (node.rank < 2 || node.shape[node.rank - 2] > 300 || batch > 40)
+        return CR_NONE;
+    C = node.shape[node.rank - 1];
+    cr_id y = cr_make_reshape(m, x, 3, (int64_t[]){batch, node.shape[node.rank - 2], C});
+    y = way == 0 ? fused_heads(m, y) : way == 1 ? single_heads(m, y) : cross(m, y);
+    if (y == CR_NONE)
+        return y;
+    if (cr_chance(m, 30))
+        y = cr_recipe_activation(m, y);
+    if (cr_size_of(m, y, -1) != C || cr_chance(m, 40))
+        y = cr_make_linear(m, y, C);
+    y = cr_make_reshape(m, y, node.rank, node.shape);
+    return cr_chance(m, 50) ? cr_make2(m, CR_OP_add, x, y) : y;
+}
