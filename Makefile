@@ -193,14 +193,28 @@ bless: generated
 demo: setup all
 	@CRESCENT=$(BUILD)/crescent sh tests/demo.sh
 
-shapes := B=1,T=1 B=1,T=10 B=2,T=32 B=1,T=128 B=1,T=512
+# SCRIPT:OPTIONS, measured with each number of THREADS; exported to the scripts.
+ROWS ?= \
+    gpt2_block:B=1,T=1 gpt2_block:B=1,T=10 gpt2_block:B=2,T=32 gpt2_block:B=1,T=128 \
+    gpt2_block:B=8,T=128 gpt2_block:B=1,T=512 gpt2_block:B=1,T=1024 gpt2_block:B=1,T=4096 \
+    gpt2_block:B=2,T=16,n_embd=64,n_head=4 gpt2_block:B=1,T=128,n_embd=1600,n_head=25 \
+    gpt2_stack:B=1,T=1 gpt2_stack:B=1,T=64 gpt2_stack:B=1,T=512 \
+    heads_block:B=2,T=32,n_embd=768,n_head=12 stream_block:B=1,T=128
+THREADS ?= 1 2
+BENCH_SECONDS ?= 1
+bench bench-peers: export ROWS := $(ROWS)
+bench bench-peers: export THREADS := $(THREADS)
+bench bench-peers: export BENCH_SECONDS := $(BENCH_SECONDS)
+bench bench-peers: export CRESCENT := $(BUILD)/crescent
 
 bench: all
-	@for threads in 1 2; do for shape in $(shapes); do \
-	    echo "gpt2_block $$shape, $$threads thread(s)"; \
-	    $(BUILD)/crescent bench graphs/gpt2_block.lua --threads $$threads \
-	        $$(echo "$$shape" | sed 's/^/--set /; s/,/ --set /g') || exit; \
-	done; done
+	@sh tests/bench.sh >$(BUILD)/bench.md.new && mv $(BUILD)/bench.md.new $(BUILD)/bench.md
+	@cat $(BUILD)/bench.md
+
+bench-peers: all
+	@python3 tests/bench_peers.py >$(BUILD)/bench-peers.md.new && \
+	    mv $(BUILD)/bench-peers.md.new $(BUILD)/bench-peers.md
+	@cat $(BUILD)/bench-peers.md
 
 # ---- Housekeeping --------------------------------------------------------------------
 
@@ -233,11 +247,13 @@ help:
 	@echo 'make generated         write generated/ anew; check-generated compares'
 	@echo 'make docs              write anew what the pages show of the program'
 	@echo 'make bless             accept the current output in golden files, generated/, docs/'
-	@echo 'make bench             measure the GPT-2 block at several shapes'
+	@echo 'make bench             measure many shapes, as Markdown in build/bench.md; choose by'
+	@echo '                       ROWS="gpt2_block:T=128 ..." THREADS="1 2" BENCH_SECONDS=1'
+	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, graphs'
 	@echo 'make clean             remove build/'
 
 always:
-.PHONY: all always asan bench bless check check-generated clean demo docs format generated help \
+.PHONY: all always asan bench bench-peers bless check check-generated clean demo docs format generated help \
     install layers setup test valgrind

@@ -1,9 +1,15 @@
-/* peak.h - work for the machine's floating-point units that nothing holds up. */
+/* peak.h - work for the machine's floating-point units, and for its memory, that nothing
+ * holds up. */
 #ifndef CR_PEAK_H
 #define CR_PEAK_H
 
 /* Some milliseconds of the widest float32 fused multiply-adds the machine has, on the calling
  * thread.  Returns the number of floating-point operations done: two an element. */
 double cr_peak_work(void);
+
+enum { CR_READ_STEP = 512 /* bytes */ };
+
+/* Reads `steps` times CR_READ_STEP bytes, aligned to 64, with the widest loads the machine has. */
+void cr_read_work(const void *buffer, long steps);
 
 #endif

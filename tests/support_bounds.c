@@ -213,8 +213,8 @@ static void add_gather(struct evaluation *e)
 void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all)
 {
     const struct cr_node *node = &g->nodes[id];
-    struct evaluation e = {g, node, cr_inputs(g, node), all, &all[id],
-                           cr_elements(node->rank, node->shape)};
+    struct evaluation e = {g,   node,     cr_inputs(g, node),
+                           all, &all[id], cr_elements(node->rank, node->shape)};
     e.out->value = cr_calloc((size_t)e.n, sizeof(double));
     e.out->error = cr_calloc((size_t)e.n, sizeof(double));
     switch (cr_ops[node->op].kind) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "support_random.h"
+#include "support_maker.h"
 
 /* ---- projections ---- */
 
@@ -49,7 +49,8 @@ static cr_id for_batch(struct cr_maker *m, cr_id b, cr_id a)
     struct cr_attr attr = cr_attr_of(x);
     attr.shape[x->rank - 2] = y->shape[y->rank - 2];
     attr.shape[x->rank - 1] = y->shape[y->rank - 1];
-    if (x->rank == y->rank && memcmp(attr.shape, y->shape, sizeof *attr.shape * (size_t)x->rank) == 0)
+    if (x->rank == y->rank &&
+        memcmp(attr.shape, y->shape, sizeof *attr.shape * (size_t)x->rank) == 0)
         return b;
     return cr_make(m, CR_OP_expand, 1, &b, &attr);
 }
@@ -63,8 +64,7 @@ cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n)
 {
     cr_id y = product(m, x, weight(m, x, n));
     if (cr_chance(m, 60))
-        y = cr_make2(m, CR_OP_add, y,
-                     cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, &n, 0.3), y));
+        y = cr_make2(m, CR_OP_add, y, cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, &n, 0.3), y));
     return y;
 }
 
@@ -73,7 +73,8 @@ cr_id cr_recipe_activation(struct cr_maker *m, cr_id x)
     cr_id y;
     switch (cr_below(m, 5)) {
     case 0: /* GELU */
-        y = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_erf, cr_make_with(m, CR_OP_mul, x, 0.7)), 1);
+        y = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_erf, cr_make_with(m, CR_OP_mul, x, 0.7)),
+                         1);
         return cr_make2(m, CR_OP_mul, cr_make_with(m, CR_OP_mul, x, 0.5), y);
     case 1: /* GELU by tanh */
         y = cr_make2(m, CR_OP_mul, cr_make2(m, CR_OP_mul, x, x), x);
@@ -204,8 +205,8 @@ static cr_id visible(struct cr_maker *m, cr_id scores)
     int64_t keys = cr_size_of(m, scores, -1), few = cr_below(m, 6);
     cr_id first = cr_make_const(m, key, (double)(cr_chance(m, 50) ? few : keys - few / 2));
     int64_t window = 1 + cr_below(m, cr_chance(m, 50) ? 4 : keys + 2);
-    cr_id causal = cr_chance(m, 50) ? cr_make2(m, CR_OP_le, key, query)
-                                    : cr_make2(m, CR_OP_ge, query, key);
+    cr_id causal =
+        cr_chance(m, 50) ? cr_make2(m, CR_OP_le, key, query) : cr_make2(m, CR_OP_ge, query, key);
     switch (cr_below(m, 8)) {
     case 0: /* keys ahead by a few, too */
         return cr_make2(m, CR_OP_lt, key, cr_make2(m, CR_OP_add, query, first));
@@ -233,8 +234,8 @@ static cr_id hidden(struct cr_maker *m, cr_id scores)
     if (cr_chance(m, 30))
         return cr_make1(m, CR_OP_logical_not, visible(m, scores));
     cr_id key = cr_make_iota(m, scores, -1), query = cr_make_iota(m, scores, -2);
-    cr_id later = cr_chance(m, 50) ? cr_make2(m, CR_OP_gt, key, query)
-                                   : cr_make2(m, CR_OP_lt, query, key);
+    cr_id later =
+        cr_chance(m, 50) ? cr_make2(m, CR_OP_gt, key, query) : cr_make2(m, CR_OP_lt, query, key);
     if (cr_chance(m, 50))
         return later;
     cr_id behind = cr_make2(m, CR_OP_sub, query, key);
@@ -272,7 +273,7 @@ static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
         x = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, x), 3);
     if (cr_chance(m, 25))
         x = cr_make2(m, CR_OP_add, x, cr_make_partner(m, x));
-    return cr_chance(m, 65) ? masked(m, x) : x;
+    return cr_chance(m, 75) ? masked(m, x) : x;
 }
 
 /* softmax(q k) v, for k [.., d, keys]. */

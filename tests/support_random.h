@@ -10,80 +10,16 @@
 #include "compiler/ir/graph.h"
 #include "support_bounds.h"
 
-enum { CR_MAX_RANDOM_NODES = 1500, CR_MAX_SHARED = 32 };
+enum { CR_MAX_RANDOM_NODES = 1500 };
 
 struct cr_random_graph {
     struct cr_graph *graph;
-    void *data[CR_MAX_RANDOM_NODES]; /* by node: of inputs and parameters */
+    void *data[CR_MAX_RANDOM_NODES];              /* by node: of inputs and parameters */
     struct cr_bounds bounds[CR_MAX_RANDOM_NODES]; /* by node */
 };
 
 /* The same graph for the same seed. */
 struct cr_random_graph *cr_random_graph_new(uint64_t seed);
 void cr_random_graph_free(struct cr_random_graph *random);
-
-/* ---- for those who make recipes ---- */
-
-/* A graph being made. */
-struct cr_maker {
-    struct cr_random_graph *random;
-    struct cr_graph *g;
-    uint64_t state;  /* of the generator of numbers */
-    cr_id pool[256]; /* f32 values to go on from */
-    int n_pool;
-    int n_leaves;
-    int64_t budget; /* elements of a leaf */
-    bool in_layer;   /* of a block */
-    cr_id shared[CR_MAX_SHARED]; /* i32 inputs that its layers share */
-    int n_shared, next_shared;
-};
-
-/* A step: from a value to another; CR_NONE if the value does not suit it. */
-typedef cr_id cr_recipe(struct cr_maker *m, cr_id x);
-
-/* A number from 0 to n - 1, and something that happens in so many of 100 cases. */
-int64_t cr_below(struct cr_maker *m, int64_t n);
-bool cr_chance(struct cr_maker *m, int percent);
-
-const struct cr_node *cr_node_of(const struct cr_maker *m, cr_id id);
-int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis); /* from the end if < 0 */
-
-/* Nodes.  Shapes are lists; permute's axes count from 0. */
-cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in,
-              const struct cr_attr *attr);
-cr_id cr_make1(struct cr_maker *m, enum cr_op op, cr_id a);
-cr_id cr_make2(struct cr_maker *m, enum cr_op op, cr_id a, cr_id b);
-cr_id cr_make_select(struct cr_maker *m, cr_id condition, cr_id a, cr_id b);
-cr_id cr_make_fold(struct cr_maker *m, enum cr_op op, cr_id a, int axis);
-cr_id cr_make_reshape(struct cr_maker *m, cr_id a, int rank, const int64_t *shape);
-cr_id cr_make_permute(struct cr_maker *m, cr_id a, const int64_t *axes);
-cr_id cr_make_swap(struct cr_maker *m, cr_id a); /* the last two axes */
-cr_id cr_make_slice(struct cr_maker *m, cr_id a, int axis, int64_t start, int64_t size);
-cr_id cr_make_concat(struct cr_maker *m, int n, const cr_id *in, int axis);
-cr_id cr_make_like(struct cr_maker *m, cr_id a, cr_id shape); /* broadcast to a node's shape */
-cr_id cr_make_iota(struct cr_maker *m, cr_id shape, int axis);
-
-/* A constant, and op(a, constant), of the type and shape of a node. */
-cr_id cr_make_const(struct cr_maker *m, cr_id like, double value);
-cr_id cr_make_with(struct cr_maker *m, enum cr_op op, cr_id a, double value);
-
-/* New leaves with data: f32 about as large as `size`, i32 from low to high. */
-cr_id cr_make_leaf(struct cr_maker *m, enum cr_op op, int rank, const int64_t *shape, double size);
-cr_id cr_make_integers(struct cr_maker *m, int rank, const int64_t *shape, int low, int high);
-
-/* Another f32 value of x's shape: a value at hand, a constant, a leaf that is broadcast. */
-cr_id cr_make_partner(struct cr_maker *m, cr_id x);
-
-/* x as a matrix or a batch of them: of rank 2 at least. */
-cr_id cr_make_matrix(struct cr_maker *m, cr_id x);
-
-/* Steps that blocks of models are made of; their result has the shape of x. */
-cr_recipe cr_recipe_norm, cr_recipe_attention, cr_recipe_feed_forward, cr_recipe_softmax;
-
-/* x W + b in one of many spellings, of n columns. */
-cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n);
-
-/* Some activation function of x. */
-cr_recipe cr_recipe_activation;
 
 #endif

@@ -114,7 +114,7 @@ static const struct {
     {"run " BLOCK "--threads 0", "--threads 0: expected a whole number from 1 to 256"},
     {"run " BLOCK "--threads 2x", "--threads 2x"},
     {"run " BLOCK "--seed -1", "--seed -1"},
-    {"run " BLOCK "--backend gcc", "backend 'gcc', expected tcc, cc or ref"},
+    {"run " BLOCK "--backend gcc", "backend 'gcc', expected tcc, cc, ref or standalone"},
     {"run " BLOCK "--isa mmx", "instruction set 'mmx'"},
     {"run " BLOCK "--grads $T/g.safetensors", "gradients are not available"},
     {"run " BLOCK "--cotangent y=$T/g.npy", "gradients are not available"},
@@ -144,6 +144,17 @@ static const struct {
     {"compare " BLOCK "--rtol nan", "--rtol nan"},
     {"compare " BLOCK "--expect z=$T/short.npy", "--expect z: no output"},
     {"compare " BLOCK "--expect y=$T/short.npy", "short.npy: "},
+    {"bench " COMPILED "--vs foo", "--vs foo: expected standalone, FILE.lua, or NAME=VALUE"},
+    {"bench " COMPILED "--vs atol=1", "--vs atol: expected standalone"},
+    {"bench " COMPILED "--vs backend=gcc", "backend 'gcc'"},
+    {"bench " COMPILED "--vs isa=mmx", "instruction set 'mmx'"},
+    {"bench " COMPILED "--vs set=n_hed=1", "unknown option 'n_hed'"},
+    {"bench " COMPILED "--vs threads", "--threads threads: expected a whole number"},
+    {"bench " COMPILED "--vs $T/none.lua", "none.lua: cannot be read"},
+    {"bench " COMPILED "--vs standalone --isa plain", "standalone C chooses its own"},
+    {"bench " BLOCK "--per-kernel", "backend ref shows no kernels, expected tcc or cc"},
+    {"bench " COMPILED "--turns --vs threads=2", "expected no --vs"},
+    {"run " COMPILED "--vs threads=2", "run has no option --vs"},
     {"ops graphs/gpt2_block.lua", "expected options only"},
     {"ops --set T=3", "ops has no option --set"},
     {"params graphs/gpt2_block.lua >/dev/full", "standard output: cannot be written"},
@@ -206,9 +217,42 @@ static const struct {
     {"bench " COMPILED "--seconds 0", 0, "% of the peak of"},
     {"bench " COMPILED "--seconds 0 --json --threads 1", 0, "\"fraction_of_peak\": 0."},
     {"bench " BLOCK "--seconds 0 --json --threads 1", 0, "\"backend\": \"ref\""},
+    {"bench " COMPILED "--seconds 0 --per-kernel", 0, "\n  k5_ffn_residual "},
+    {"bench $T/double.lua --seconds 0 --json", 0, "\"bound\": \"memory\""},
+    {"bench graphs/gpt2_stack.lua" SIZES "--set n_layer=3 --seconds 0 --per-kernel --json", 0,
+     "\"kernel_calls\": 15"},
+    {"bench " COMPILED "--seconds 0 --vs backend=cc --vs isa=plain --vs threads=1", 0,
+     "\nAgainst isa=plain: "},
+    {"bench " COMPILED "--seconds 0 --json --vs set=T=4 --vs skip=join", 0,
+     "\"setting\": \"skip=join\""},
+    {"bench " COMPILED "--seconds 0 --threads 2 --vs standalone", 0, "\nAgainst standalone: "},
+    {"bench graphs/heads_block.lua" SIZES "--set block_size=3 --seconds 0 --json "
+     "--vs graphs/decoder_block.lua", 0, "\"setting\": \"graphs/decoder_block.lua\""},
+    {"bench " COMPILED "--seconds 0 --threads 1 --markdown --vs threads=2", 0,
+     "| time / threads=2 |\n|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|\n| gpt2_block | T=3 "},
+    {"bench " COMPILED "--compile-only", 0, "no plan has less than"},
+    {"bench " COMPILED "--compile-only --json", 0, "\"arena_bytes_least\": "},
+    {"bench " COMPILED "--compile-only --markdown", 0, "| arena / least |\n|---|"},
+    {"bench " COMPILED "--turns --seconds 0 </dev/null", 0, ""},
+    {"run " COMPILED "--backend standalone --output y=$T/s.npy", 0, "by standalone for"},
+    {"compare " COMPILED "--max-ulp 0 --expect y=$T/s.npy", 0, "agreement"},
     {"dump " COMPILED "--after plan", 0, "arena"},
     {"emit " COMPILED "-o $T/e.c", 0, "e.c and "},
 };
+
+/* A line of JSON for each line of input, and nothing else. */
+START_TEST(turns)
+{
+    const struct outcome *o =
+        run("bench " COMPILED "--turns --seconds 0 --threads 1 <tests/fixtures/demo/case.txt");
+    const char *line = o->out;
+    ck_assert_int_eq(o->status, 0);
+    ck_assert_str_eq(o->err, "");
+    ck_assert_int_eq(count_lines(o->out), 6);
+    for (int i = 0; i < 6; i++, line = strchr(line, '\n') + 1)
+        ck_assert_int_eq(strncmp(line, "{\"runs\": 1, \"median_ns\": ", 25), 0);
+}
+END_TEST
 
 /* In one test, because later rows read what earlier ones wrote. */
 START_TEST(what_works)
@@ -289,6 +333,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, a_fault_gets_one_line, 0, sizeof faults / sizeof *faults);
     tcase_add_test(all, what_works);
+    tcase_add_test(all, turns);
     tcase_add_test(all, all_outputs_or_none);
     tcase_add_test(all, surplus_tensors);
     tcase_add_test(all, seeds);

@@ -376,8 +376,8 @@ static void check_graph(const struct cr_random_graph *r, bool with_cc)
     check_run(r, &c, &expected, "avx2", 1);
     check_run(r, &c, &expected, "plain", 1);
     for (size_t i = 0; i < sizeof skips / sizeof *skips; i++)
-        check_code(r, compile(copy_of(r->graph), cr_compile_tcc, skips[i].passes, skips[i].n),
-                   NULL, skips[i].how);
+        check_code(r, compile(copy_of(r->graph), cr_compile_tcc, skips[i].passes, skips[i].n), NULL,
+                   skips[i].how);
     check_middle(r, NULL, &expected);
     for (int i = 0; i < cr_n_passes; i++)
         check_middle(r, cr_passes[i].name, &expected);

@@ -1,175 +1,210 @@
-/* bench.c - crescent bench: run time against the machine's limit. */
-#include <assert.h>
+/* bench.c - crescent bench: run time against the machine's limits and other settings. */
+#include "bench.h"
+
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "model.h"
+#include "compiler/ir/mem.h"
 #include "report.h"
-#include "runtime/peak.h"
 
-enum { COMPILATIONS = 5, LEAST_RUNS = 5, MOST_RUNS = 10000 };
+/* Of each subject, a round times runs for ROUND_NS.  A pool's threads look out for work for
+ * some microseconds; PAUSE_US is enough for them to fall asleep. */
+enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
-struct bench {
-    const struct cr_options *options;
-    struct cr_engine engine, measure; /* the model; what counts operations and the peak */
-    struct cr_arrays inputs, outputs;
-    struct cr_surplus surplus;
-    int64_t compile_ns;
-    int64_t *runs;
-    double *peaks;
-    int n;
-};
+/* ---- rooflines ---- */
 
-static int by_integer(const void *a, const void *b)
+double cr_roofline_limit(const struct cr_roofline *r)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    return r->flops_ns > r->memory_ns ? r->flops_ns : r->memory_ns;
 }
 
-static int by_real(const void *a, const void *b)
+const char *cr_roofline_bound(const struct cr_roofline *r)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return r->flops_ns > r->memory_ns ? "flops" : "memory";
 }
 
-/* Opens the engine, several times where that is quick, for a median of the compile time. */
-static int open_engine(struct bench *b, enum cr_backend backend, struct cr_engine *engine,
-                       struct cr_error *error)
+struct cr_roofline cr_bench_roofline(struct cr_bench *b)
 {
-    int64_t times[COMPILATIONS];
-    int n = backend == CR_BACKEND_TCC ? COMPILATIONS : 1;
-    for (int i = 0; i < n; i++) {
-        struct cr_model model;
-        cr_engine_close(engine);
-        if (cr_model_load(&model, b->options, error))
+    return (struct cr_roofline){
+        b->flops / cr_sample_median(&b->peak),
+        (double)b->touched / cr_sample_median(&b->touched_read)};
+}
+
+/* Between two uses of a layer's weights a run goes through all of them, but activations were
+ * just written: the former come from where the whole run's bytes fit, the latter from where
+ * the arena does. */
+struct cr_roofline cr_bench_kernel_roofline(struct cr_bench *b, const struct cr_kernel_info *k)
+{
+    double activations = k->bytes_read - k->bytes_weights + k->bytes_written;
+    return (struct cr_roofline){k->calls * k->flops / cr_sample_median(&b->peak),
+                                k->calls * (k->bytes_weights / cr_sample_median(&b->touched_read) +
+                                            activations / cr_sample_median(&b->active_read))};
+}
+
+/* ---- counting ---- */
+
+const struct cr_engine *cr_bench_compiled(const struct cr_bench *b)
+{
+    return b->twin.program ? &b->twin : &b->subjects[0].engine;
+}
+
+static int64_t bytes_of(const struct cr_port *ports, int n)
+{
+    return cr_count_elements(ports, n) * (int64_t)sizeof(float);
+}
+
+static void count(struct cr_bench *b)
+{
+    const struct cr_program *p = cr_bench_compiled(b)->program;
+    int64_t border = bytes_of(p->inputs, p->n_inputs) + bytes_of(p->outputs, p->n_outputs);
+    b->active = border + p->arena_bytes;
+    b->touched = border;
+    for (int i = 0; i < p->n_params; i++)
+        if (p->params[i].offset >= 0)
+            b->touched += bytes_of(&p->params[i], 1);
+    for (int i = 0; i < p->n_kernels; i++)
+        b->flops += p->kernels[i].flops * p->kernels[i].calls;
+}
+
+/* ---- opening ---- */
+
+/* The interpreter has no kernels to count: a compiled twin does it. */
+static int open_twin(struct cr_bench *b, struct cr_error *error)
+{
+    struct cr_model model;
+    if (cr_model_load(&model, b->options, error))
+        return -1;
+    int status = cr_model_open(&model, CR_BACKEND_TCC, &b->twin, error);
+    cr_model_free(&model);
+    return status;
+}
+
+static int open_subjects(struct cr_bench *b, struct cr_error *error)
+{
+    const struct cr_options *o = b->options;
+    b->subjects = cr_calloc((size_t)o->vs.n + 1, sizeof *b->subjects);
+    for (b->n = 0; b->n <= o->vs.n;) {
+        int i = b->n++;
+        if (cr_subject_open(&b->subjects[i], o, i ? o->vs.items[i - 1] : NULL, error))
             return -1;
-        int status = cr_model_open(&model, backend, engine, error);
-        cr_model_free(&model);
-        if (status)
-            return -1;
-        times[i] = engine->passes_ns + engine->emit_ns + engine->compile_ns;
     }
-    qsort(times, (size_t)n, sizeof *times, by_integer);
-    b->compile_ns = times[n / 2];
+    if (!b->subjects[0].engine.program)
+        return open_twin(b, error);
     return 0;
 }
 
-/* The interpreter has no kernels to count: a compiled twin does it. */
-static int open_all(struct bench *b, struct cr_error *error)
+static int check_options(const struct cr_options *o, struct cr_error *error)
 {
-    enum cr_backend backend = cr_model_backend(b->options);
-    if (backend == CR_BACKEND_REF && open_engine(b, CR_BACKEND_TCC, &b->measure, error))
+    enum cr_backend backend = cr_model_backend(o);
+    if (cr_refuse_gradients(o, error))
         return -1;
-    return open_engine(b, backend, &b->engine, error);
+    if (o->per_kernel && backend != CR_BACKEND_TCC && backend != CR_BACKEND_CC)
+        return cr_fail(error, "--per-kernel: backend %s shows no kernels, expected tcc or cc",
+                       cr_backend_names[backend]);
+    if (o->turns && (o->vs.n || o->per_kernel))
+        return cr_fail(error, "--turns: one model is measured, expected no --vs and --per-kernel");
+    return 0;
 }
 
-static const struct cr_engine *compiled(const struct bench *b)
+static int prepare(struct cr_bench *b, struct cr_error *error)
 {
-    return b->engine.program ? &b->engine : &b->measure;
-}
-
-/* ---- the machine's peak ---- */
-
-/* One item a thread; `args` has room for what each did. */
-static void peak_body(const void *args, long begin, long end, float *scratch)
-{
-    double *const *operations = args;
-    (void)scratch;
-    for (long i = begin; i < end; i++)
-        (*operations)[i] = cr_peak_work();
-}
-
-/* GFLOP/s on the threads of an engine. */
-static double peak_gflops(const struct cr_engine *e)
-{
-    double operations[256] = {0}, *args = operations, total = 0;
-    assert(e->threads <= 256);
-    int64_t start = cr_clock();
-    e->kernels->parallel(e->pool, e->threads, peak_body, &args, NULL, 0);
-    int64_t time = cr_clock() - start;
-    for (int i = 0; i < e->threads; i++)
-        total += operations[i];
-    return total / (double)time;
+    for (int i = 0; i < b->n; i++)
+        if (cr_subject_fill(&b->subjects[i], error))
+            return -1;
+    if (b->options->per_kernel)
+        cr_profile_open(&b->profile, &b->subjects[0]);
+    return cr_machine_open(&b->machine, cr_bench_compiled(b), error);
 }
 
 /* ---- measuring ---- */
 
-static int run_once(struct bench *b, struct cr_error *error)
+static void measure_machine(struct cr_bench *b)
 {
-    return cr_engine_run(&b->engine, (const void *const *)b->inputs.data, b->outputs.data, error);
+    cr_sample_add(&b->peak, cr_machine_flops(&b->machine));
+    cr_sample_add(&b->memory, cr_machine_read(&b->machine, b->machine.bytes));
+    cr_sample_add(&b->touched_read, cr_machine_read(&b->machine, b->touched));
+    cr_sample_add(&b->active_read, cr_machine_read(&b->machine, b->active));
 }
 
-/* Runs and measurements of the peak take turns, so that a slower moment meets both. */
-static int measure(struct bench *b, struct cr_error *error)
+/* The machine, then every subject, in an order that turns round from one round to the next:
+ * a slower moment meets all, and nobody is always first. */
+static int measure_round(struct cr_bench *b, struct cr_error *error)
 {
-    int64_t end;
-    if (run_once(b, error))
-        return -1;
-    peak_gflops(compiled(b));
-    end = cr_clock() + (int64_t)(b->options->seconds * 1e9);
-    for (b->n = 0; b->n < MOST_RUNS && (b->n < LEAST_RUNS || cr_clock() < end); b->n++) {
-        b->peaks[b->n] = peak_gflops(compiled(b));
-        int64_t start = cr_clock();
-        if (run_once(b, error))
+    measure_machine(b);
+    for (int i = 0; i < b->n; i++) {
+        struct cr_subject *s = &b->subjects[b->rounds % 2 ? b->n - 1 - i : i];
+        usleep(PAUSE_US);
+        if (cr_subject_round(s, ROUND_NS, error))
             return -1;
-        b->runs[b->n] = cr_clock() - start;
     }
-    qsort(b->runs, (size_t)b->n, sizeof *b->runs, by_integer);
-    qsort(b->peaks, (size_t)b->n, sizeof *b->peaks, by_real);
+    for (int i = 1; i < b->n; i++)
+        cr_sample_add(&b->subjects[i].ratios, b->subjects[0].round_ns / b->subjects[i].round_ns);
+    if (b->options->per_kernel) {
+        usleep(PAUSE_US);
+        if (cr_subject_run(&b->subjects[0], error) ||
+            cr_profile_run(&b->profile, &b->subjects[0], error))
+            return -1;
+    }
+    b->rounds++;
     return 0;
 }
 
-static void report(const struct bench *b)
+static int measure(struct cr_bench *b, struct cr_error *error)
 {
-    const struct cr_engine *e = &b->engine;
-    const struct cr_program *p = compiled(b)->program;
-    double flops = 0, peak = b->peaks[b->n / 2];
-    int64_t median = b->runs[b->n / 2];
-    for (int i = 0; i < p->n_kernels; i++)
-        flops += p->kernels[i].flops * p->kernels[i].calls;
-    double gflops = median ? flops / (double)median : 0;
-    int64_t arena = e->program ? p->arena_bytes : 0;
-    if (b->options->json) {
-        cr_print_json(json_pack(
-            "{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "model", e->name, "backend",
-            cr_backend_names[e->backend], "threads", e->threads, "compile_ns",
-            (json_int_t)b->compile_ns, "median_ns", (json_int_t)median, "min_ns",
-            (json_int_t)b->runs[0], "flops", (json_int_t)flops, "gflops", gflops,
-            "peak_gflops", peak, "fraction_of_peak", gflops / peak, "arena_bytes",
-            (json_int_t)arena));
-        return;
-    }
-    printf("Model: %s, backend %s, %s, %d thread%s\n", e->name, cr_backend_names[e->backend],
-           compiled(b)->kernels->isa, e->threads, e->threads == 1 ? "" : "s");
-    printf("Compile: %s from the graph to a callable function\n", cr_duration(b->compile_ns).text);
-    printf("Run: median %s, fastest %s of %d runs\n", cr_duration(median).text,
-           cr_duration(b->runs[0]).text, b->n);
-    printf("Speed: %.1f GFLOP/s (%.4g GFLOP a run), %.1f%% of the peak of %.1f GFLOP/s\n", gflops,
-           flops * 1e-9, 100 * gflops / peak, peak);
-    printf("Arena: %s\n", cr_bytes(arena).text);
+    int64_t end = cr_clock() + (int64_t)(b->options->seconds * 1e9) * b->n;
+    cr_machine_flops(&b->machine);
+    while (b->rounds < LEAST_ROUNDS || cr_clock() < end)
+        if (measure_round(b, error))
+            return -1;
+    return 0;
 }
 
-static int run(struct bench *b, struct cr_error *error)
+/* A round for each line that arrives: whoever compares us with another program says when. */
+static int take_turns(struct cr_bench *b, struct cr_error *error)
 {
-    if (cr_refuse_gradients(b->options, error) || open_all(b, error) ||
-        cr_fill_params(&b->engine, b->options, &b->surplus, error) ||
-        cr_arrays_inputs(&b->inputs, &b->engine, b->options, error) ||
-        cr_arrays_new(&b->outputs, b->engine.outputs, b->engine.n_outputs, error) ||
-        measure(b, error))
+    for (int c; (c = getchar()) != EOF;) {
+        if (c != '\n')
+            continue;
+        cr_sample_free(&b->subjects[0].runs);
+        if (cr_subject_round(&b->subjects[0], (int64_t)(b->options->seconds * 1e9), error))
+            return -1;
+        cr_sample_add(&b->peak, cr_machine_flops(&b->machine));
+        cr_bench_report_turn(b);
+    }
+    return 0;
+}
+
+/* ---- the verb ---- */
+
+static int run(struct cr_bench *b, struct cr_error *error)
+{
+    if (check_options(b->options, error) || open_subjects(b, error))
         return 2;
-    report(b);
-    cr_note_surplus(&b->surplus);
+    count(b);
+    if (b->options->compile_only) {
+        cr_bench_report_compilation(b);
+        return 0;
+    }
+    if (prepare(b, error) || (b->options->turns ? take_turns(b, error) : measure(b, error)))
+        return 2;
+    if (!b->options->turns)
+        cr_bench_report(b);
+    cr_note_surplus(&b->subjects[0].surplus);
     return 0;
 }
 
 int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
 {
-    static int64_t runs[MOST_RUNS];
-    static double peaks[MOST_RUNS];
-    struct bench b = {.options = options, .runs = runs, .peaks = peaks};
+    struct cr_bench b = {.options = options};
     int status = run(&b, error);
-    cr_arrays_free(&b.inputs);
-    cr_arrays_free(&b.outputs);
-    cr_engine_close(&b.engine);
-    cr_engine_close(&b.measure);
+    cr_profile_close(&b.profile);
+    cr_machine_close(&b.machine);
+    for (int i = 0; i < b.n; i++)
+        cr_subject_close(&b.subjects[i]);
+    free(b.subjects);
+    cr_engine_close(&b.twin);
+    struct cr_sample *samples[] = {&b.peak, &b.memory, &b.touched_read, &b.active_read};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        cr_sample_free(samples[i]);
     return status;
 }

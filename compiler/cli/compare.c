@@ -198,7 +198,7 @@ static int choose_backends(struct comparison *c, struct cr_error *error)
     }
     free(words);
     if (!status && !c->n_backends)
-        status = cr_fail(error, "--backends '': expected some of tcc, cc, ref");
+        status = cr_fail(error, "--backends '': expected some of tcc, cc, ref, standalone");
     if (!status && c->n_backends < 2 && !o->expect.n)
         status = cr_fail(error, "--backends %.60s: expected two or more, or --expect", list);
     return status;

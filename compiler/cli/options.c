@@ -22,6 +22,7 @@ enum {
     PARAMS = 1 << 4,
     BENCH = 1 << 5,
     OPS = 1 << 6,
+    VARY = 1 << 7, /* no verb: what --vs may change */
     RUNNING = RUN | COMPARE | BENCH,
     MODELS = (1 << 6) - 1, /* all that work on a model */
     ALL = MODELS | OPS,
@@ -49,9 +50,17 @@ const struct cr_verb cr_verbs[] = {
     {"params", PARAMS, cr_verb_params, "MODEL.lua [options]",
      "list the parameters: name, shape, count, total", ""},
     {"bench", BENCH, cr_verb_bench, "MODEL.lua [options]",
-     "measure the run time against the machine's floating-point peak",
-     "Runs alternate with measurements of the peak, in this process and on as many threads;\n"
-     "medians are reported.  Floating-point operations are counted as the kernels do them.\n"},
+     "measure the run time against the machine's limits",
+     "Runs alternate with measurements of the machine, in this process and on as many threads:\n"
+     "its peak of fused multiply-adds, and how fast it reads memory and a buffer as large as\n"
+     "what a run must touch.  Medians are reported.  The roofline is the least time a run can\n"
+     "take: its floating-point operations at the peak, or the bytes of its parameters, inputs\n"
+     "and outputs at the latter speed, whichever takes longer.\n"
+     "\n"
+     "--vs takes `standalone` (the emitted file, built by cc -O2), the script of another model\n"
+     "(the --set options that it declares hold for it, too), or NAME=VALUE for an option below:\n"
+     "backend=cc, isa=avx2, threads=2, skip=join, set=KEY=VALUE.  Both are run in turns, and\n"
+     "the ratio of their times is that of a turn.\n"},
     {"ops", OPS, cr_verb_ops, "[options]",
      "list the primitive operations of the graph language",
      "The tables are compiler/ir/ops.def and runtime/elementwise.h.\n"},
@@ -91,13 +100,14 @@ struct option_row {
 #define FIELD(name) offsetof(struct cr_options, name)
 
 static const struct option_row rows[] = {
-    {"set", 0, PAIR, "KEY=VALUE", MODELS, FIELD(set), 0, 0,
+    {"set", 0, PAIR, "KEY=VALUE", MODELS | VARY, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
-    {"weights", 0, LIST, "F.safetensors", RUNNING, FIELD(weights), 0, 0,
+    {"weights", 0, LIST, "F.safetensors", RUNNING | VARY, FIELD(weights), 0, 0,
      "read parameters by name (repeatable; the last file wins)"},
     {"strict", 0, FLAG, "", RUNNING, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
-    {"input", 0, PAIR, "NAME=F.npy", RUNNING, FIELD(input), 0, 0, "read an input (repeatable)"},
+    {"input", 0, PAIR, "NAME=F.npy", RUNNING | VARY, FIELD(input), 0, 0,
+     "read an input (repeatable)"},
     {"output", 0, PAIR, "NAME=F.npy", RUN, FIELD(output), 0, 0,
      "write an output or a tapped value (repeatable)"},
     {"expect", 0, PAIR, "NAME=F.npy", COMPARE, FIELD(expect), 0, 0,
@@ -108,13 +118,14 @@ static const struct option_row rows[] = {
      "write gradients (not available yet)"},
     {"backends", 0, TEXT, "LIST", COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
-    {"backend", 0, BACKEND, "NAME", RUNNING, FIELD(backend), 0, 0,
-     "tcc: TinyCC in memory (default); cc: $CC or cc; ref: the interpreter"},
-    {"threads", 0, COUNT, "N", RUNNING, FIELD(threads), 1, 256,
+    {"backend", 0, BACKEND, "NAME", RUNNING | VARY, FIELD(backend), 0, 0,
+     "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or\n"
+     "                            cc -O2; ref: the interpreter"},
+    {"threads", 0, COUNT, "N", RUNNING | VARY, FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
-    {"isa", 0, TEXT, "NAME", RUNNING, FIELD(isa), 0, 0,
+    {"isa", 0, TEXT, "NAME", RUNNING | VARY, FIELD(isa), 0, 0,
      "avx512, avx2 or plain (default: the best there is)"},
-    {"seed", 0, COUNT, "N", RUNNING, FIELD(seed), 0, INT64_MAX,
+    {"seed", 0, COUNT, "N", RUNNING | VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random (default 0)"},
     {"atol", 0, REAL, "X", COMPARE, FIELD(atol), 0, 0,
      "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
@@ -123,11 +134,20 @@ static const struct option_row rows[] = {
     {"max-ulp", 0, COUNT, "N", COMPARE, FIELD(max_ulp), 0, INT64_MAX,
      "greatest distance in units in the last place; alone it is the only test"},
     {"after", 0, TEXT, "PASS", DUMP, FIELD(after), 0, 0, "the pass to print after"},
-    {"skip", 0, LIST, "PASS", MODELS & ~PARAMS, FIELD(skip), 0, 0, "leave a pass out (repeatable)"},
+    {"skip", 0, LIST, "PASS", (MODELS & ~PARAMS) | VARY, FIELD(skip), 0, 0,
+     "leave a pass out (repeatable)"},
     {"out", 'o', TEXT, "FILE.c", EMIT, FIELD(out), 0, 0, "the file to write"},
-    {"seconds", 0, REAL, "X", BENCH, FIELD(seconds), 0, 0, "how long to measure (default 1)"},
+    {"seconds", 0, REAL, "X", BENCH, FIELD(seconds), 0, 0,
+     "how long to measure, for each --vs as long again (default 1)"},
+    {"per-kernel", 0, FLAG, "", BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},
+    {"vs", 0, LIST, "SETTING", BENCH, FIELD(vs), 0, 0,
+     "measure the model under another setting beside this one (repeatable)"},
+    {"compile-only", 0, FLAG, "", BENCH, FIELD(compile_only), 0, 0,
+     "measure how long compiling takes, and run nothing"},
+    {"turns", 0, FLAG, "", BENCH, FIELD(turns), 0, 0,
+     "measure for --seconds at each line of standard input; a line of JSON for each"},
     {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
-    {"markdown", 0, FLAG, "", OPS, FIELD(markdown), 0, 0, "print Markdown"},
+    {"markdown", 0, FLAG, "", BENCH | OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "", COMPARE | PARAMS | BENCH, FIELD(json), 0, 0,
      "print the result as JSON"},
     {"help", 'h', FLAG, "", ALL, FIELD(help), 0, 0, "print this"},
@@ -180,7 +200,7 @@ int cr_backend_by_name(const char *name, struct cr_error *error)
     for (int i = 0; i < CR_BACKEND_COUNT; i++)
         if (strcmp(name, cr_backend_names[i]) == 0)
             return i;
-    return cr_fail(error, "backend '%.60s', expected tcc, cc or ref", name);
+    return cr_fail(error, "backend '%.60s', expected tcc, cc, ref or standalone", name);
 }
 
 static int take(struct cr_options *o, const struct option_row *row, const char *text,
@@ -210,6 +230,59 @@ static int take(struct cr_options *o, const struct option_row *row, const char *
         *(const char **)field = text;
     }
     return 0;
+}
+
+/* The names of the options that --vs may change, in one line. */
+static void names_to_vary(char *buf, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; i < N_ROWS && at < size; i++)
+        if (rows[i].verbs & VARY)
+            at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", rows[i].name);
+}
+
+int cr_options_set(struct cr_options *o, const char *name, const char *text,
+                   struct cr_error *error)
+{
+    char names[200];
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].verbs & VARY && strcmp(rows[i].name, name) == 0)
+            return take(o, &rows[i], text, error);
+    names_to_vary(names, sizeof names);
+    return cr_fail(error, "--vs %.60s: expected standalone, FILE.lua, or NAME=VALUE with one of %s",
+                   name, names);
+}
+
+/* ---- copies ---- */
+
+static void copy_pairs(struct cr_pairs *pairs)
+{
+    struct cr_pairs old = *pairs;
+    *pairs = (struct cr_pairs){0};
+    for (int i = 0; i < old.n; i++)
+        *CR_PUSH(pairs->items, pairs->n, pairs->cap) =
+            (struct cr_setting){cr_strdup(old.items[i].key), old.items[i].value};
+}
+
+static void copy_list(struct cr_list *list)
+{
+    struct cr_list old = *list;
+    *list = (struct cr_list){0};
+    for (int i = 0; i < old.n; i++)
+        *CR_PUSH(list->items, list->n, list->cap) = old.items[i];
+}
+
+struct cr_options cr_options_copy(const struct cr_options *o)
+{
+    struct cr_options copy = *o;
+    struct cr_pairs *pairs[] = {&copy.set, &copy.input, &copy.output, &copy.expect,
+                                &copy.cotangent};
+    struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        copy_pairs(pairs[i]);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        copy_list(lists[i]);
+    return copy;
 }
 
 /* ---- parsing ---- */
@@ -325,6 +398,7 @@ void cr_options_free(struct cr_options *o)
     free_pairs(&o->cotangent);
     free(o->weights.items);
     free(o->skip.items);
+    free(o->vs.items);
 }
 
 /* ---- help ---- */

@@ -24,9 +24,9 @@ struct cr_list {
 struct cr_options {
     const char *model;
     struct cr_pairs set, input, output, expect, cotangent;
-    struct cr_list weights, skip;
+    struct cr_list weights, skip, vs;
     const char *grads, *after, *out, *isa, *backend, *backends;
-    bool strict, json, kernels, markdown, help;
+    bool strict, json, kernels, markdown, help, per_kernel, compile_only, turns;
     int64_t threads, seed, max_ulp;
     double atol, rtol, seconds;
 };
@@ -56,6 +56,13 @@ const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
 int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc,
                      char **argv, struct cr_error *error);
 void cr_options_free(struct cr_options *options);
+
+/* A copy whose lists are its own, to be changed and freed. */
+struct cr_options cr_options_copy(const struct cr_options *options);
+
+/* As if `--name text` had been given, too, for the options that `bench --vs` may change. */
+int cr_options_set(struct cr_options *options, const char *name, const char *text,
+                   struct cr_error *error);
 
 void cr_help(FILE *out);
 void cr_help_verb(FILE *out, const struct cr_verb *verb);

@@ -23,7 +23,7 @@ struct cr_phrase cr_duration(int64_t nanoseconds)
     struct cr_phrase out;
     double ms = (double)nanoseconds * 1e-6;
     if (ms < 1)
-        snprintf(out.text, sizeof out.text, "%.0f us", ms * 1e3);
+        snprintf(out.text, sizeof out.text, "%.*f us", ms < 0.01 ? 2 : 0, ms * 1e3);
     else if (ms < 1000)
         snprintf(out.text, sizeof out.text, "%.*f ms", ms < 10 ? 2 : 1, ms);
     else

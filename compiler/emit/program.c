@@ -324,6 +324,32 @@ static int calls_of(const struct cr_module *m, int kernel)
     return calls;
 }
 
+/* Bytes of parameters that a call of the kernel reads. */
+static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
+{
+    double bytes = k->packed == CR_NONE ? 0 : 4 * (double)k->K * (double)k->N;
+    for (int r = 0; r < k->n_refs; r++) {
+        const struct cr_node *node = &m->graph->nodes[k->refs[r]];
+        if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)
+            bytes += 4 * (double)cr_elements(node->rank, node->shape);
+    }
+    return bytes;
+}
+
+/* The steps go through the kernels once and in order, and so does a run. */
+static void set_sequence(struct cr_program *program, const struct cr_module *m)
+{
+    int *number = cr_calloc((size_t)m->n_kernels, sizeof *number), n = 0;
+    program->sequence = cr_calloc((size_t)m->n_kernels, sizeof *program->sequence);
+    program->n_sequence = m->n_kernels;
+    for (int i = 0; i < m->n_kernels; i++) {
+        if (m->function[i] == i)
+            number[i] = n++;
+        program->sequence[i] = number[m->function[i]];
+    }
+    free(number);
+}
+
 static void set_kernels(struct cr_program *program, const struct writer *w)
 {
     program->kernels = cr_calloc((size_t)w->m->n_kernels, sizeof *program->kernels);
@@ -337,7 +363,7 @@ static void set_kernels(struct cr_program *program, const struct writer *w)
         snprintf(line, sizeof line, "%s:%d", where->file, where->line);
         program->kernels[program->n_kernels++] = (struct cr_kernel_info){
             cr_strdup(name), cr_strdup(where->scope), cr_strdup(line), calls_of(w->m, i),
-            k->flops,        k->bytes_read,           k->bytes_written};
+            k->flops,        k->bytes_read,           k->bytes_written, weights_read(w->m, k)};
     }
 }
 
@@ -360,8 +386,10 @@ struct cr_program *cr_emit_program(const struct cr_module *module)
         program->outputs[i] = port_of(&w.g->nodes[w.g->outputs[i].id], w.g->outputs[i].name);
     set_places(program, module);
     set_kernels(program, &w);
+    set_sequence(program, module);
     program->weights_bytes = module->weights_floats * (int64_t)sizeof(float);
     program->arena_bytes = module->arena_floats * (int64_t)sizeof(float);
+    program->arena_bytes_least = module->lower_bound_floats * (int64_t)sizeof(float);
     program->scratch_bytes = w.scratch * (int64_t)sizeof(float);
     program->ops_before = module->ops_before;
     free(w.functions);
@@ -388,6 +416,7 @@ void cr_program_free(struct cr_program *program)
         free((char *)program->kernels[i].where);
     }
     free(program->kernels);
+    free(program->sequence);
     free(program->places);
     free(program->text);
     free((char *)program->name);

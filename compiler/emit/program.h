@@ -36,6 +36,7 @@ struct cr_kernel_info {
     const char *where; /* "gpt2_block.lua:12" */
     int calls;         /* how often a run calls it */
     double flops, bytes_read, bytes_written; /* one call */
+    double bytes_weights;                    /* of those read, the parameters */
 };
 
 struct cr_program {
@@ -47,8 +48,11 @@ struct cr_program {
     struct cr_place *places; /* in order of parameters */
     int n_places;
     int64_t weights_bytes, arena_bytes, scratch_bytes;
+    int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
     struct cr_kernel_info *kernels;
     int n_kernels;
+    int *sequence; /* the kernels, in the order a run calls them */
+    int n_sequence;
     int ops_before; /* arithmetic nodes of the script's graph: kernels if nothing fused */
 };
 

@@ -13,7 +13,7 @@
 #include "runtime/pool.h"
 #include "runtime/select.h"
 
-const char *const cr_backend_names[CR_BACKEND_COUNT] = {"tcc", "cc", "ref"};
+const char *const cr_backend_names[CR_BACKEND_COUNT] = {"tcc", "cc", "ref", "standalone"};
 
 int64_t cr_clock(void)
 {
@@ -194,8 +194,13 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
 static int make_code(struct cr_engine *e, struct cr_error *error)
 {
     int64_t start = cr_clock();
-    int status = e->backend == CR_BACKEND_CC ? cr_compile_cc(e->program, &e->code, error)
-                                             : cr_compile_tcc(e->program, &e->code, error);
+    int status = 0;
+    if (e->backend == CR_BACKEND_TCC)
+        status = cr_compile_tcc(e->program, &e->code, error);
+    else if (e->backend == CR_BACKEND_CC)
+        status = cr_compile_cc(e->program, &e->code, error);
+    else
+        status = cr_compile_standalone(e->program, e->threads, &e->code, error);
     e->compile_ns = cr_clock() - start;
     return status;
 }
@@ -223,6 +228,9 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
 static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                         struct cr_error *error)
 {
+    if (o->isa && o->backend == CR_BACKEND_STANDALONE)
+        return cr_fail(error, "instruction set '%.60s': standalone C chooses its own, expected "
+                       "another backend", o->isa);
     e->kernels = cr_runtime_select(o->isa);
     if (!e->kernels)
         return cr_fail(error, "instruction set '%.60s': not on this machine, expected avx512, "

@@ -10,7 +10,13 @@
 
 #include "exec.h"
 
-enum cr_backend { CR_BACKEND_TCC, CR_BACKEND_CC, CR_BACKEND_REF, CR_BACKEND_COUNT };
+enum cr_backend {
+    CR_BACKEND_TCC,
+    CR_BACKEND_CC,
+    CR_BACKEND_REF,
+    CR_BACKEND_STANDALONE,
+    CR_BACKEND_COUNT
+};
 
 extern const char *const cr_backend_names[CR_BACKEND_COUNT];
 

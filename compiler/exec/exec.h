@@ -1,6 +1,6 @@
 /*
- * exec.h - three ways to run a model: the interpreter, TinyCC in memory, the system's
- * compiler and dlopen.
+ * exec.h - ways to run a model: the interpreter, TinyCC in memory, the system's compiler
+ * and dlopen.
  */
 #ifndef CR_EXEC_H
 #define CR_EXEC_H
@@ -24,6 +24,11 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code,
 
 /* Compiles with $CC or cc into a temporary shared object. */
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
+
+/* Writes the standalone file and compiles that; the code brings its own kernels and so many
+ * threads of its own. */
+int cr_compile_standalone(const struct cr_program *program, int threads, struct cr_code *code,
+                          struct cr_error *error);
 
 void cr_code_free(struct cr_code *code);
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The limit a control group file states, or INT64_MAX where there is none ("max"). */
@@ -56,9 +57,12 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
     if (cr_memory_check(bytes, what, error))
         return NULL;
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes ? (size_t)bytes : 64)) {
+    size_t huge = (size_t)2 << 20, align = (size_t)bytes >= 2 * huge ? huge : 64;
+    if (posix_memalign(&memory, align, bytes ? (size_t)bytes : 64)) {
         cr_fail(error, "%s needs %" PRId64 " bytes, which could not be had", what, bytes);
         return NULL;
     }
+    if (align == huge) /* a wish: weights streamed from memory miss the TLB on small pages */
+        madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
     return memory;
 }

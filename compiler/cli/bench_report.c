@@ -1,0 +1,332 @@
+/* bench_report.c - a bench as text, JSON and Markdown. */
+#include <string.h>
+
+#include "bench.h"
+#include "report.h"
+
+/* The figures of a bench that every form of report shows. */
+struct figures {
+    const struct cr_engine *engine, *compiled;
+    const struct cr_program *program;
+    struct cr_roofline roofline;
+    double script_ns, passes_ns, emit_ns, backend_ns; /* medians of the stages */
+    double compile_ns;                                /* from the graph to a function */
+    double median_ns, min_ns, gflops, peak, limit_ns;
+    double best_of_peak; /* of the fastest run and the highest peak: what noise hides least */
+    int64_t arena;       /* the interpreter has none */
+};
+
+static struct figures figures_of(struct cr_bench *b)
+{
+    struct cr_subject *s = &b->subjects[0];
+    struct figures f = {.engine = &s->engine, .compiled = cr_bench_compiled(b)};
+    f.program = f.compiled->program;
+    f.script_ns = cr_sample_median(&s->script);
+    f.passes_ns = cr_sample_median(&s->passes);
+    f.emit_ns = cr_sample_median(&s->emit);
+    f.backend_ns = cr_sample_median(&s->compile);
+    f.compile_ns = f.passes_ns + f.emit_ns + f.backend_ns;
+    f.median_ns = cr_sample_median(&s->runs);
+    f.min_ns = cr_sample_least(&s->runs);
+    f.gflops = f.median_ns > 0 ? b->flops / f.median_ns : 0;
+    f.peak = cr_sample_median(&b->peak);
+    f.arena = f.engine->program ? f.program->arena_bytes : 0;
+    if (b->rounds) {
+        f.roofline = cr_bench_roofline(b);
+        f.limit_ns = cr_roofline_limit(&f.roofline);
+        f.best_of_peak = b->flops / f.min_ns / cr_sample_quantile(&b->peak, 1);
+    }
+    return f;
+}
+
+/* A tenth of the peaks lie below 0.9 of the median: somebody else was at work. */
+static bool is_noisy(struct cr_bench *b)
+{
+    return cr_sample_quantile(&b->peak, 0.1) < 0.9 * cr_sample_median(&b->peak);
+}
+
+/* ---- text ---- */
+
+static void print_compilation(const struct figures *f)
+{
+    printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
+           cr_backend_names[f->engine->backend], f->compiled->kernels->isa, f->engine->threads,
+           f->engine->threads == 1 ? "" : "s");
+    printf("Compile: %s from the graph to a callable function",
+           cr_duration((int64_t)f->compile_ns).text);
+    if (f->engine->program)
+        printf(" (passes %s, emit %s, compile %s)", cr_duration((int64_t)f->passes_ns).text,
+               cr_duration((int64_t)f->emit_ns).text, cr_duration((int64_t)f->backend_ns).text);
+    printf("; script %s\n", cr_duration((int64_t)f->script_ns).text);
+    if (f->engine->program)
+        printf("Arena: %s, no plan has less than %s; weights %s, scratch %s a thread\n",
+               cr_bytes(f->arena).text, cr_bytes(f->program->arena_bytes_least).text,
+               cr_bytes(f->program->weights_bytes).text, cr_bytes(f->program->scratch_bytes).text);
+}
+
+static void print_machine(struct cr_bench *b, const struct figures *f)
+{
+    printf("Machine: %.1f GFLOP/s; reads %.1f GB/s from memory, %.1f GB/s from %s\n", f->peak,
+           cr_sample_median(&b->memory), cr_sample_median(&b->touched_read),
+           cr_bytes(b->touched).text);
+    if (is_noisy(b))
+        printf("Machine: not quiet, its peak moved between %.1f and %.1f GFLOP/s\n",
+               cr_sample_least(&b->peak), cr_sample_quantile(&b->peak, 1));
+}
+
+static void print_speed(struct cr_bench *b, const struct figures *f)
+{
+    printf("Run: median %s, fastest %s of %d runs in %d rounds\n",
+           cr_duration((int64_t)f->median_ns).text, cr_duration((int64_t)f->min_ns).text,
+           b->subjects[0].runs.n, b->rounds);
+    printf("Speed: %.1f GFLOP/s (%.4g GFLOP a run), %.1f%% of the peak of %.1f GFLOP/s; the "
+           "fastest run %.1f%% of the highest peak\n",
+           f->gflops, b->flops * 1e-9, 100 * f->gflops / f->peak, f->peak, 100 * f->best_of_peak);
+    printf("Roofline: %.1f%% of it; operations take at least %s, the %s of parameters, inputs and "
+           "outputs %s\n",
+           100 * f->limit_ns / f->median_ns, cr_duration((int64_t)f->roofline.flops_ns).text,
+           cr_bytes(b->touched).text, cr_duration((int64_t)f->roofline.memory_ns).text);
+}
+
+static void print_ratios(struct cr_bench *b)
+{
+    for (int i = 1; i < b->n; i++) {
+        struct cr_subject *s = &b->subjects[i];
+        printf("Against %s: %.3f times its time (half of the rounds: %.3f to %.3f; fastest against "
+               "fastest: %.3f), its median %s\n",
+               s->setting, cr_sample_median(&s->ratios), cr_sample_quantile(&s->ratios, 0.25),
+               cr_sample_quantile(&s->ratios, 0.75),
+               cr_sample_least(&b->subjects[0].runs) / cr_sample_least(&s->runs),
+               cr_duration((int64_t)cr_sample_median(&s->runs)).text);
+    }
+}
+
+static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int width)
+{
+    const struct cr_kernel_info *k = &f->program->kernels[i];
+    struct cr_roofline roofline = cr_bench_kernel_roofline(b, k);
+    double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
+    double gflops = k->flops * k->calls / time;
+    printf("  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %s%s%s\n", width, k->name,
+           k->calls, cr_duration((int64_t)time).text,
+           cr_duration((int64_t)cr_sample_least(&b->profile.times[i])).text,
+           100 * time / f->median_ns, gflops, 100 * gflops / f->peak,
+           cr_duration((int64_t)limit).text, 100 * limit / time, cr_roofline_bound(&roofline),
+           k->scope, *k->scope ? ", " : "", k->where);
+}
+
+/* Of all calls of a run: what they take, and what they could take. */
+static void print_kernels(struct cr_bench *b, const struct figures *f)
+{
+    int width = 9;
+    double between = cr_sample_median(&b->profile.between);
+    for (int i = 0; i < f->program->n_kernels; i++)
+        if ((int)strlen(f->program->kernels[i].name) > width)
+            width = (int)strlen(f->program->kernels[i].name);
+    printf("  %-*s  %5s  %9s  %9s  %5s  %7s  %7s  %9s  %8s  %-6s  %s\n", width, "kernel", "calls",
+           "median", "fastest", "% run", "GFLOP/s", "% peak", "roofline", "% of it", "bound",
+           "made for");
+    for (int i = 0; i < f->program->n_kernels; i++)
+        print_kernel(b, f, i, width);
+    printf("  %-*s  %5s  %9s  %9s  %5.1f\n", width, "(between)", "",
+           cr_duration((int64_t)between).text,
+           cr_duration((int64_t)cr_sample_least(&b->profile.between)).text,
+           100 * between / f->median_ns);
+}
+
+static void print_text(struct cr_bench *b, const struct figures *f)
+{
+    print_compilation(f);
+    print_machine(b, f);
+    print_speed(b, f);
+    print_ratios(b);
+    if (b->options->per_kernel)
+        print_kernels(b, f);
+}
+
+/* ---- JSON ---- */
+
+static void set_number(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, cr_json_number(value));
+}
+
+static void set_integer(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
+{
+    json_t *o = json_pack("{s:s, s:s, s:s, s:i}", "model", f->engine->name, "backend",
+                          cr_backend_names[f->engine->backend], "isa", f->compiled->kernels->isa,
+                          "threads", f->engine->threads);
+    set_integer(o, "compile_ns", f->compile_ns);
+    set_integer(o, "script_ns", f->script_ns);
+    set_integer(o, "passes_ns", f->passes_ns);
+    set_integer(o, "emit_ns", f->emit_ns);
+    set_integer(o, "backend_ns", f->backend_ns);
+    set_integer(o, "text_bytes", (double)f->program->text_length);
+    set_integer(o, "kernels_made", f->program->n_kernels);
+    set_integer(o, "kernel_calls", f->program->n_sequence);
+    set_integer(o, "flops", b->flops);
+    set_integer(o, "arena_bytes", (double)f->arena);
+    set_integer(o, "arena_bytes_least", (double)f->program->arena_bytes_least);
+    set_integer(o, "weights_bytes", (double)f->program->weights_bytes);
+    set_integer(o, "scratch_bytes", (double)f->program->scratch_bytes);
+    return o;
+}
+
+static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
+{
+    set_integer(o, "median_ns", f->median_ns);
+    set_integer(o, "min_ns", f->min_ns);
+    set_integer(o, "runs", b->subjects[0].runs.n);
+    set_integer(o, "rounds", b->rounds);
+    set_number(o, "gflops", f->gflops);
+    set_number(o, "peak_gflops", f->peak);
+    set_number(o, "peak_gflops_low", cr_sample_quantile(&b->peak, 0.1));
+    set_number(o, "peak_gflops_high", cr_sample_quantile(&b->peak, 0.9));
+    set_number(o, "fraction_of_peak", f->gflops / f->peak);
+    set_number(o, "best_fraction_of_peak", f->best_of_peak);
+    set_integer(o, "compulsory_bytes", (double)b->touched);
+    set_number(o, "memory_gb_s", cr_sample_median(&b->memory));
+    set_number(o, "compulsory_gb_s", cr_sample_median(&b->touched_read));
+    set_integer(o, "limit_ns", f->limit_ns);
+    set_number(o, "fraction_of_roofline", f->limit_ns / f->median_ns);
+    json_object_set_new(o, "bound", json_string(cr_roofline_bound(&f->roofline)));
+}
+
+static json_t *json_ratios(struct cr_bench *b)
+{
+    json_t *array = json_array();
+    for (int i = 1; i < b->n; i++) {
+        struct cr_subject *s = &b->subjects[i];
+        json_t *o = json_pack("{s:s}", "setting", s->setting);
+        set_integer(o, "median_ns", cr_sample_median(&s->runs));
+        set_integer(o, "min_ns", cr_sample_least(&s->runs));
+        set_number(o, "ratio", cr_sample_median(&s->ratios));
+        set_number(o, "ratio_low", cr_sample_quantile(&s->ratios, 0.25));
+        set_number(o, "ratio_high", cr_sample_quantile(&s->ratios, 0.75));
+        set_number(o, "ratio_of_min",
+                   cr_sample_least(&b->subjects[0].runs) / cr_sample_least(&s->runs));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
+{
+    const struct cr_kernel_info *k = &f->program->kernels[i];
+    struct cr_roofline roofline = cr_bench_kernel_roofline(b, k);
+    double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:i, s:s}", "name", k->name, "scope", k->scope, "where",
+                          k->where, "calls", k->calls, "bound", cr_roofline_bound(&roofline));
+    set_integer(o, "median_ns", time);
+    set_integer(o, "min_ns", cr_sample_least(&b->profile.times[i]));
+    set_integer(o, "limit_ns", limit);
+    set_integer(o, "flops", k->flops * k->calls);
+    set_integer(o, "bytes", (k->bytes_read + k->bytes_written) * k->calls);
+    set_integer(o, "bytes_weights", k->bytes_weights * k->calls);
+    set_number(o, "gflops", k->flops * k->calls / time);
+    set_number(o, "fraction_of_peak", k->flops * k->calls / time / f->peak);
+    set_number(o, "fraction_of_roofline", limit / time);
+    return o;
+}
+
+static void print_json(struct cr_bench *b, const struct figures *f)
+{
+    json_t *o = json_compilation(b, f);
+    add_speed(o, b, f);
+    json_object_set_new(o, "vs", json_ratios(b));
+    if (b->options->per_kernel) {
+        json_t *kernels = json_array();
+        for (int i = 0; i < f->program->n_kernels; i++)
+            json_array_append_new(kernels, json_kernel(b, f, i));
+        json_object_set_new(o, "kernels", kernels);
+        set_integer(o, "between_kernels_ns", cr_sample_median(&b->profile.between));
+    }
+    cr_print_json(o);
+}
+
+/* ---- Markdown ---- */
+
+/* The settings of the script, as they were given. */
+static void print_settings(const struct cr_options *o)
+{
+    for (int i = 0; i < o->set.n; i++)
+        printf("%s%s=%s", i ? " " : "", o->set.items[i].key, o->set.items[i].value);
+}
+
+static void print_columns(const struct cr_options *o, const char *text, const char *each)
+{
+    printf("%s", text);
+    for (int i = 0; i < o->vs.n; i++)
+        printf(each, o->vs.items[i]);
+    putchar('\n');
+}
+
+/* A table of one row. */
+static void print_markdown(struct cr_bench *b, const struct figures *f)
+{
+    print_columns(b->options,
+                  "| model | settings | threads | ms | GFLOP/s | of peak | fastest of peak | "
+                  "of roofline | bound | compile ms |",
+                  " time / %s |");
+    print_columns(b->options, "|---|---|--:|--:|--:|--:|--:|--:|---|--:|", "--:|%.0s");
+    printf("| %s | ", f->engine->name);
+    print_settings(b->options);
+    printf(" | %d | %.4g | %.1f | %.1f%% | %.1f%% | %.1f%% | %s | %.2f |", f->engine->threads,
+           f->median_ns * 1e-6, f->gflops, 100 * f->gflops / f->peak, 100 * f->best_of_peak,
+           100 * f->limit_ns / f->median_ns, cr_roofline_bound(&f->roofline), f->compile_ns * 1e-6);
+    for (int i = 1; i < b->n; i++)
+        printf(" %.3f |", cr_sample_median(&b->subjects[i].ratios));
+    putchar('\n');
+}
+
+static void print_compilation_markdown(struct cr_bench *b, const struct figures *f)
+{
+    puts("| model | settings | script ms | passes ms | emit ms | backend ms | "
+         "graph to callable ms | bytes of C | kernels | calls | arena bytes | arena / least |");
+    puts("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    printf("| %s | ", f->engine->name);
+    print_settings(b->options);
+    printf(" | %.2f | %.2f | %.2f | %.2f | %.2f | %zu | %d | %d | %lld | %.3f |\n",
+           f->script_ns * 1e-6, f->passes_ns * 1e-6, f->emit_ns * 1e-6, f->backend_ns * 1e-6,
+           f->compile_ns * 1e-6, f->program->text_length, f->program->n_kernels,
+           f->program->n_sequence, (long long)f->program->arena_bytes,
+           (double)f->program->arena_bytes / (double)f->program->arena_bytes_least);
+}
+
+/* ---- all of it ---- */
+
+void cr_bench_report(struct cr_bench *b)
+{
+    struct figures f = figures_of(b);
+    if (b->options->json)
+        print_json(b, &f);
+    else if (b->options->markdown)
+        print_markdown(b, &f);
+    else
+        print_text(b, &f);
+}
+
+void cr_bench_report_compilation(struct cr_bench *b)
+{
+    struct figures f = figures_of(b);
+    if (b->options->json)
+        cr_print_json(json_compilation(b, &f));
+    else if (b->options->markdown)
+        print_compilation_markdown(b, &f);
+    else
+        print_compilation(&f);
+}
+
+void cr_bench_report_turn(struct cr_bench *b)
+{
+    struct figures f = figures_of(b);
+    printf("{\"runs\": %d, \"median_ns\": %.0f, \"min_ns\": %.0f, \"flops\": %.0f, "
+           "\"peak_gflops\": %.6g}\n",
+           b->subjects[0].runs.n, f.median_ns, f.min_ns, b->flops, f.peak);
+    fflush(stdout);
+}

@@ -1,0 +1,125 @@
+/* machine.c - what the machine can do at best; see machine.h. */
+#include "machine.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/peak.h"
+
+enum { MEGABYTE = 1 << 20, MAX_THREADS = 256, TRIES = 4 };
+
+/* Four times the last level of cache, within reason. */
+static int64_t beyond_caches(void)
+{
+    int64_t cache = -1, least = 128 * MEGABYTE, most = 1024 * (int64_t)MEGABYTE;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return 4 * cache < least ? least : 4 * cache > most ? most : 4 * cache;
+}
+
+/* Huge pages where the system has them, so that finding pages is no part of the limit; filled,
+ * since pages that were never written are all one. */
+int cr_machine_open(struct cr_machine *m, const struct cr_engine *engine, struct cr_error *error)
+{
+    m->engine = engine;
+    m->bytes = beyond_caches();
+    void *memory = mmap(NULL, (size_t)m->bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return cr_fail(error, "measuring memory needs %lld bytes, which could not be had",
+                       (long long)m->bytes);
+#ifdef MADV_HUGEPAGE
+    madvise(memory, (size_t)m->bytes, MADV_HUGEPAGE);
+#endif
+    memset(memory, 1, (size_t)m->bytes);
+    m->buffer = memory;
+    return 0;
+}
+
+void cr_machine_close(struct cr_machine *m)
+{
+    if (m->buffer)
+        munmap(m->buffer, (size_t)m->bytes);
+    *m = (struct cr_machine){0};
+}
+
+/* One item a thread; `args` has room for what each did. */
+static void flops_body(const void *args, long begin, long end, float *scratch)
+{
+    double *const *operations = args;
+    (void)scratch;
+    for (long i = begin; i < end; i++)
+        (*operations)[i] = cr_peak_work();
+}
+
+static double flops_speed(const struct cr_engine *e)
+{
+    double operations[MAX_THREADS] = {0}, *args = operations, total = 0;
+    assert(e->threads <= MAX_THREADS);
+    int64_t start = cr_clock();
+    e->kernels->parallel(e->pool, e->threads, flops_body, &args, NULL, 0);
+    int64_t time = cr_clock() - start;
+    for (int i = 0; i < e->threads; i++)
+        total += operations[i];
+    return total / (double)time;
+}
+
+/* The fastest of a few: each is short, so that one of them goes through undisturbed even where
+ * others want the processor, too. */
+double cr_machine_flops(const struct cr_machine *m)
+{
+    double best = 0;
+    for (int i = 0; i < TRIES; i++) {
+        double speed = flops_speed(m->engine);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}
+
+/* A buffer read several times over. */
+struct reading {
+    const char *buffer;
+    long times;
+};
+
+/* An item is CR_READ_STEP bytes. */
+static void read_body(const void *args, long begin, long end, float *scratch)
+{
+    const struct reading *r = args;
+    (void)scratch;
+    for (long i = 0; i < r->times; i++)
+        cr_read_work(r->buffer + begin * CR_READ_STEP, end - begin);
+}
+
+static double read_speed(const struct cr_engine *e, const struct reading *r, long steps)
+{
+    int64_t start = cr_clock();
+    e->kernels->parallel(e->pool, steps, read_body, r, NULL, 0);
+    return (double)steps * CR_READ_STEP * (double)r->times / (double)(cr_clock() - start);
+}
+
+/* The fastest of a few readings: the buffer again and again where caches may hold it, after
+ * once to bring it there, else one part of it after the other. */
+double cr_machine_read(const struct cr_machine *m, int64_t bytes)
+{
+    bool beyond = bytes >= m->bytes;
+    long steps = (beyond ? m->bytes / TRIES : bytes) / CR_READ_STEP;
+    steps = steps < m->engine->threads ? m->engine->threads : steps;
+    double best = 0;
+    struct reading reading = {m->buffer, 1};
+    if (!beyond) {
+        read_speed(m->engine, &reading, steps);
+        reading.times += 2 * MEGABYTE / (steps * CR_READ_STEP);
+    }
+    for (int i = 0; i < TRIES; i++) {
+        if (beyond)
+            reading.buffer = m->buffer + i * steps * CR_READ_STEP;
+        double speed = read_speed(m->engine, &reading, steps);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}

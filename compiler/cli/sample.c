@@ -1,0 +1,42 @@
+/* sample.c - numbers measured again and again; see sample.h. */
+#include "sample.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+
+void cr_sample_add(struct cr_sample *s, double value)
+{
+    *CR_PUSH(s->values, s->n, s->cap) = value;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double cr_sample_quantile(struct cr_sample *s, double q)
+{
+    if (!s->n)
+        return 0;
+    qsort(s->values, (size_t)s->n, sizeof *s->values, compare);
+    int i = (int)(q * s->n);
+    return s->values[i < s->n ? i : s->n - 1];
+}
+
+double cr_sample_median(struct cr_sample *s)
+{
+    return cr_sample_quantile(s, 0.5);
+}
+
+double cr_sample_least(struct cr_sample *s)
+{
+    return cr_sample_quantile(s, 0);
+}
+
+void cr_sample_free(struct cr_sample *s)
+{
+    free(s->values);
+    *s = (struct cr_sample){0};
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# bench.sh - the table of `make bench`: Markdown on standard output, progress on stderr.
+#
+# $CRESCENT is the program, $ROWS the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE,
+# $THREADS the numbers of threads, $BENCH_SECONDS how long each row is measured.
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+threads="${THREADS:-1 2}"
+seconds="${BENCH_SECONDS:-1}"
+: "${ROWS:?the table is missing: call 'make bench'}"
+
+# settings KEY=VALUE,KEY=VALUE: the options --set of a row.
+settings() {
+    echo "$1" | sed 's/^/--set /; s/,/ --set /g'
+}
+
+# row LINES COMMAND...: the table that a command prints; all of it if LINES is 3 and its last
+# line if it is 1.
+row() {
+    lines=$1
+    shift
+    echo "bench: $*" >&2
+    table=$("$crescent" bench "$@" --markdown) || exit 1
+    echo "$table" | tail -n "$lines"
+}
+
+machine() {
+    sed -n 's/^model name[^:]*: /- processor: /p' /proc/cpuinfo | sort | uniq
+    echo "- cores: $(getconf _NPROCESSORS_ONLN)"
+    echo "- compiler: $(${CC:-cc} --version | head -n 1)"
+    for n in $threads; do
+        for size in T=128 B=2,T=16,n_embd=64,n_head=4; do
+            "$crescent" bench graphs/gpt2_block.lua $(settings $size) --threads "$n" |
+                sed -n "s/^Machine: /- threads: $n; /p" || exit 1
+        done
+    done
+}
+
+# The same again for each number of threads.
+shapes() {
+    lines=3
+    for item in $ROWS; do
+        for n in $threads; do
+            row $lines "graphs/${item%%:*}.lua" $(settings "${item#*:}") --threads "$n" \
+                --seconds "$seconds" --vs backend=cc || exit 1
+            lines=1
+        done
+    done
+}
+
+# One file is built by cc -O2, and one model has to keep up with another that is easier to
+# compile.
+others() {
+    lines=3
+    for n in $threads; do
+        row $lines graphs/gpt2_block.lua --set T=128 --threads "$n" --seconds "$seconds" \
+            --vs standalone --vs isa=avx2 || exit 1
+        lines=1
+    done
+    echo
+    row 3 graphs/heads_block.lua $(settings B=2,T=32,n_embd=768,n_head=12) --threads 1 \
+        --seconds "$seconds" --vs graphs/decoder_block.lua || exit 1
+}
+
+compilation() {
+    lines=3
+    for item in gpt2_block:T=64 gpt2_stack:T=64,n_layer=12 gpt2_stack:T=64,n_layer=48 \
+        gpt2_block:T=1024 gpt2_block:T=4096; do
+        row $lines "graphs/${item%%:*}.lua" $(settings "${item#*:}") --compile-only || exit 1
+        lines=1
+    done
+}
+
+# The middle one of eleven runs of the program, from its start to its end, in milliseconds, and
+# what of it went into drawing parameters.
+start() {
+    for i in 1 2 3 4 5 6 7 8 9 10 11; do
+        before=$(date +%s%N)
+        drawn=$("$crescent" run graphs/gpt2_block.lua --set T=64 |
+            sed -n 's/.*draw weights \([0-9.]* [a-z]*\),.*/\1/p')
+        echo "$(($(date +%s%N) - before)) $drawn"
+    done | sort -n | sed -n 6p |
+        awk '{ printf "%.1f ms, of which drawing the parameters took %s %s\n", $1 / 1e6, $2, $3 }'
+}
+
+echo '# Bench'
+echo
+machine || exit 1
+echo
+echo '## Shapes'
+echo
+echo 'Times are medians, `fastest of peak` is the fastest run over the highest peak that was seen;'
+echo 'the last column is the time over that of the same C by cc -O2.'
+echo
+shapes || exit 1
+echo
+echo '## Against other settings'
+echo
+others || exit 1
+echo
+echo '## Compiling, and the arena'
+echo
+compilation || exit 1
+echo
+echo '## From the start of the program to the first output, gpt2_block at T=64'
+echo
+start

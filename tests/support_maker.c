@@ -1,0 +1,318 @@
+/* Random graphs: numbers, nodes with their values, leaves, and what there is to go on from. */
+#include "support_maker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+/* ---- numbers ---- */
+
+/* splitmix64 */
+uint64_t cr_next(struct cr_maker *m)
+{
+    uint64_t z = m->state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+int64_t cr_below(struct cr_maker *m, int64_t n)
+{
+    return (int64_t)(cr_next(m) % (uint64_t)n);
+}
+
+bool cr_chance(struct cr_maker *m, int percent)
+{
+    return cr_below(m, 100) < percent;
+}
+
+/* Roughly normal, never far out. */
+static double bell(struct cr_maker *m)
+{
+    double sum = 0;
+    for (int i = 0; i < 4; i++)
+        sum += (double)(cr_next(m) >> 11) * 0x1p-53 - 0.5;
+    return 1.7 * sum;
+}
+
+/* ---- nodes ---- */
+
+const struct cr_node *cr_node_of(const struct cr_maker *m, cr_id id)
+{
+    return &m->g->nodes[id];
+}
+
+int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis)
+{
+    const struct cr_node *node = cr_node_of(m, id);
+    return node->shape[axis < 0 ? node->rank + axis : axis];
+}
+
+/* Evaluates the node that was just made. */
+static cr_id enter(struct cr_maker *m, cr_id id, void *data)
+{
+    if (id >= CR_MAX_RANDOM_NODES)
+        abort();
+    m->random->data[id] = data;
+    cr_bounds_add(m->g, id, data, m->random->bounds);
+    return id;
+}
+
+cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
+{
+    return enter(m, cr_must(m->g, op, n, in, attr), NULL);
+}
+
+cr_id cr_make1(struct cr_maker *m, enum cr_op op, cr_id a)
+{
+    return cr_make(m, op, 1, &a, NULL);
+}
+
+cr_id cr_make2(struct cr_maker *m, enum cr_op op, cr_id a, cr_id b)
+{
+    return cr_make(m, op, 2, (cr_id[]){a, b}, NULL);
+}
+
+cr_id cr_make_select(struct cr_maker *m, cr_id condition, cr_id a, cr_id b)
+{
+    return cr_make(m, CR_OP_where, 3, (cr_id[]){condition, a, b}, NULL);
+}
+
+cr_id cr_make_fold(struct cr_maker *m, enum cr_op op, cr_id a, int axis)
+{
+    return cr_make(m, op, 1, &a, &(struct cr_attr){.axis = axis});
+}
+
+cr_id cr_make_reshape(struct cr_maker *m, cr_id a, int rank, const int64_t *shape)
+{
+    struct cr_attr attr = {.rank = rank};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return cr_make(m, CR_OP_reshape, 1, &a, &attr);
+}
+
+cr_id cr_make_permute(struct cr_maker *m, cr_id a, const int64_t *axes)
+{
+    struct cr_attr attr = {0};
+    memcpy(attr.index, axes, (size_t)cr_node_of(m, a)->rank * sizeof *axes);
+    return cr_make(m, CR_OP_permute, 1, &a, &attr);
+}
+
+cr_id cr_make_swap(struct cr_maker *m, cr_id a)
+{
+    int64_t axes[CR_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    int rank = cr_node_of(m, a)->rank;
+    axes[rank - 1] = rank - 2;
+    axes[rank - 2] = rank - 1;
+    return cr_make_permute(m, a, axes);
+}
+
+cr_id cr_make_slice(struct cr_maker *m, cr_id a, int axis, int64_t start, int64_t size)
+{
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, a));
+    memset(attr.index, 0, sizeof attr.index);
+    attr.index[axis] = start;
+    attr.shape[axis] = size;
+    return cr_make(m, CR_OP_slice, 1, &a, &attr);
+}
+
+cr_id cr_make_concat(struct cr_maker *m, int n, const cr_id *in, int axis)
+{
+    return cr_make(m, CR_OP_concat, n, in, &(struct cr_attr){.axis = axis});
+}
+
+cr_id cr_make_like(struct cr_maker *m, cr_id a, cr_id shape)
+{
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, shape));
+    if (cr_same_shape(cr_node_of(m, a), cr_node_of(m, shape)))
+        return a;
+    return cr_make(m, CR_OP_expand, 1, &a, &attr);
+}
+
+cr_id cr_make_iota(struct cr_maker *m, cr_id shape, int axis)
+{
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, shape));
+    attr.axis = axis < 0 ? attr.rank + axis : axis;
+    return cr_make(m, CR_OP_iota, 0, NULL, &attr);
+}
+
+cr_id cr_make_const(struct cr_maker *m, cr_id like, double value)
+{
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, like));
+    attr.value = value;
+    attr.name = NULL;
+    return cr_make(m, CR_OP_const, 0, NULL, &attr);
+}
+
+cr_id cr_make_with(struct cr_maker *m, enum cr_op op, cr_id a, double value)
+{
+    return cr_make2(m, op, a, cr_make_const(m, a, value));
+}
+
+/* ---- leaves ---- */
+
+static cr_id add_leaf(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, int rank,
+                      const int64_t *shape, void *data)
+{
+    char name[CR_MAX_RANK * 4 + 32];
+    snprintf(name, sizeof name, "%s%d", op == CR_OP_param ? "w" : "x", m->n_leaves++);
+    struct cr_attr attr = {.dtype = dtype,
+                           .rank = rank,
+                           .name = cr_intern(m->g, name),
+                           .init = op == CR_OP_param ? CR_INIT_NORMAL : 0,
+                           .value = op == CR_OP_param ? 0.5 : 0};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return enter(m, cr_must(m->g, op, 0, NULL, &attr), data);
+}
+
+cr_id cr_make_leaf(struct cr_maker *m, enum cr_op op, int rank, const int64_t *shape, double size)
+{
+    int64_t n = cr_elements(rank, shape);
+    float *data = cr_calloc((size_t)n, sizeof *data);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = (float)(size * bell(m));
+    if (m->in_layer)
+        op = CR_OP_param;
+    return add_leaf(m, op, CR_F32, rank, shape, data);
+}
+
+/* Layers share theirs, as with inputs of their own they make no loop. */
+cr_id cr_make_integers(struct cr_maker *m, int rank, const int64_t *shape, int low, int high)
+{
+    int64_t n = cr_elements(rank, shape);
+    int32_t *data = cr_calloc((size_t)n, sizeof *data);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = low + (int32_t)cr_below(m, high - low + 1);
+    if (m->in_layer && m->next_shared < m->n_shared) {
+        free(data);
+        return m->shared[m->next_shared++];
+    }
+    cr_id id = add_leaf(m, CR_OP_input, CR_I32, rank, shape, data);
+    if (m->in_layer && m->n_shared < CR_MAX_SHARED)
+        m->shared[m->n_shared++] = id;
+    m->next_shared = m->n_shared;
+    return id;
+}
+
+static enum cr_op input_or_param(struct cr_maker *m)
+{
+    return cr_chance(m, 50) ? CR_OP_param : CR_OP_input;
+}
+
+/* An axis: often 1, often a prime, seldom longer than a tile. */
+int64_t cr_random_size(struct cr_maker *m, int64_t room)
+{
+    static const int64_t sizes[] = {1,  1,  1,  2,  2,  3,  4,  5,  6,  7,   8,   11,  13,   16,
+                                    17, 24, 31, 32, 33, 48, 64, 65, 97, 128, 130, 257, 1025, 2051};
+    int64_t size;
+    do
+        size = sizes[cr_below(m, (int64_t)(sizeof sizes / sizeof *sizes))];
+    while (size > room);
+    return size;
+}
+
+static int random_shape(struct cr_maker *m, int64_t *shape)
+{
+    int rank = cr_chance(m, 4) ? 0 : 1 + (int)cr_below(m, cr_chance(m, 10) ? 6 : 4);
+    int64_t room = m->budget;
+    for (int i = 0; i < rank; i++)
+        room /= shape[i] = cr_random_size(m, room);
+    for (int i = rank - 1; i > 0; i--) { /* the longest axis may stand anywhere */
+        int j = (int)cr_below(m, i + 1);
+        int64_t size = shape[i];
+        shape[i] = shape[j];
+        shape[j] = size;
+    }
+    return rank;
+}
+
+/* [batch, tokens, width], as models have it. */
+cr_id cr_model_leaf(struct cr_maker *m)
+{
+    static const int64_t tokens[] = {1, 2, 5, 7, 16, 24, 33, 60, 130, 150, 270};
+    int64_t batch = 1 + cr_below(m, 3), shape[3] = {batch}, width;
+    do
+        shape[1] = tokens[cr_below(m, 11)];
+    while (batch * shape[1] > m->budget);
+    width = m->budget / (batch * shape[1]);
+    shape[2] = 1 + cr_below(m, width < 70 ? width : 70);
+    return cr_make_leaf(m, CR_OP_input, 3, shape, 1);
+}
+
+cr_id cr_random_leaf(struct cr_maker *m)
+{
+    int64_t shape[CR_MAX_RANK];
+    if (cr_chance(m, 35))
+        return cr_model_leaf(m);
+    int rank = random_shape(m, shape);
+    return cr_make_leaf(m, cr_chance(m, 80) ? CR_OP_input : CR_OP_param, rank, shape, 1);
+}
+
+/* A leaf with some axes of x, the others missing or 1, broadcast to the shape of x. */
+cr_id cr_make_broadcast(struct cr_maker *m, cr_id x, bool integers)
+{
+    const struct cr_node *node = cr_node_of(m, x);
+    int64_t shape[CR_MAX_RANK];
+    int rank = (int)cr_below(m, node->rank + 1);
+    for (int i = 0; i < rank; i++)
+        shape[i] = cr_chance(m, 60) ? node->shape[node->rank - rank + i] : 1;
+    cr_id leaf = integers ? cr_make_integers(m, rank, shape, -3, 9)
+                          : cr_make_leaf(m, input_or_param(m), rank, shape, 1);
+    return cr_make_like(m, leaf, x);
+}
+
+/* ---- values at hand ---- */
+
+/* A value of x's shape, or CR_NONE. */
+static cr_id value_like(struct cr_maker *m, cr_id x)
+{
+    int64_t start = cr_below(m, m->n_pool);
+    for (int i = 0; i < m->n_pool; i++) {
+        cr_id id = m->pool[(start + i) % m->n_pool];
+        if (cr_same_shape(cr_node_of(m, id), cr_node_of(m, x)))
+            return id;
+    }
+    return CR_NONE;
+}
+
+/* A value that broadcasts to x's shape but is not of it, broadcast, or CR_NONE. */
+static cr_id narrow_value(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node *to = cr_node_of(m, x);
+    int64_t start = cr_below(m, m->n_pool);
+    for (int i = 0; i < m->n_pool; i++) {
+        cr_id id = m->pool[(start + i) % m->n_pool];
+        const struct cr_node *node = cr_node_of(m, id);
+        bool fits = node->rank <= to->rank && !cr_same_shape(node, to);
+        for (int a = 1; fits && a <= node->rank; a++)
+            fits = node->shape[node->rank - a] == 1 ||
+                   node->shape[node->rank - a] == to->shape[to->rank - a];
+        if (fits)
+            return cr_make_like(m, id, x);
+    }
+    return CR_NONE;
+}
+
+cr_id cr_make_partner(struct cr_maker *m, cr_id x)
+{
+    cr_id id = CR_NONE;
+    int64_t way = cr_below(m, 10);
+    if (way < 4)
+        id = value_like(m, x);
+    else if (way < 6)
+        id = narrow_value(m, x);
+    else if (way < 8)
+        return cr_make_const(m, x, (double)cr_below(m, 9) / 4 - 1);
+    return id == CR_NONE ? cr_make_broadcast(m, x, false) : id;
+}
+
+cr_id cr_make_matrix(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node *node = cr_node_of(m, x);
+    int64_t n = cr_elements(node->rank, node->shape);
+    if (node->rank >= 2)
+        return x;
+    return cr_make_reshape(m, x, 2, cr_chance(m, 50) ? (int64_t[]){1, n} : (int64_t[]){n, 1});
+}

@@ -1,0 +1,390 @@
+/* Random graphs: steps of one op or a few. */
+#include <math.h>
+#include <string.h>
+
+#include "support_maker.h"
+
+/* ---- elementwise steps ---- */
+
+static enum cr_op random_op(struct cr_maker *m, enum cr_rule rule)
+{
+    enum cr_op op;
+    do
+        op = (enum cr_op)cr_below(m, CR_OP_COUNT);
+    while (cr_ops[op].kind != CR_KIND_ELEMENTWISE || cr_ops[op].rule != rule);
+    return op;
+}
+
+/* i32 of x's shape: indices, numbers that come in, and arithmetic on them. */
+static cr_id integers_like(struct cr_maker *m, cr_id x, int depth)
+{
+    int64_t way = cr_below(m, depth > 0 ? 10 : 6);
+    if (way < 4 && cr_node_of(m, x)->rank > 0)
+        return cr_make_iota(m, x, (int)cr_below(m, cr_node_of(m, x)->rank));
+    if (way < 6)
+        return cr_make_broadcast(m, x, true);
+    cr_id in[2] = {integers_like(m, x, depth - 1), CR_NONE};
+    if (way < 8)
+        return cr_make_with(m, CR_OP_sub, in[0], (double)cr_below(m, 7) - 2);
+    enum cr_op op = random_op(m, CR_RULE_ARITH);
+    if (cr_ops[op].arity == 2)
+        in[1] = integers_like(m, x, depth - 1);
+    return cr_make(m, op, cr_ops[op].arity, in, NULL);
+}
+
+/* A bool of x's shape. */
+static cr_id condition_like(struct cr_maker *m, cr_id x, int depth)
+{
+    enum cr_op op = random_op(m, depth > 0 ? CR_RULE_LOGIC : CR_RULE_COMPARE);
+    bool integers = cr_chance(m, 60);
+    cr_id in[2] = {x, CR_NONE};
+    for (int i = 0; i < cr_ops[op].arity; i++) {
+        if (depth > 0)
+            in[i] = condition_like(m, x, depth - 1);
+        else if (integers)
+            in[i] = integers_like(m, x, 2 - i);
+        else if (i == 1)
+            in[i] = cr_make_partner(m, x);
+    }
+    return cr_make(m, op, cr_ops[op].arity, in, NULL);
+}
+
+/* An op of the table that gives f32. */
+static cr_id step_elementwise(struct cr_maker *m, cr_id x)
+{
+    enum cr_rule rule = cr_chance(m, 60) ? CR_RULE_ARITH : CR_RULE_FLOAT;
+    enum cr_op op = random_op(m, rule);
+    cr_id in[3] = {x, x, x};
+    for (int i = 1; i < cr_ops[op].arity; i++)
+        in[i] = cr_make_partner(m, x);
+    cr_id *last = &in[cr_ops[op].arity - 1];
+    if (rule == CR_RULE_FLOAT && cr_chance(m, 60)) /* so that logarithms and quotients exist */
+        *last = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_abs, *last), 0.5);
+    else if (cr_ops[op].arity == 2 && cr_chance(m, 50))
+        *last = in[0], in[0] = in[1] == x ? cr_make_partner(m, x) : in[0];
+    return cr_make(m, op, cr_ops[op].arity, in, NULL);
+}
+
+static cr_id step_select(struct cr_maker *m, cr_id x)
+{
+    cr_id condition = condition_like(m, x, (int)cr_below(m, 3));
+    cr_id other = cr_make_partner(m, x);
+    return cr_chance(m, 50) ? cr_make_select(m, condition, x, other)
+                            : cr_make_select(m, condition, other, x);
+}
+
+/* An op that makes f32 of something else, with x. */
+static cr_id step_convert(struct cr_maker *m, cr_id x)
+{
+    enum cr_op op = random_op(m, CR_RULE_CONVERT);
+    cr_id from = cr_chance(m, 50) ? integers_like(m, x, 1) : condition_like(m, x, 0);
+    cr_id number = cr_make_with(m, CR_OP_mul, cr_make1(m, op, from), 0.125);
+    return cr_make2(m, CR_OP_add, x, number);
+}
+
+/* A small elementwise expression, for work between the views of other steps. */
+static cr_id some_work(struct cr_maker *m, cr_id x)
+{
+    switch (cr_below(m, 4)) {
+    case 0:
+        return cr_make_with(m, CR_OP_mul, x, 0.75);
+    case 1:
+        return cr_make1(m, CR_OP_tanh, x);
+    case 2:
+        return cr_make2(m, CR_OP_add, x, cr_make_partner(m, x));
+    default:
+        return x;
+    }
+}
+
+/* ---- steps that fold ---- */
+
+static cr_id step_fold(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    int axis = cr_chance(m, 50) ? rank - 1 : (int)cr_below(m, rank);
+    double n = (double)cr_size_of(m, x, axis);
+    if (cr_chance(m, 40))
+        return cr_make_fold(m, CR_OP_max, some_work(m, x), axis);
+    return cr_make_with(m, CR_OP_mul, cr_make_fold(m, CR_OP_sum, some_work(m, x), axis), 1 / n);
+}
+
+/* x and something of its rows together. */
+static cr_id step_rows(struct cr_maker *m, cr_id x)
+{
+    cr_id fold = step_fold(m, x);
+    if (fold == CR_NONE)
+        return CR_NONE;
+    cr_id wide = cr_make_like(m, fold, x);
+    return cr_make2(m, cr_chance(m, 50) ? CR_OP_mul : CR_OP_sub, x, wide);
+}
+
+/* ---- steps that move ---- */
+
+static void shuffle(struct cr_maker *m, int n, int64_t *axes)
+{
+    for (int i = 0; i < n; i++)
+        axes[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)cr_below(m, i + 1);
+        int64_t axis = axes[i];
+        axes[i] = axes[j];
+        axes[j] = axis;
+    }
+}
+
+static cr_id step_permute(struct cr_maker *m, cr_id x)
+{
+    int64_t axes[CR_MAX_RANK];
+    shuffle(m, cr_node_of(m, x)->rank, axes);
+    return cr_make_permute(m, x, axes);
+}
+
+/* A factor of n other than n itself if there is one. */
+static int64_t factor(struct cr_maker *m, int64_t n)
+{
+    int64_t factors[64];
+    int count = 0;
+    for (int64_t f = 1; f < n && count < 64; f++)
+        if (n % f == 0)
+            factors[count++] = f;
+    return count ? factors[cr_below(m, count)] : 1;
+}
+
+/* Cuts an axis in two, joins two, or puts in an axis of size 1. */
+static cr_id step_reshape(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node *node = cr_node_of(m, x);
+    int64_t shape[CR_MAX_RANK + 1];
+    int rank = node->rank, axis = rank ? (int)cr_below(m, rank) : 0;
+    memcpy(shape, node->shape, sizeof node->shape);
+    if (rank >= 2 && axis + 1 < rank && cr_chance(m, 50)) {
+        shape[axis] *= shape[axis + 1];
+        memmove(shape + axis + 1, shape + axis + 2, (size_t)(rank - axis - 2) * sizeof *shape);
+        return cr_make_reshape(m, x, rank - 1, shape);
+    }
+    if (rank == CR_MAX_RANK)
+        return CR_NONE;
+    int64_t low = rank ? factor(m, shape[axis]) : 1;
+    memmove(shape + axis + 1, shape + axis, (size_t)(rank - axis) * sizeof *shape);
+    shape[axis] = rank ? shape[axis + 1] / low : 1;
+    if (rank)
+        shape[axis + 1] = low;
+    return cr_make_reshape(m, x, rank + 1, shape);
+}
+
+/* Any other factors of the number of elements. */
+static cr_id step_refactor(struct cr_maker *m, cr_id x)
+{
+    int64_t shape[4], n = cr_elements(cr_node_of(m, x)->rank, cr_node_of(m, x)->shape);
+    int rank = 1 + (int)cr_below(m, 4);
+    for (int i = rank - 1; i > 0; i--)
+        n /= shape[i] = factor(m, n);
+    shape[0] = n;
+    return cr_make_reshape(m, x, rank, shape);
+}
+
+static cr_id step_slice(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    int axis = (int)cr_below(m, rank);
+    int64_t all = cr_size_of(m, x, axis), size = 1 + cr_below(m, all);
+    return cr_make_slice(m, x, axis, cr_below(m, all - size + 1), size);
+}
+
+static cr_id step_expand(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node *node = cr_node_of(m, x);
+    struct cr_attr attr = {.rank = node->rank};
+    int64_t extra = node->rank < 6 ? cr_below(m, 2) : 0;
+    int64_t room = 20000 / cr_elements(node->rank, node->shape);
+    attr.rank += (int)extra;
+    if (extra)
+        attr.shape[0] = 1 + cr_below(m, room > 5 ? 5 : 1);
+    for (int i = 0; i < node->rank; i++) {
+        bool repeat = node->shape[i] == 1 && room > 20 && cr_chance(m, 50);
+        attr.shape[i + extra] = repeat ? 1 + cr_below(m, 4) : node->shape[i];
+    }
+    return cr_make(m, CR_OP_expand, 1, &x, &attr);
+}
+
+/* Out of the usual order, some work, and back. */
+static cr_id step_round_trip(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    int64_t axes[CR_MAX_RANK], back[CR_MAX_RANK], shape[CR_MAX_RANK];
+    memcpy(shape, cr_node_of(m, x)->shape, sizeof shape);
+    if (cr_chance(m, 40))
+        return cr_make_reshape(m, some_work(m, step_refactor(m, x)), rank, shape);
+    shuffle(m, rank, axes);
+    for (int i = 0; i < rank; i++)
+        back[axes[i]] = i;
+    return cr_make_permute(m, some_work(m, cr_make_permute(m, x, axes)), back);
+}
+
+/* Parts of x in another order. */
+static cr_id step_parts(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    int axis = rank ? (int)cr_below(m, rank) : 0;
+    if (rank == 0 || cr_size_of(m, x, axis) < 2)
+        return CR_NONE;
+    int64_t all = cr_size_of(m, x, axis), cut = 1 + cr_below(m, all - 1);
+    cr_id high = some_work(m, cr_make_slice(m, x, axis, cut, all - cut));
+    cr_id low = some_work(m, cr_make_slice(m, x, axis, 0, cut));
+    return cr_make_concat(m, 2, (cr_id[]){high, low}, axis);
+}
+
+/* x between other tensors. */
+static cr_id step_concat(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank, n = 1 + (int)cr_below(m, 4);
+    if (rank == 0)
+        return CR_NONE;
+    int axis = cr_chance(m, 50) ? rank - 1 : (int)cr_below(m, rank);
+    cr_id parts[4];
+    for (int i = 0; i < n; i++)
+        parts[i] = cr_chance(m, 50) ? cr_make_partner(m, x) : step_elementwise(m, x);
+    parts[cr_below(m, n)] = x;
+    return cr_make_concat(m, n, parts, axis);
+}
+
+/* Two parts of x, of equal size and perhaps the same elements, with each other. */
+static cr_id step_gate(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    int axis = cr_chance(m, 60) ? rank - 1 : (int)cr_below(m, rank);
+    int64_t all = cr_size_of(m, x, axis), size = 1 + cr_below(m, all),
+            from = cr_below(m, all - size + 1);
+    cr_id gate = cr_make1(m, CR_OP_tanh, cr_make_slice(m, x, axis, from, size));
+    from = cr_chance(m, 60) ? all - size : cr_below(m, all - size + 1);
+    return cr_make2(m, CR_OP_mul, gate, cr_make_slice(m, x, axis, from, size));
+}
+
+/* x and its transpose, if that has the same shape. */
+static cr_id step_symmetry(struct cr_maker *m, cr_id x)
+{
+    if (cr_node_of(m, x)->rank < 2 || cr_size_of(m, x, -1) != cr_size_of(m, x, -2))
+        return CR_NONE;
+    return cr_make2(m, CR_OP_add, x, cr_make_swap(m, x));
+}
+
+/* ---- steps with a matrix, a table ---- */
+
+static cr_id step_linear(struct cr_maker *m, cr_id x)
+{
+    x = cr_make_matrix(m, x);
+    int64_t rows = cr_size_of(m, x, -2);
+    if (rows > 1 && rows <= 70 && cr_chance(m, 20)) /* one element of the product in two places */
+        return step_symmetry(m, cr_make_linear(m, x, rows));
+    return cr_make_linear(m, x, cr_random_size(m, 140));
+}
+
+/* x times its own transpose, or a leaf with a batch of its own. */
+static cr_id step_product(struct cr_maker *m, cr_id x)
+{
+    x = cr_make_matrix(m, x);
+    struct cr_node node = *cr_node_of(m, x);
+    int r = node.rank;
+    double scale = 1 / sqrt((double)node.shape[r - 1]);
+    if (node.shape[r - 2] <= 200 && cr_chance(m, 40))
+        return cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_matmul, x, cr_make_swap(m, x)), scale);
+    node.shape[r - 2] = node.shape[r - 1];
+    node.shape[r - 1] = cr_random_size(m, 70);
+    if (cr_elements(r, node.shape) > 20000)
+        return CR_NONE;
+    cr_id b = cr_make_leaf(m, CR_OP_input, r, node.shape, scale);
+    return cr_make2(m, CR_OP_matmul, x, cr_chance(m, 50) ? b : some_work(m, b));
+}
+
+/* Rows of x, or of a table, by numbers that come in or are computed. */
+static cr_id step_gather(struct cr_maker *m, cr_id x)
+{
+    int64_t shape[CR_MAX_RANK] = {1 + cr_below(m, 9), 1 + cr_below(m, 4)};
+    int64_t width = cr_random_size(m, 300), rows = 1 + cr_below(m, 30);
+    bool own = cr_node_of(m, x)->rank > 0 && cr_node_of(m, x)->rank < 6 && cr_chance(m, 50);
+    cr_id table = own ? x : cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){rows, width}, 1);
+    int64_t n = cr_size_of(m, table, 0);
+    if (cr_elements(cr_node_of(m, table)->rank - 1, cr_node_of(m, table)->shape + 1) > 600)
+        return CR_NONE;
+    cr_id index = cr_make_integers(m, 1 + (int)cr_below(m, 2), shape, 0, (int)n - 1);
+    if (cr_chance(m, 30)) { /* from the end */
+        cr_id end = cr_make_const(m, index, (double)(n - 1));
+        index = cr_make2(m, CR_OP_sub, end, index);
+    }
+    return cr_make2(m, CR_OP_gather, table, index);
+}
+
+/* As many rows as x has. */
+static cr_id step_pick_rows(struct cr_maker *m, cr_id x)
+{
+    if (cr_node_of(m, x)->rank == 0)
+        return CR_NONE;
+    int64_t n = cr_size_of(m, x, 0);
+    cr_id index = cr_chance(m, 80) ? cr_make_integers(m, 1, &n, 0, (int)n - 1) : CR_NONE;
+    if (index == CR_NONE)
+        index = cr_make(m, CR_OP_iota, 0, NULL, &(struct cr_attr){.rank = 1, .shape = {n}});
+    return cr_make2(m, CR_OP_gather, x, index);
+}
+
+static cr_id step_leaf(struct cr_maker *m, cr_id x)
+{
+    (void)x;
+    return cr_random_leaf(m);
+}
+
+/* ---- which step ---- */
+
+/* Those whose result has the shape of x. */
+static cr_recipe *const even_recipes[] = {
+    step_elementwise,    step_elementwise,
+    step_select,         step_rows,
+    step_round_trip,     step_parts,
+    step_pick_rows,      cr_recipe_activation,
+    cr_recipe_norm,      cr_recipe_feed_forward,
+    cr_recipe_attention, cr_recipe_norm,
+    step_convert,        cr_recipe_softmax,
+    step_symmetry,
+};
+
+static cr_recipe *const moving_recipes[] = {
+    step_permute, step_reshape, step_refactor,   step_slice, step_slice,
+    step_expand,  step_concat,  step_round_trip, step_parts, step_gate,
+};
+
+static cr_recipe *const other_recipes[] = {
+    step_fold, step_linear, step_product, step_gather, step_gate, step_leaf,
+};
+
+static cr_recipe *const heavy_recipes[] = {
+    cr_recipe_attention,
+    cr_recipe_feed_forward,
+};
+
+#define ONE_OF(m, recipes) ((recipes)[cr_below(m, sizeof(recipes) / sizeof *(recipes))])
+
+cr_recipe *cr_even_recipe(struct cr_maker *m)
+{
+    return ONE_OF(m, even_recipes);
+}
+
+cr_recipe *cr_moving_recipe(struct cr_maker *m)
+{
+    return ONE_OF(m, moving_recipes);
+}
+
+cr_recipe *cr_other_recipe(struct cr_maker *m)
+{
+    return ONE_OF(m, other_recipes);
+}
+
+cr_recipe *cr_heavy_recipe(struct cr_maker *m)
+{
+    return ONE_OF(m, heavy_recipes);
+}
