@@ -776,9 +776,19 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 #define CR_UNROLL
 #endif
 
+/* Asks for memory that is needed soon, in the second-level cache. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define CR_PREFETCH(p) ((void)(p))
+#endif
+
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 
-enum { CR_LANES = 16 /* of a row reduction */ };
+enum {
+    CR_LANES = 16,   /* of a row reduction */
+    CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
+};
 
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
@@ -1414,6 +1424,10 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
  * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
+ *
+ * Weights mostly come from memory, once a run.  The processor foresees the way through
+ * them only up to the end of a page, so the taller tiles, which have the time, ask for
+ * what they will need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -1464,6 +1478,9 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
             w[j] = v_load(CR_VECTOR_AT(b, j));
+            if (MR > 3) {
+                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            }
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
@@ -2239,6 +2256,10 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
  * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
+ *
+ * Weights mostly come from memory, once a run.  The processor foresees the way through
+ * them only up to the end of a page, so the taller tiles, which have the time, ask for
+ * what they will need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -2289,6 +2310,9 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
             w[j] = v_load(CR_VECTOR_AT(b, j));
+            if (MR > 3) {
+                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            }
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
@@ -3064,6 +3088,10 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
  * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
+ *
+ * Weights mostly come from memory, once a run.  The processor foresees the way through
+ * them only up to the end of a page, so the taller tiles, which have the time, ask for
+ * what they will need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -3114,6 +3142,9 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
             w[j] = v_load(CR_VECTOR_AT(b, j));
+            if (MR > 3) {
+                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            }
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {

@@ -41,9 +41,19 @@
 #define CR_UNROLL
 #endif
 
+/* Asks for memory that is needed soon, in the second-level cache. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define CR_PREFETCH(p) ((void)(p))
+#endif
+
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 
-enum { CR_LANES = 16 /* of a row reduction */ };
+enum {
+    CR_LANES = 16,   /* of a row reduction */
+    CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
+};
 
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
