@@ -219,8 +219,7 @@ bench-peers: all
 # ---- Housekeeping --------------------------------------------------------------------
 
 format:
-	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] runtime/*.[ch] runtime/*.inc \
-	    tests/*.[ch])
+	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] runtime/*.[ch] tests/*.[ch])
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include

@@ -261,8 +261,8 @@ struct cr_place {
 };
 
 /* Puts one piece of a tensor in its place. */
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place,
-                     const float *tensor, float *weights);
+CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place, const float *tensor,
+                     float *weights);
 
 #endif
 
@@ -3382,8 +3382,8 @@ struct cr_pool {
 };
 
 /* CR_POOL_BYTES is enough, or this does not compile. */
-typedef char cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1
-                                                                                            : -1];
+typedef char
+    cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1 : -1];
 
 /* Waits for a job other than `last`; returns its number. */
 static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)

@@ -113,8 +113,8 @@ struct cr_pool {
 };
 
 /* CR_POOL_BYTES is enough, or this does not compile. */
-typedef char cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1
-                                                                                            : -1];
+typedef char
+    cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1 : -1];
 
 /* Waits for a job other than `last`; returns its number. */
 static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)

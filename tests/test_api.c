@@ -45,8 +45,10 @@ static void read_fixture(void)
 static crescent_model *open_fixture(crescent_backend backend, int threads)
 {
     crescent_model *model;
-    crescent_config config = {.backend = backend, .threads = threads,
-                              .settings = fixture.settings, .n_settings = fixture.n};
+    crescent_config config = {.backend = backend,
+                              .threads = threads,
+                              .settings = fixture.settings,
+                              .n_settings = fixture.n};
     ck_assert_msg(crescent_open(fixture.script, &config, &model) == CRESCENT_OK, "%s",
                   crescent_error());
     return model;
@@ -109,8 +111,7 @@ START_TEST(weights_one_by_one)
     int n = crescent_port_count(model, CRESCENT_PARAM);
     float *zeros = calloc(8 * 32, sizeof *zeros);
     for (int i = 0; i < n; i++) {
-        ck_assert_int_eq(crescent_run(model, (const void *[]){x}, (void *[]){y}),
-                         CRESCENT_FAILED);
+        ck_assert_int_eq(crescent_run(model, (const void *[]){x}, (void *[]){y}), CRESCENT_FAILED);
         ck_assert_int_eq(crescent_port_at(model, CRESCENT_PARAM, i, &port), CRESCENT_OK);
         ck_assert_ptr_nonnull(strstr(crescent_error(), port.name));
         ck_assert_int_eq(crescent_set_weight(model, i, zeros), CRESCENT_OK);
@@ -141,8 +142,7 @@ START_TEST(misuse_has_an_error)
     ck_assert_int_eq(crescent_open("graphs/nowhere.lua", &(crescent_config){0}, &model),
                      CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(), "graphs/nowhere.lua"));
-    ck_assert_int_eq(crescent_emit("graphs/gpt2_block.lua", NULL, 0, "no_suffix"),
-                     CRESCENT_FAILED);
+    ck_assert_int_eq(crescent_emit("graphs/gpt2_block.lua", NULL, 0, "no_suffix"), CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(), "no_suffix"));
     read_fixture();
     model = open_fixture(CRESCENT_REF, 0);

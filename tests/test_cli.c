@@ -35,8 +35,8 @@ static struct outcome *run(const char *arguments)
 {
     static struct outcome outcome;
     char command[2048];
-    int length = snprintf(command, sizeof command, "{ \"$CRESCENT\" %s ; } >$T/out 2>$T/err",
-                          arguments);
+    int length =
+        snprintf(command, sizeof command, "{ \"$CRESCENT\" %s ; } >$T/out 2>$T/err", arguments);
     ck_assert_int_lt(length, (int)sizeof command);
     outcome = (struct outcome){.status = system(command)};
     read_text("out", outcome.out);
@@ -123,7 +123,7 @@ static const struct {
     {"run " BLOCK "--input x=$T/short.npy", "short.npy: "},
     {"run " BLOCK "--output attn.prob=$T/p.npy", "did you mean attn.probs?"},
     {"run " BLOCK "--output y=$T/no/y.npy", "no/y.npy: cannot be written"},
-    
+
     {"run " BLOCK "--weights $T/none.safetensors", "none.safetensors: "},
     {"run " BLOCK "--weights $T/not.safetensors", "not.safetensors: "},
     {"run " BLOCK "--weights tests/fixtures/stack/model.safetensors", "is the prefix right?"},
@@ -227,7 +227,8 @@ static const struct {
      "\"setting\": \"skip=join\""},
     {"bench " COMPILED "--seconds 0 --threads 2 --vs standalone", 0, "\nAgainst standalone: "},
     {"bench graphs/heads_block.lua" SIZES "--set block_size=3 --seconds 0 --json "
-     "--vs graphs/decoder_block.lua", 0, "\"setting\": \"graphs/decoder_block.lua\""},
+     "--vs graphs/decoder_block.lua",
+     0, "\"setting\": \"graphs/decoder_block.lua\""},
     {"bench " COMPILED "--seconds 0 --threads 1 --markdown --vs threads=2", 0,
      "| time / threads=2 |\n|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|\n| gpt2_block | T=3 "},
     {"bench " COMPILED "--compile-only", 0, "no plan has less than"},

@@ -776,8 +776,10 @@ END_TEST
 
 START_TEST(names_models)
 {
-    static const char *const names[][2] = {
-        {"3-d.net.lua", "model_3_d_net"}, {"plain", "plain"}, {".lua", "model__lua"}, {"a b.lua", "a_b"}};
+    static const char *const names[][2] = {{"3-d.net.lua", "model_3_d_net"},
+                                           {"plain", "plain"},
+                                           {".lua", "model__lua"},
+                                           {"a b.lua", "a_b"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         write_text(names[i][0], "return {y = input('x', {1})}");
         struct cr_script script = must_run_path(path_of(names[i][0]), "");

@@ -93,8 +93,11 @@ static float *run(const struct script *script, const char *path, const struct wa
         settings[n++] = (crescent_setting){script->settings[i], script->settings[i + 1]};
     if (strcmp(path, script->path) != 0)
         n = 0; /* a dump has no options */
-    crescent_config config = {.backend = way->backend, .threads = way->threads, .isa = way->isa,
-                              .settings = settings, .n_settings = n};
+    crescent_config config = {.backend = way->backend,
+                              .threads = way->threads,
+                              .isa = way->isa,
+                              .settings = settings,
+                              .n_settings = n};
     crescent_model *model;
     if (crescent_open(path, &config, &model) != CRESCENT_OK) {
         ck_assert_msg(way->isa != NULL, "%s", crescent_error());
@@ -201,11 +204,13 @@ END_TEST
 static void dump(const struct script *script, const char *pass, const char *path, int B, int T)
 {
     char command[1024];
-    int n = snprintf(command, sizeof command, "\"${CRESCENT:-build/crescent}\" dump %s --set B=%d "
-                     "--set T=%d --after %s", script->path, B, T, pass);
+    int n = snprintf(command, sizeof command,
+                     "\"${CRESCENT:-build/crescent}\" dump %s --set B=%d "
+                     "--set T=%d --after %s",
+                     script->path, B, T, pass);
     for (int i = 0; i < MAX_SETTINGS && script->settings[i]; i += 2)
-        n += snprintf(command + n, sizeof command - (size_t)n, " --set %s=%s",
-                      script->settings[i], script->settings[i + 1]);
+        n += snprintf(command + n, sizeof command - (size_t)n, " --set %s=%s", script->settings[i],
+                      script->settings[i + 1]);
     snprintf(command + n, sizeof command - (size_t)n, " >%s", path);
     ck_assert_msg(system(command) == 0, "%s", command);
 }

@@ -33,14 +33,29 @@ static int rank_of(const struct tensor *t)
     return rank;
 }
 
-#define UNARY(name, ...) CR_OP_##name, 1, {{CR_F32, {3}, __VA_ARGS__}}, {0}
-#define BINARY(name, a, b) CR_OP_##name, 2, {{CR_F32, {5}, a}, {CR_F32, {5}, b}}, {0}
-#define V(...) {__VA_ARGS__}
+#define UNARY(name, ...)                                                                           \
+    CR_OP_##name, 1, {{CR_F32, {3}, __VA_ARGS__}},                                                 \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define BINARY(name, a, b)                                                                         \
+    CR_OP_##name, 2, {{CR_F32, {5}, a}, {CR_F32, {5}, b}},                                         \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define V(...)                                                                                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 #define FIVE_A V(1, 2, 3, NAN, 1)
 #define FIVE_B V(2, 2, 1, 1, NAN)
 #define BITS_A V(0, 0, 1, 1)
 #define BITS_B V(0, 1, 0, 1)
-#define LOGIC(name) CR_OP_##name, 2, {{CR_BOOL, {4}, BITS_A}, {CR_BOOL, {4}, BITS_B}}, {0}
+#define LOGIC(name)                                                                                \
+    CR_OP_##name, 2, {{CR_BOOL, {4}, BITS_A}, {CR_BOOL, {4}, BITS_B}},                             \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 static const struct ref_case cases[] = {
     {UNARY(neg, {1, -2, 0.5}), {CR_F32, {3}, {-1, 2, -0.5}}},
@@ -66,59 +81,119 @@ static const struct ref_case cases[] = {
     {CR_OP_logical_not, 1, {{CR_BOOL, {2}, {0, 1}}}, {0}, {CR_BOOL, {2}, {1, 0}}},
     {LOGIC(logical_and), {CR_BOOL, {4}, {0, 0, 0, 1}}},
     {LOGIC(logical_or), {CR_BOOL, {4}, {0, 1, 1, 1}}},
-    {CR_OP_where, 3, {{CR_BOOL, {2}, {0, 1}}, {CR_F32, {2}, {1, 2}}, {CR_F32, {2}, {NAN, NAN}}},
-     {0}, {CR_F32, {2}, {NAN, 2}}},
+    {CR_OP_where,
+     3,
+     {{CR_BOOL, {2}, {0, 1}}, {CR_F32, {2}, {1, 2}}, {CR_F32, {2}, {NAN, NAN}}},
+     {0},
+     {CR_F32, {2}, {NAN, 2}}},
     {CR_OP_float, 1, {{CR_I32, {3}, {-2, 0, 7}}}, {0}, {CR_F32, {3}, {-2, 0, 7}}},
     {CR_OP_float, 1, {{CR_BOOL, {2}, {0, 1}}}, {0}, {CR_F32, {2}, {0, 1}}},
-    {CR_OP_add, 2, {{CR_I32, {2}, {16777216, -3}}, {CR_I32, {2}, {1, 1}}}, {0},
+    {CR_OP_add,
+     2,
+     {{CR_I32, {2}, {16777216, -3}}, {CR_I32, {2}, {1, 1}}},
+     {0},
      {CR_I32, {2}, {16777217, -2}}},
     {CR_OP_neg, 1, {{CR_F32, {0}, {3}}}, {0}, {CR_F32, {0}, {-3}}},
 
-    {CR_OP_const, 0, {{0}}, {.dtype = CR_F32, .rank = 2, .shape = {2, 2}, .value = 7},
+    {CR_OP_const,
+     0,
+     {{0}},
+     {.dtype = CR_F32, .rank = 2, .shape = {2, 2}, .value = 7},
      {CR_F32, {2, 2}, {7, 7, 7, 7}}},
-    {CR_OP_iota, 0, {{0}}, {.rank = 2, .shape = {2, 3}, .axis = 1},
+    {CR_OP_iota,
+     0,
+     {{0}},
+     {.rank = 2, .shape = {2, 3}, .axis = 1},
      {CR_I32, {2, 3}, {0, 1, 2, 0, 1, 2}}},
-    {CR_OP_iota, 0, {{0}}, {.rank = 2, .shape = {2, 3}, .axis = 0},
+    {CR_OP_iota,
+     0,
+     {{0}},
+     {.rank = 2, .shape = {2, 3}, .axis = 0},
      {CR_I32, {2, 3}, {0, 0, 0, 1, 1, 1}}},
 
     {CR_OP_sum, 1, {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}}, {.axis = 1}, {CR_F32, {2, 1}, {6, 15}}},
-    {CR_OP_sum, 1, {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}}, {.axis = 0},
+    {CR_OP_sum,
+     1,
+     {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}},
+     {.axis = 0},
      {CR_F32, {1, 3}, {5, 7, 9}}},
-    {CR_OP_sum, 1, {{CR_F32, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}}}, {.axis = 1},
+    {CR_OP_sum,
+     1,
+     {{CR_F32, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}}},
+     {.axis = 1},
      {CR_F32, {2, 1, 2}, {4, 6, 12, 14}}},
-    {CR_OP_max, 1, {{CR_F32, {2, 3}, {1, 3, 2, 4, NAN, 6}}}, {.axis = 1},
+    {CR_OP_max,
+     1,
+     {{CR_F32, {2, 3}, {1, 3, 2, 4, NAN, 6}}},
+     {.axis = 1},
      {CR_F32, {2, 1}, {3, NAN}}},
-    {CR_OP_max, 1, {{CR_F32, {2, 2}, {-1, -INFINITY, -2, -INFINITY}}}, {.axis = 0},
+    {CR_OP_max,
+     1,
+     {{CR_F32, {2, 2}, {-1, -INFINITY, -2, -INFINITY}}},
+     {.axis = 0},
      {CR_F32, {1, 2}, {-1, -INFINITY}}},
 
-    {CR_OP_matmul, 2, {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}, {CR_F32, {3, 2}, {1, 0, 0, 1, 1, 1}}},
-     {0}, {CR_F32, {2, 2}, {4, 5, 10, 11}}},
-    {CR_OP_matmul, 2,
-     {{CR_F32, {1, 5}, {1, 2, 3, 4, 5}}, {CR_F32, {5, 1}, {1, 10, 100, 1000, 1e4}}}, {0},
+    {CR_OP_matmul,
+     2,
+     {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}, {CR_F32, {3, 2}, {1, 0, 0, 1, 1, 1}}},
+     {0},
+     {CR_F32, {2, 2}, {4, 5, 10, 11}}},
+    {CR_OP_matmul,
+     2,
+     {{CR_F32, {1, 5}, {1, 2, 3, 4, 5}}, {CR_F32, {5, 1}, {1, 10, 100, 1000, 1e4}}},
+     {0},
      {CR_F32, {1, 1}, {54321}}},
-    {CR_OP_matmul, 2,
-     {{CR_F32, {2, 1, 2}, {1, 2, 3, 4}}, {CR_F32, {2, 2, 2}, {1, 0, 0, 1, 2, 0, 0, 2}}}, {0},
+    {CR_OP_matmul,
+     2,
+     {{CR_F32, {2, 1, 2}, {1, 2, 3, 4}}, {CR_F32, {2, 2, 2}, {1, 0, 0, 1, 2, 0, 0, 2}}},
+     {0},
      {CR_F32, {2, 1, 2}, {1, 2, 6, 8}}},
 
-    {CR_OP_reshape, 1, {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}}, {.rank = 2, .shape = {3, 2}},
+    {CR_OP_reshape,
+     1,
+     {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}},
+     {.rank = 2, .shape = {3, 2}},
      {CR_F32, {3, 2}, {1, 2, 3, 4, 5, 6}}},
-    {CR_OP_permute, 1, {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}}, {.index = {1, 0}},
+    {CR_OP_permute,
+     1,
+     {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}},
+     {.index = {1, 0}},
      {CR_F32, {3, 2}, {1, 4, 2, 5, 3, 6}}},
-    {CR_OP_permute, 1, {{CR_F32, {1, 2, 3}, {1, 2, 3, 4, 5, 6}}}, {.index = {2, 0, 1}},
+    {CR_OP_permute,
+     1,
+     {{CR_F32, {1, 2, 3}, {1, 2, 3, 4, 5, 6}}},
+     {.index = {2, 0, 1}},
      {CR_F32, {3, 1, 2}, {1, 4, 2, 5, 3, 6}}},
-    {CR_OP_expand, 1, {{CR_F32, {2, 1}, {1, 2}}}, {.rank = 3, .shape = {2, 2, 2}},
+    {CR_OP_expand,
+     1,
+     {{CR_F32, {2, 1}, {1, 2}}},
+     {.rank = 3, .shape = {2, 2, 2}},
      {CR_F32, {2, 2, 2}, {1, 1, 2, 2, 1, 1, 2, 2}}},
     {CR_OP_expand, 1, {{CR_F32, {0}, {5}}}, {.rank = 1, .shape = {3}}, {CR_F32, {3}, {5, 5, 5}}},
-    {CR_OP_slice, 1, {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}}, {.shape = {2, 2}, .index = {0, 1}},
+    {CR_OP_slice,
+     1,
+     {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}},
+     {.shape = {2, 2}, .index = {0, 1}},
      {CR_F32, {2, 2}, {2, 3, 5, 6}}},
-    {CR_OP_concat, 2, {{CR_F32, {2, 1}, {1, 2}}, {CR_F32, {2, 2}, {3, 4, 5, 6}}}, {.axis = 1},
+    {CR_OP_concat,
+     2,
+     {{CR_F32, {2, 1}, {1, 2}}, {CR_F32, {2, 2}, {3, 4, 5, 6}}},
+     {.axis = 1},
      {CR_F32, {2, 3}, {1, 3, 4, 2, 5, 6}}},
-    {CR_OP_concat, 3,
-     {{CR_F32, {1, 2}, {1, 2}}, {CR_F32, {1, 2}, {3, 4}}, {CR_F32, {1, 2}, {5, 6}}}, {.axis = 0},
+    {CR_OP_concat,
+     3,
+     {{CR_F32, {1, 2}, {1, 2}}, {CR_F32, {1, 2}, {3, 4}}, {CR_F32, {1, 2}, {5, 6}}},
+     {.axis = 0},
      {CR_F32, {3, 2}, {1, 2, 3, 4, 5, 6}}},
-    {CR_OP_gather, 2, {{CR_F32, {3, 2}, {1, 2, 3, 4, 5, 6}}, {CR_I32, {4}, {2, 0, 3, -1}}}, {0},
+    {CR_OP_gather,
+     2,
+     {{CR_F32, {3, 2}, {1, 2, 3, 4, 5, 6}}, {CR_I32, {4}, {2, 0, 3, -1}}},
+     {0},
      {CR_F32, {4, 2}, {5, 6, 1, 2, NAN, NAN, NAN, NAN}}},
-    {CR_OP_gather, 2, {{CR_F32, {2}, {8, 9}}, {CR_I32, {2, 2}, {1, 0, 0, 1}}}, {0},
+    {CR_OP_gather,
+     2,
+     {{CR_F32, {2}, {8, 9}}, {CR_I32, {2, 2}, {1, 0, 0, 1}}},
+     {0},
      {CR_F32, {2, 2}, {9, 8, 8, 9}}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };

@@ -25,9 +25,8 @@ const char *cr_roofline_bound(const struct cr_roofline *r)
 
 struct cr_roofline cr_bench_roofline(struct cr_bench *b)
 {
-    return (struct cr_roofline){
-        b->flops / cr_sample_median(&b->peak),
-        (double)b->touched / cr_sample_median(&b->touched_read)};
+    return (struct cr_roofline){b->flops / cr_sample_median(&b->peak),
+                                (double)b->touched / cr_sample_median(&b->touched_read)};
 }
 
 /* Between two uses of a layer's weights a run goes through all of them, but activations were

@@ -22,10 +22,10 @@ struct cr_bench {
     int64_t active;  /* bytes of arena, inputs and outputs: where activations lie */
 
     /* The machine, measured between runs. */
-    struct cr_sample peak;        /* GFLOP/s */
-    struct cr_sample memory;      /* GB/s from beyond the caches */
+    struct cr_sample peak;         /* GFLOP/s */
+    struct cr_sample memory;       /* GB/s from beyond the caches */
     struct cr_sample touched_read; /* GB/s from so many bytes as `touched` */
-    struct cr_sample active_read; /* GB/s from so many bytes as `active` */
+    struct cr_sample active_read;  /* GB/s from so many bytes as `active` */
 };
 
 /* The least time work can take: nanoseconds its operations take, and its bytes. */

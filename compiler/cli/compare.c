@@ -46,7 +46,7 @@ struct comparison {
 struct difference {
     double max_abs, max_rel;
     int64_t max_ulp;
-    int64_t worst; /* the element that fails the most, else that differs the most; or -1 */
+    int64_t worst;    /* the element that fails the most, else that differs the most; or -1 */
     double got, want; /* there */
     int64_t failures;
 };
@@ -82,8 +82,8 @@ static bool passes(const struct comparison *c, double got, double want, double *
     return (only_ulp || apart <= allowed) && (most < 0 || ulp_between(got, want) <= most);
 }
 
-static void note_element(const struct comparison *c, struct difference *d, double *worst,
-                         int64_t i, double got, double want)
+static void note_element(const struct comparison *c, struct difference *d, double *worst, int64_t i,
+                         double got, double want)
 {
     double excess;
     bool good = passes(c, got, want, &excess);
@@ -103,8 +103,8 @@ static void note_element(const struct comparison *c, struct difference *d, doubl
     d->failures += !good;
 }
 
-static struct difference compare(const struct comparison *c, const double *got,
-                                 const double *want, int64_t n)
+static struct difference compare(const struct comparison *c, const double *got, const double *want,
+                                 int64_t n)
 {
     struct difference d = {.worst = -1};
     double worst = 0;
@@ -181,7 +181,7 @@ static int read_all_expected(struct comparison *c, struct cr_error *error)
 static int choose_backends(struct comparison *c, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
-    const char *list = o->backends ? o->backends
+    const char *list = o->backends                 ? o->backends
                        : o->backend || o->expect.n ? cr_backend_names[cr_model_backend(o)]
                                                    : "ref,tcc,cc";
     char *words = cr_strdup(list), *rest = NULL;
@@ -315,12 +315,11 @@ static void print_row(struct comparison *c, int output, const char *backend, con
             c->rows,
             json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "output",
                       port->name, "backend", backend, "against", against, "max_abs",
-                      cr_json_number(d->max_abs), "max_rel", cr_json_number(d->max_rel),
-                      "max_ulp",
-                      d->max_ulp == INT64_MAX ? json_null() : json_integer(d->max_ulp),
-                      "worst_at", json_loads(where.text, 0, NULL), "got",
-                      cr_json_number(d->got), "expected", cr_json_number(d->want), "failing",
-                      (json_int_t)d->failures, "ok", d->failures == 0));
+                      cr_json_number(d->max_abs), "max_rel", cr_json_number(d->max_rel), "max_ulp",
+                      d->max_ulp == INT64_MAX ? json_null() : json_integer(d->max_ulp), "worst_at",
+                      json_loads(where.text, 0, NULL), "got", cr_json_number(d->got), "expected",
+                      cr_json_number(d->want), "failing", (json_int_t)d->failures, "ok",
+                      d->failures == 0));
         return;
     }
     if (d->max_ulp != INT64_MAX)

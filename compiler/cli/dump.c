@@ -26,8 +26,10 @@ static int dump(struct cr_model *m, const struct cr_options *o, struct cr_error 
 {
     bool emit = strcmp(o->after, "emit") == 0;
     const char *pass = emit ? NULL : o->after;
-    struct cr_pass_options passes = {.dump_after = pass, .stop_after = pass,
-                                     .skip = o->skip.items, .n_skip = o->skip.n,
+    struct cr_pass_options passes = {.dump_after = pass,
+                                     .stop_after = pass,
+                                     .skip = o->skip.items,
+                                     .n_skip = o->skip.n,
                                      .dump_to = stdout};
     struct cr_module *module = cr_module_new(m->script.graph);
     int status = 0;

@@ -27,8 +27,8 @@ int cr_machine_open(struct cr_machine *m, const struct cr_engine *engine, struct
 {
     m->engine = engine;
     m->bytes = beyond_caches();
-    void *memory = mmap(NULL, (size_t)m->bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(NULL, (size_t)m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return cr_fail(error, "measuring memory needs %lld bytes, which could not be had",
                        (long long)m->bytes);

@@ -166,8 +166,7 @@ void cr_model_free(struct cr_model *m)
 enum cr_backend cr_model_backend(const struct cr_options *o)
 {
     struct cr_error unused;
-    return o->backend ? (enum cr_backend)cr_backend_by_name(o->backend, &unused)
-                      : CR_BACKEND_TCC;
+    return o->backend ? (enum cr_backend)cr_backend_by_name(o->backend, &unused) : CR_BACKEND_TCC;
 }
 
 int cr_model_open(struct cr_model *m, enum cr_backend backend, struct cr_engine *engine,
@@ -175,8 +174,8 @@ int cr_model_open(struct cr_model *m, enum cr_backend backend, struct cr_engine 
 {
     struct cr_graph *graph = m->script.graph;
     const struct cr_options *o = m->options;
-    struct cr_engine_options how = {o->model, backend, (int)o->threads, o->isa, o->skip.items,
-                                    o->skip.n};
+    struct cr_engine_options how = {o->model, backend,       (int)o->threads,
+                                    o->isa,   o->skip.items, o->skip.n};
     m->script.graph = NULL;
     return cr_engine_open(engine, graph, &how, error);
 }
@@ -249,8 +248,7 @@ static const char *input_file(const struct cr_options *o, const char *name)
 int cr_arrays_inputs(struct cr_arrays *arrays, const struct cr_engine *e,
                      const struct cr_options *o, struct cr_error *error)
 {
-    if (check_input_names(e, o, error) ||
-        cr_arrays_new(arrays, e->inputs, e->n_inputs, error))
+    if (check_input_names(e, o, error) || cr_arrays_new(arrays, e->inputs, e->n_inputs, error))
         return -1;
     for (int i = 0; i < e->n_inputs; i++) {
         const char *file = input_file(o, e->inputs[i].name);

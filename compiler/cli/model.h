@@ -17,8 +17,7 @@ struct cr_model {
  * Runs the script named by the options.  Names of --output and --expect that are no
  * outputs but taps become outputs, too.
  */
-int cr_model_load(struct cr_model *model, const struct cr_options *options,
-                  struct cr_error *error);
+int cr_model_load(struct cr_model *model, const struct cr_options *options, struct cr_error *error);
 void cr_model_free(struct cr_model *model);
 
 /* Makes an engine of the model's graph, which is gone afterwards. */

@@ -61,8 +61,7 @@ const struct cr_verb cr_verbs[] = {
      "(the --set options that it declares hold for it, too), or NAME=VALUE for an option below:\n"
      "backend=cc, isa=avx2, threads=2, skip=join, set=KEY=VALUE.  Both are run in turns, and\n"
      "the ratio of their times is that of a turn.\n"},
-    {"ops", OPS, cr_verb_ops, "[options]",
-     "list the primitive operations of the graph language",
+    {"ops", OPS, cr_verb_ops, "[options]", "list the primitive operations of the graph language",
      "The tables are compiler/ir/ops.def and runtime/elementwise.h.\n"},
 };
 const int cr_n_verbs = sizeof cr_verbs / sizeof *cr_verbs;
@@ -148,8 +147,7 @@ static const struct option_row rows[] = {
      "measure for --seconds at each line of standard input; a line of JSON for each"},
     {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", BENCH | OPS, FIELD(markdown), 0, 0, "print Markdown"},
-    {"json", 0, FLAG, "", COMPARE | PARAMS | BENCH, FIELD(json), 0, 0,
-     "print the result as JSON"},
+    {"json", 0, FLAG, "", COMPARE | PARAMS | BENCH, FIELD(json), 0, 0, "print the result as JSON"},
     {"help", 'h', FLAG, "", ALL, FIELD(help), 0, 0, "print this"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -241,8 +239,7 @@ static void names_to_vary(char *buf, size_t size)
             at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", rows[i].name);
 }
 
-int cr_options_set(struct cr_options *o, const char *name, const char *text,
-                   struct cr_error *error)
+int cr_options_set(struct cr_options *o, const char *name, const char *text, struct cr_error *error)
 {
     char names[200];
     for (int i = 0; i < N_ROWS; i++)
@@ -295,9 +292,9 @@ static void long_options(const struct cr_verb *verb, struct option *options)
 {
     for (int i = 0; i < N_ROWS; i++)
         if (rows[i].verbs & verb->bit)
-            *options++ = (struct option){
-                rows[i].name, rows[i].kind == FLAG ? no_argument : required_argument, NULL,
-                FIRST_VALUE + i};
+            *options++ = (struct option){rows[i].name,
+                                         rows[i].kind == FLAG ? no_argument : required_argument,
+                                         NULL, FIRST_VALUE + i};
     *options = (struct option){0};
 }
 
@@ -360,8 +357,8 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
 {
     struct option options[N_ROWS + 1];
     int value;
-    *o = (struct cr_options){.threads = cores(), .max_ulp = -1, .atol = -1, .rtol = -1,
-                             .seconds = 1};
+    *o = (struct cr_options){
+        .threads = cores(), .max_ulp = -1, .atol = -1, .rtol = -1, .seconds = 1};
     long_options(verb, options);
     opterr = 0;
     while ((value = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
@@ -370,8 +367,9 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
     if (o->help)
         return 0;
     if (!(verb->bit & MODELS))
-        return optind == argc ? 0 : cr_fail(error, "%s: '%.200s': expected options only",
-                                            verb->name, argv[optind]);
+        return optind == argc ? 0
+                              : cr_fail(error, "%s: '%.200s': expected options only", verb->name,
+                                        argv[optind]);
     if (optind == argc)
         return cr_fail(error, "%s: no model given, expected crescent %s %s", verb->name, verb->name,
                        verb->usage);

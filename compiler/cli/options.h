@@ -53,8 +53,8 @@ cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_ve
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
 
 /* Reads what follows the verb: argv[0] is ignored, as getopt does. */
-int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc,
-                     char **argv, struct cr_error *error);
+int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc, char **argv,
+                     struct cr_error *error);
 void cr_options_free(struct cr_options *options);
 
 /* A copy whose lists are its own, to be changed and freed. */

@@ -27,12 +27,12 @@ static void print_json(const struct cr_graph *g)
         if (node->op != CR_OP_param)
             continue;
         total += count_of(node);
-        json_array_append_new(list, json_pack("{s:s, s:o, s:I}", "name", node->name, "shape",
-                                              cr_json_shape(&port), "count",
-                                              (json_int_t)count_of(node)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:I}", "name", node->name, "shape",
+                                        cr_json_shape(&port), "count", (json_int_t)count_of(node)));
     }
-    cr_print_json(json_pack("{s:s, s:o, s:I}", "model", g->name, "params", list, "total",
-                            (json_int_t)total));
+    cr_print_json(
+        json_pack("{s:s, s:o, s:I}", "model", g->name, "params", list, "total", (json_int_t)total));
 }
 
 static void print_table(const struct cr_graph *g)

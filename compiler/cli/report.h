@@ -14,9 +14,9 @@ struct cr_phrase {
     char text[224];
 };
 
-struct cr_phrase cr_thousands(int64_t n);           /* 7,087,872 */
-struct cr_phrase cr_duration(int64_t nanoseconds);  /* 1.24 ms */
-struct cr_phrase cr_bytes(int64_t bytes);           /* 27.0 MiB */
+struct cr_phrase cr_thousands(int64_t n);                   /* 7,087,872 */
+struct cr_phrase cr_duration(int64_t nanoseconds);          /* 1.24 ms */
+struct cr_phrase cr_bytes(int64_t bytes);                   /* 27.0 MiB */
 struct cr_phrase cr_port_shape(const struct cr_port *port); /* [1, 128, 768] */
 
 /* The coordinates of element number `i` of a port, as a shape is printed. */

@@ -135,8 +135,7 @@ static void print_kernels(const struct cr_program *p)
         const struct cr_kernel_info *k = &p->kernels[i];
         printf("  %-*s  %5d  %12s  %10s  %10s  %s%s%s\n", width, k->name, k->calls,
                cr_thousands((int64_t)k->flops).text, cr_bytes((int64_t)k->bytes_read).text,
-               cr_bytes((int64_t)k->bytes_written).text, k->scope, *k->scope ? ", " : "",
-               k->where);
+               cr_bytes((int64_t)k->bytes_written).text, k->scope, *k->scope ? ", " : "", k->where);
     }
 }
 

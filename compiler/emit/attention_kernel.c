@@ -154,7 +154,8 @@ static void print_row_start(struct cr_printer *p, const struct attention_shape *
     cr_put(t, "            %slong first = 0;\n", has_bound(k, false) ? "" : "const ");
     print_bounds(p, 12, false, "first", "i");
     if (has_bound(k, false))
-        cr_put(t, "            first -= first %% %d; /* blocks begin at fixed keys */\n", KEY_BLOCK);
+        cr_put(t, "            first -= first %% %d; /* blocks begin at fixed keys */\n",
+               KEY_BLOCK);
 }
 
 /* The arguments of gemm for the queries: in place, or computed into scratch. */
@@ -252,4 +253,3 @@ int64_t cr_print_attention_kernel(struct cr_printer *p)
     cr_put(p->text, "        }\n    }\n");
     return cr_outer_items(k) * s.chunks;
 }
-

@@ -10,9 +10,9 @@
 /* How the loops of a GEMM are cut. */
 struct gemm_shape {
     int64_t M, N, K;
-    int64_t block;     /* rows of an item */
+    int64_t block; /* rows of an item */
     int64_t blocks;
-    int64_t group;     /* columns of an item */
+    int64_t group; /* columns of an item */
     int64_t groups;
     int64_t rows, cols; /* of one call */
 };
@@ -144,4 +144,3 @@ int64_t cr_print_gemm_kernel(struct cr_printer *p)
     cr_put(t, "            }\n        }\n    }\n");
     return cr_outer_items(k) * s.blocks * s.groups;
 }
-

@@ -65,11 +65,11 @@ static void plain_path(char *buffer, size_t size, const char *path)
 static bool is_reserved(const char *name)
 {
     static const char *const words[] = {
-        "auto",   "break",  "case",     "char",   "const",  "continue", "default",  "do",
-        "double", "else",   "enum",     "extern", "float",  "for",      "goto",     "if",
-        "inline", "int",    "long",     "out",    "register", "restrict", "return", "rt",
-        "short",  "signed", "sizeof",   "static", "struct", "switch",   "typedef",  "typeof",
-        "union",  "unsigned", "void",   "volatile", "w",    "while"};
+        "auto",   "break",    "case",   "char",     "const",    "continue", "default", "do",
+        "double", "else",     "enum",   "extern",   "float",    "for",      "goto",    "if",
+        "inline", "int",      "long",   "out",      "register", "restrict", "return",  "rt",
+        "short",  "signed",   "sizeof", "static",   "struct",   "switch",   "typedef", "typeof",
+        "union",  "unsigned", "void",   "volatile", "w",        "while"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0)
             return true;
@@ -84,7 +84,9 @@ static void name_operands(struct cr_printer *p)
         const struct cr_node *node = &p->g->nodes[k->refs[i]];
         char plain[CR_NAME_SIZE - 16];
         cr_identifier(plain, sizeof plain,
-                      node->name ? node->name : node->tap ? node->tap : node->where.scope);
+                      node->name  ? node->name
+                      : node->tap ? node->tap
+                                  : node->where.scope);
         bool taken = is_reserved(plain);
         for (int j = 0; j < i; j++)
             taken |= strcmp(plain, p->names[j]) == 0;
@@ -154,8 +156,8 @@ static void print_comment(struct cr_printer *p, const char *title)
                (long long)k->K, (long long)k->K, (long long)k->N);
     if (k->kind == CR_KERNEL_ATTENTION)
         cr_put(t, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
-               (long long)cr_extent(k, k->row), (long long)k->K, (long long)k->K, (long long)k->keys,
-               (long long)k->keys, (long long)k->N);
+               (long long)cr_extent(k, k->row), (long long)k->K, (long long)k->K,
+               (long long)k->keys, (long long)k->keys, (long long)k->N);
     for (int i = 0; i < k->n_refs; i++) {
         cr_put(t, "%s%s", i ? ", " : "\n * reads ", p->names[i]);
         print_shape(t, &p->g->nodes[k->refs[i]]);
@@ -209,8 +211,8 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
                               int number, struct cr_function *function)
 {
     struct cr_text body = {0};
-    struct cr_printer p = {.text = &body, .g = module->graph, .k = &module->kernels[kernel],
-                           .number = number};
+    struct cr_printer p = {
+        .text = &body, .g = module->graph, .k = &module->kernels[kernel], .number = number};
     name_operands(&p);
     const struct cr_node *root = &p.g->nodes[p.k->root];
     function->number = number;

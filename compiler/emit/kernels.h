@@ -7,11 +7,11 @@
 
 /* What the caller of a kernel's function must know. */
 struct cr_function {
-    int number;                    /* its name is k<number>_<title> */
+    int number; /* its name is k<number>_<title> */
     char title[64];
-    int64_t items;                 /* of its parallel loop */
-    int64_t scratch;               /* floats each thread needs */
-    char fields[CR_MAX_REFS][64];  /* of its arguments, by ref; "w" and "out" besides */
+    int64_t items;                /* of its parallel loop */
+    int64_t scratch;              /* floats each thread needs */
+    char fields[CR_MAX_REFS][64]; /* of its arguments, by ref; "w" and "out" besides */
 };
 
 /* Prints the arguments' struct and the function of kernel `kernel` of the module. */

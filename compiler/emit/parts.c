@@ -27,7 +27,7 @@ void cr_print_items(struct cr_printer *p, int64_t below)
 
 /* The part of a dimension that an item does: "first" to "last", `step` of `size`. */
 void cr_print_part(struct cr_printer *p, const char *first, const char *last, int64_t below,
-                       int64_t parts, int64_t part, int64_t size)
+                   int64_t parts, int64_t part, int64_t size)
 {
     struct cr_text *t = p->text;
     if (parts == 1) {
@@ -51,9 +51,8 @@ int64_t cr_outer_items(const struct cr_kernel *k)
 
 /* "const long name = first + step < end ? step : end - first;", or the plain number. */
 void cr_print_count(struct cr_printer *p, int indent, const char *name, const char *first,
-                        int64_t step_size, const char *end)
+                    int64_t step_size, const char *end)
 {
     cr_put(p->text, "%*sconst long %s = %s - %s < %lld ? %s - %s : %lld;\n", indent, "", name, end,
            first, (long long)step_size, end, first, (long long)step_size);
 }
-

@@ -12,14 +12,14 @@
  * depends on them, but for KEY_BLOCK, which fixes the order of attention's sums.
  */
 enum {
-    TILE_FLOATS = 2048,     /* of an elementwise tile: it stays in the first-level cache */
-    TILE_COLS = 1024,       /* columns of one, if it can be cut */
-    GEMM_STEP_ROWS = 24,    /* rows of one call of gemm, two tiles of the micro-kernel */
-    GEMM_STEP_FLOATS = 3072, /* rows x columns of one call */
+    TILE_FLOATS = 2048,        /* of an elementwise tile: it stays in the first-level cache */
+    TILE_COLS = 1024,          /* columns of one, if it can be cut */
+    GEMM_STEP_ROWS = 24,       /* rows of one call of gemm, two tiles of the micro-kernel */
+    GEMM_STEP_FLOATS = 3072,   /* rows x columns of one call */
     GEMM_ROWS_FLOATS = 196608, /* rows x k of the left operand: they share the second-level cache */
-    GEMM_ITEMS = 16,        /* shares wanted at least, so that threads get equal ones */
+    GEMM_ITEMS = 16,           /* shares wanted at least, so that threads get equal ones */
     PANEL = CR_PANEL,
-    KEY_BLOCK = 128,        /* keys of an online softmax step */
+    KEY_BLOCK = 128, /* keys of an online softmax step */
     QUERY_ROWS = 24,
     ATTENTION_ITEMS = 8,
 };

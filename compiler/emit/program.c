@@ -247,13 +247,14 @@ static void print_ports(struct writer *w)
 static void print_execute(struct writer *w)
 {
     struct cr_text *t = &w->text;
-    cr_put(t,
-           "\n/* Computes the outputs. */\n"
-           "int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
-           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
-           "    const long scratch_floats = %lld; /* for each thread */\n"
-           "    float *const scratch = arena + %lld;\n",
-           w->g->name, (long long)w->scratch, (long long)w->m->arena_floats);
+    cr_put(
+        t,
+        "\n/* Computes the outputs. */\n"
+        "int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
+        "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
+        "    const long scratch_floats = %lld; /* for each thread */\n"
+        "    float *const scratch = arena + %lld;\n",
+        w->g->name, (long long)w->scratch, (long long)w->m->arena_floats);
     print_ports(w);
     cr_put(t, "    (void)weights, (void)inputs;\n");
     for (int i = 0; i < w->m->n_steps; i++) {
@@ -270,8 +271,12 @@ static void print_execute(struct writer *w)
 
 static struct cr_port port_of(const struct cr_node *node, const char *name)
 {
-    struct cr_port port = {.name = cr_strdup(name), .dtype = node->dtype, .rank = node->rank,
-                           .init = node->init, .bound = node->value, .offset = -1};
+    struct cr_port port = {.name = cr_strdup(name),
+                           .dtype = node->dtype,
+                           .rank = node->rank,
+                           .init = node->init,
+                           .bound = node->value,
+                           .offset = -1};
     memcpy(port.shape, node->shape, sizeof port.shape);
     return port;
 }
@@ -306,7 +311,7 @@ static void set_places(struct cr_program *program, const struct cr_module *m)
     for (int i = 0; i < m->n_places; i++) {
         const struct cr_place_info *p = &m->places[i];
         program->places[i] = (struct cr_place){
-            number[p->param], p->source,  p->rows,         p->cols,      p->row_stride,
+            number[p->param], p->source, p->rows,         p->cols,      p->row_stride,
             p->col_stride,    p->target, p->panel_stride, p->first_col, p->last};
     }
     free(number);
@@ -362,7 +367,7 @@ static void set_kernels(struct cr_program *program, const struct writer *w)
         snprintf(name, sizeof name, "k%d_%s", w->functions[i].number, w->functions[i].title);
         snprintf(line, sizeof line, "%s:%d", where->file, where->line);
         program->kernels[program->n_kernels++] = (struct cr_kernel_info){
-            cr_strdup(name), cr_strdup(where->scope), cr_strdup(line), calls_of(w->m, i),
+            cr_strdup(name), cr_strdup(where->scope), cr_strdup(line),  calls_of(w->m, i),
             k->flops,        k->bytes_read,           k->bytes_written, weights_read(w->m, k)};
     }
 }

@@ -26,15 +26,15 @@ struct cr_port {
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */
     double bound;      /* parameters: of the init */
-    int64_t offset; /* parameters: bytes into the weights of its first piece; -1: unused */
+    int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
 };
 
 /* One kernel, for reports; strings belong to the program. */
 struct cr_kernel_info {
-    const char *name;  /* the C function */
-    const char *scope; /* "attn.c_attn" */
-    const char *where; /* "gpt2_block.lua:12" */
-    int calls;         /* how often a run calls it */
+    const char *name;                        /* the C function */
+    const char *scope;                       /* "attn.c_attn" */
+    const char *where;                       /* "gpt2_block.lua:12" */
+    int calls;                               /* how often a run calls it */
     double flops, bytes_read, bytes_written; /* one call */
     double bytes_weights;                    /* of those read, the parameters */
 };
@@ -69,7 +69,6 @@ const char *cr_runtime_declarations(void);
 
 /* Writes FILE.c and FILE.h: the runtime's source, the text, a typed interface, a main.
  * `path` ends in ".c".  Both files or neither are left behind. */
-int cr_write_standalone(const struct cr_program *program, const char *path,
-                        struct cr_error *error);
+int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct writer {
     const struct cr_program *p;
-    char upper[256]; /* the model's name in capitals, for macros */
+    char upper[256];    /* the model's name in capitals, for macros */
     const char *header; /* the header's file name */
 };
 
@@ -70,7 +70,8 @@ static void print_prototype(struct cr_text *t, const struct cr_program *p)
     cr_put(t, ", void *arena)");
 }
 
-static void print_port_lines(struct cr_text *t, const char *what, const struct cr_port *ports, int n)
+static void print_port_lines(struct cr_text *t, const char *what, const struct cr_port *ports,
+                             int n)
 {
     for (int i = 0; i < n; i++) {
         cr_put(t, " *   %s %s ", what, cr_dtype_name(ports[i].dtype));
@@ -118,18 +119,20 @@ static void print_header(struct cr_text *t, const struct writer *w)
     cr_put(t, "#ifndef %s_H\n#define %s_H\n\n", w->upper, w->upper);
     print_sizes(t, w);
     cr_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    cr_put(t,
-           "/* A parameter: its name and shape in a state dict, and where in the weights it\n"
-           " * begins, in bytes; -1 if the model does not need it. */\n"
-           "struct %s_param {\n    const char *name;\n    int rank;\n    long shape[%d];\n"
-           "    long elements;\n    long offset;\n};\n\nextern const struct %s_param %s_params[];\n\n",
-           p->name, CR_MAX_RANK, p->name, p->name);
+    cr_put(
+        t,
+        "/* A parameter: its name and shape in a state dict, and where in the weights it\n"
+        " * begins, in bytes; -1 if the model does not need it. */\n"
+        "struct %s_param {\n    const char *name;\n    int rank;\n    long shape[%d];\n"
+        "    long elements;\n    long offset;\n};\n\nextern const struct %s_param %s_params[];\n\n",
+        p->name, CR_MAX_RANK, p->name, p->name);
     cr_put(t,
            "/* Puts parameter `index` of %s_params, a row-major tensor, into the weights, packed\n"
            " * as the kernels read it.  Returns 0, or 1 if there is no such parameter. */\n"
            "int %s_load(void *weights, int index, const float *tensor);\n\n",
            p->name, p->name);
-    cr_put(t, "/* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
+    cr_put(t,
+           "/* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
     print_prototype(t, p);
     cr_put(t, ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
@@ -219,7 +222,8 @@ static void print_run(struct cr_text *t, const struct writer *w)
     cr_put(t, "    const void *inputs[%d];\n    void *outputs[%d];\n",
            p->n_inputs ? p->n_inputs : 1, p->n_outputs ? p->n_outputs : 1);
     cr_put(t,
-           "#ifndef CR_NO_THREADS\n    double memory[CR_POOL_BYTES(%s_THREADS) / sizeof(double)];\n#endif\n"
+           "#ifndef CR_NO_THREADS\n    double memory[CR_POOL_BYTES(%s_THREADS) / "
+           "sizeof(double)];\n#endif\n"
            "    struct cr_pool *pool = 0;\n    int status;\n",
            w->upper);
     print_checks(t, p);
@@ -227,7 +231,8 @@ static void print_run(struct cr_text *t, const struct writer *w)
     assign_pointers(t, "outputs", "out_", p->outputs, p->n_outputs);
     cr_put(t,
            "#ifndef CR_NO_THREADS\n    pool = cr_pool_init(memory, %s_THREADS);\n#endif\n"
-           "    status = %s_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,\n"
+           "    status = %s_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, "
+           "outputs,\n"
            "                        (float *)arena);\n"
            "#ifndef CR_NO_THREADS\n    if (pool)\n        cr_pool_stop(pool);\n#endif\n"
            "    return status;\n}\n",
@@ -263,18 +268,20 @@ static void print_main(struct cr_text *t, const struct writer *w)
     cr_put(t, "\n#ifdef %s_MAIN\n\n", w->upper);
     cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
               "    long elements;\n    int is_i32;\n};\n\n");
-    cr_put(t, "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
-              "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
-              "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
+    cr_put(t,
+           "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
+           "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
+           "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
            p->name, p->n_params, p->n_inputs, p->n_outputs, w->upper, w->upper);
     print_main_table(t, "params", p->params, p->n_params, false);
     print_main_table(t, "inputs", p->inputs, p->n_inputs, false);
     print_main_table(t, "outputs", p->outputs, p->n_outputs, true);
-    cr_put(t, "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
-              "    %s_load(weights, index, tensor);\n}\n\n"
-              "static int cr_main_run(const void *weights, const void *const *inputs,\n"
-              "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
-              "    return %s_run(weights",
+    cr_put(t,
+           "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
+           "    %s_load(weights, index, tensor);\n}\n\n"
+           "static int cr_main_run(const void *weights, const void *const *inputs,\n"
+           "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
+           "    return %s_run(weights",
            p->name, p->name);
     for (int i = 0; i < p->n_inputs; i++)
         cr_put(t, ", (const %s *)inputs[%d]", p->inputs[i].dtype == CR_I32 ? "int" : "float", i);
@@ -298,18 +305,22 @@ static void print_source(struct cr_text *t, const struct writer *w)
            " * source, and, with -D%s_MAIN, a main that reads .safetensors and .npy files:\n"
            " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
            p->name, w->header, w->upper, w->upper);
-    cr_put(t, "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define CR_NO_MALLOC\n"
-              "#if defined(__GNUC__) && !defined(__TINYC__)\n"
-              "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
-              "#endif\n\n/* ---- what the kernels call ---- */\n\n",
+    cr_put(t,
+           "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define "
+           "CR_NO_MALLOC\n"
+           "#if defined(__GNUC__) && !defined(__TINYC__)\n"
+           "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
+           "#endif\n\n/* ---- what the kernels call ---- */\n\n",
            w->header, w->upper);
     static const char *const declarations[] = {"runtime.h", "select.h", "pool.h", "place.h"};
     static const char *const sources[] = {"kernels.c", "pool.c", "place.c"};
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
-    cr_put(t, "\n/* ---- the model ---- */\n\n"
-              "static int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool,\n"
-              "    const float *weights, const void *const *inputs, void *const *outputs, float *arena);\n",
+    cr_put(t,
+           "\n/* ---- the model ---- */\n\n"
+           "static int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool,\n"
+           "    const float *weights, const void *const *inputs, void *const *outputs, float "
+           "*arena);\n",
            p->name);
     cr_put_bytes(t, p->text, p->text_length);
     print_params(t, p);

@@ -61,4 +61,3 @@ int64_t cr_print_tile_kernel(struct cr_printer *p)
     cr_put(p->text, cut ? "        }\n    }\n" : "    }\n");
     return cr_outer_items(k) * blocks;
 }
-

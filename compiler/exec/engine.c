@@ -39,8 +39,11 @@ int cr_port_find(const struct cr_port *ports, int n, const char *name)
 
 static struct cr_port port_of(const struct cr_node *node, const char *name)
 {
-    struct cr_port port = {.name = cr_strdup(name), .dtype = node->dtype, .rank = node->rank,
-                           .init = node->init, .bound = node->value};
+    struct cr_port port = {.name = cr_strdup(name),
+                           .dtype = node->dtype,
+                           .rank = node->rank,
+                           .init = node->init,
+                           .bound = node->value};
     memcpy(port.shape, node->shape, sizeof port.shape);
     return port;
 }
@@ -229,12 +232,16 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                         struct cr_error *error)
 {
     if (o->isa && o->backend == CR_BACKEND_STANDALONE)
-        return cr_fail(error, "instruction set '%.60s': standalone C chooses its own, expected "
-                       "another backend", o->isa);
+        return cr_fail(error,
+                       "instruction set '%.60s': standalone C chooses its own, expected "
+                       "another backend",
+                       o->isa);
     e->kernels = cr_runtime_select(o->isa);
     if (!e->kernels)
-        return cr_fail(error, "instruction set '%.60s': not on this machine, expected avx512, "
-                       "avx2 or plain", o->isa);
+        return cr_fail(error,
+                       "instruction set '%.60s': not on this machine, expected avx512, "
+                       "avx2 or plain",
+                       o->isa);
     if (o->threads > 1 && !(e->pool = cr_pool_new(o->threads)))
         return cr_fail(error, "%d threads could not be started", o->threads);
     e->threads = cr_pool_threads(e->pool);
@@ -267,8 +274,7 @@ static int run_compiled(struct cr_engine *e, const void *const *inputs, void *co
     for (int i = 0; i < p->n_inputs; i++)
         e->program_inputs[i] = inputs[cr_port_find(e->inputs, e->n_inputs, p->inputs[i].name)];
     for (int i = 0; i < p->n_outputs; i++)
-        e->program_outputs[i] =
-            outputs[cr_port_find(e->outputs, e->n_outputs, p->outputs[i].name)];
+        e->program_outputs[i] = outputs[cr_port_find(e->outputs, e->n_outputs, p->outputs[i].name)];
     int status = e->code.execute(e->kernels, e->pool, e->weights, e->program_inputs,
                                  e->program_outputs, e->arena);
     for (int i = 0; i < e->n_outputs; i++)
@@ -278,8 +284,8 @@ static int run_compiled(struct cr_engine *e, const void *const *inputs, void *co
 
 /* ---- both ---- */
 
-int cr_engine_open(struct cr_engine *e, struct cr_graph *graph,
-                   const struct cr_engine_options *o, struct cr_error *error)
+int cr_engine_open(struct cr_engine *e, struct cr_graph *graph, const struct cr_engine_options *o,
+                   struct cr_error *error)
 {
     *e = (struct cr_engine){.backend = o->backend, .path = cr_strdup(o->path)};
     read_ports(e, graph);

@@ -24,7 +24,7 @@ struct cr_engine_options {
     const char *path; /* the script, for messages */
     enum cr_backend backend;
     int threads;
-    const char *isa; /* null: the best the machine has */
+    const char *isa;         /* null: the best the machine has */
     const char *const *skip; /* passes to leave out */
     int n_skip;
 };

@@ -19,8 +19,7 @@ struct cr_code {
 };
 
 /* Compiles in memory; needs no file on disk. */
-int cr_compile_tcc(const struct cr_program *program, struct cr_code *code,
-                   struct cr_error *error);
+int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
 
 /* Compiles with $CC or cc into a temporary shared object. */
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);

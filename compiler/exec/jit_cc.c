@@ -10,8 +10,7 @@
 
 #include "cc.h"
 
-static int write_source(const struct cr_program *program, const char *path,
-                        struct cr_error *error)
+static int write_source(const struct cr_program *program, const char *path, struct cr_error *error)
 {
     FILE *file = fopen(path, "we");
     if (!file)
@@ -25,8 +24,16 @@ static int write_source(const struct cr_program *program, const char *path,
 static int build(const struct cr_workshop *w, const struct cr_program *program,
                  struct cr_code *code, struct cr_error *error)
 {
-    const char *const words[] = {"-O2", "-std=c11", "-ffp-contract=off", "-w", "-shared", "-fPIC",
-                                 "-o", w->files[CR_WORK_OBJECT], w->files[CR_WORK_SOURCE], NULL};
+    const char *const words[] = {"-O2",
+                                 "-std=c11",
+                                 "-ffp-contract=off",
+                                 "-w",
+                                 "-shared",
+                                 "-fPIC",
+                                 "-o",
+                                 w->files[CR_WORK_OBJECT],
+                                 w->files[CR_WORK_SOURCE],
+                                 NULL};
     char symbol[512];
     int length = snprintf(symbol, sizeof symbol, "%s_execute", program->name);
     assert(length > 0 && (size_t)length < sizeof symbol);

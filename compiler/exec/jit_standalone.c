@@ -21,11 +21,13 @@ static int write_call(const struct cr_program *p, const char *path, struct cr_er
     FILE *file = fopen(path, "we");
     if (!file)
         return cr_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    fprintf(file, "#include \"program.h\"\nstruct cr_kernels;\nstruct cr_pool;\n"
-                  "int cr_call(const struct cr_kernels *rt, struct cr_pool *pool,\n"
-                  "    const float *weights, const void *const *inputs, void *const *outputs,\n"
-                  "    float *arena)\n{\n    (void)rt, (void)pool, (void)inputs;\n"
-                  "    return %s_run(weights", p->name);
+    fprintf(file,
+            "#include \"program.h\"\nstruct cr_kernels;\nstruct cr_pool;\n"
+            "int cr_call(const struct cr_kernels *rt, struct cr_pool *pool,\n"
+            "    const float *weights, const void *const *inputs, void *const *outputs,\n"
+            "    float *arena)\n{\n    (void)rt, (void)pool, (void)inputs;\n"
+            "    return %s_run(weights",
+            p->name);
     for (int i = 0; i < p->n_inputs; i++)
         fprintf(file, ", inputs[%d]", i);
     for (int i = 0; i < p->n_outputs; i++)
@@ -49,13 +51,20 @@ static int build(const struct cr_workshop *w, const struct cr_program *program, 
                  struct cr_code *code, struct cr_error *error)
 {
     char macro[512];
-    const char *const words[] = {"-O2", "-shared", "-fPIC", "-pthread", macro, "-o",
-                                 w->files[CR_WORK_OBJECT], w->files[CR_WORK_SOURCE],
-                                 w->files[CR_WORK_CALL], "-lm", NULL};
+    const char *const words[] = {"-O2",
+                                 "-shared",
+                                 "-fPIC",
+                                 "-pthread",
+                                 macro,
+                                 "-o",
+                                 w->files[CR_WORK_OBJECT],
+                                 w->files[CR_WORK_SOURCE],
+                                 w->files[CR_WORK_CALL],
+                                 "-lm",
+                                 NULL};
     threads_macro(macro, sizeof macro, program, threads);
     if (cr_write_standalone(program, w->files[CR_WORK_SOURCE], error) ||
-        write_call(program, w->files[CR_WORK_CALL], error) ||
-        cr_workshop_compile(w, words, error))
+        write_call(program, w->files[CR_WORK_CALL], error) || cr_workshop_compile(w, words, error))
         return -1;
     return cr_workshop_load(w, "cr_call", code, error);
 }

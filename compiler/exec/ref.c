@@ -173,8 +173,12 @@ static int do_elementwise(struct interpreter *in, const struct cr_node *node, st
     const cr_id *ids = cr_inputs(in->graph, node);
     if (own_all(in, out, node))
         return -1;
-    struct walk walk = {node->op, node->rank, node->shape, 1 + node->n_in,
-                        {out->data, &zero, &zero, &zero}, {out->stride, still, still, still}};
+    struct walk walk = {node->op,
+                        node->rank,
+                        node->shape,
+                        1 + node->n_in,
+                        {out->data, &zero, &zero, &zero},
+                        {out->stride, still, still, still}};
     for (int i = 0; i < node->n_in; i++) {
         walk.data[i + 1] = in->values[ids[i]].data;
         walk.stride[i + 1] = in->values[ids[i]].stride;
@@ -254,8 +258,12 @@ static int do_reduce(struct interpreter *in, const struct cr_node *node, struct 
         out->data[i] = start;
     memcpy(stride, out->stride, sizeof stride);
     stride[node->axis] = 0;
-    struct walk walk = {node->op, operand->rank, operand->shape, 2,
-                        {out->data, in->values[id].data}, {stride, in->values[id].stride}};
+    struct walk walk = {node->op,
+                        operand->rank,
+                        operand->shape,
+                        2,
+                        {out->data, in->values[id].data},
+                        {stride, in->values[id].stride}};
     walk_rows(&walk, row_fold);
     return 0;
 }
@@ -310,8 +318,12 @@ static int do_matmul(struct interpreter *in, const struct cr_node *node, struct 
     const struct value *a = &in->values[ids[0]], *b = &in->values[ids[1]];
     int last = node->rank - 1;
     int64_t n = node->shape[last], k = na->shape[last], stride[2] = {n, 1};
-    struct product p = {.m = node->shape[last - 1], .n = n, .k = k, .b_row = b->stride[last - 1],
-                        .a_row = a->stride[last - 1], .a_column = a->stride[last]};
+    struct product p = {.m = node->shape[last - 1],
+                        .n = n,
+                        .k = k,
+                        .b_row = b->stride[last - 1],
+                        .a_row = a->stride[last - 1],
+                        .a_column = a->stride[last]};
     struct value packed = {0};
     if (own_all(in, out, node) || (b->stride[last] != 1 && own(in, &packed, n * k)))
         return -1;
@@ -439,9 +451,9 @@ static int do_leaf(struct interpreter *in, const struct cr_node *node, struct va
 }
 
 static int (*const by_kind[])(struct interpreter *, const struct cr_node *, struct value *) = {
-    [CR_KIND_LEAF] = do_leaf,        [CR_KIND_ELEMENTWISE] = do_elementwise,
-    [CR_KIND_REDUCE] = do_reduce,    [CR_KIND_CONTRACT] = do_matmul,
-    [CR_KIND_MOVE] = do_move,        [CR_KIND_JOIN] = do_concat,
+    [CR_KIND_LEAF] = do_leaf,     [CR_KIND_ELEMENTWISE] = do_elementwise,
+    [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
+    [CR_KIND_MOVE] = do_move,     [CR_KIND_JOIN] = do_concat,
     [CR_KIND_GATHER] = do_gather,
 };
 

@@ -25,8 +25,7 @@ static void close_files(struct files *files)
     free(files->items);
 }
 
-static int open_files(struct files *files, const char *const *paths, int n,
-                      struct cr_error *error)
+static int open_files(struct files *files, const char *const *paths, int n, struct cr_error *error)
 {
     *files = (struct files){cr_calloc((size_t)n, sizeof *files->items), 0};
     for (; files->n < n; files->n++) {
@@ -99,16 +98,15 @@ static int set_from_file(struct cr_engine *e, int i, const struct cr_safetensors
     if (view)
         return cr_engine_set_param(e, i, view, error);
     float *copy = cr_memory_new(cr_port_elements(port) * (int64_t)sizeof *copy, port->name, error);
-    int status = copy ? cr_safetensors_read(file, tensor, copy, error->text, sizeof error->text)
-                      : -1;
+    int status =
+        copy ? cr_safetensors_read(file, tensor, copy, error->text, sizeof error->text) : -1;
     if (!status)
         status = cr_engine_set_param(e, i, copy, error);
     free(copy);
     return status;
 }
 
-static int load_param(struct cr_engine *e, int i, const struct files *files,
-                      struct cr_error *error)
+static int load_param(struct cr_engine *e, int i, const struct files *files, struct cr_error *error)
 {
     for (int j = files->n - 1; j >= 0; j--) {
         const struct cr_st_tensor *tensor =
@@ -133,8 +131,8 @@ static void count_surplus(const struct cr_engine *e, const struct cr_safetensors
     }
 }
 
-int cr_load_params(struct cr_engine *e, const char *const *paths, int n,
-                   struct cr_surplus *surplus, struct cr_error *error)
+int cr_load_params(struct cr_engine *e, const char *const *paths, int n, struct cr_surplus *surplus,
+                   struct cr_error *error)
 {
     struct files files;
     int status = 0;
@@ -196,8 +194,9 @@ static void draw(const struct cr_engine *e, const struct drawing *d)
 static void draw_param(const struct cr_engine *e, const struct cr_port *port, uint64_t seed,
                        float *out)
 {
-    struct drawing drawing = {out, (size_t)cr_port_elements(port), seed,
-                              stream_of('p', port->name), port->init, (float)port->bound};
+    struct drawing drawing = {out,        (size_t)cr_port_elements(port),
+                              seed,       stream_of('p', port->name),
+                              port->init, (float)port->bound};
     draw(e, &drawing);
 }
 
@@ -248,8 +247,10 @@ static int check_ids(const struct cr_engine *e, int i, const char *path, const i
     int64_t n = cr_port_elements(&e->inputs[i]), limit = e->id_limits[i];
     for (int64_t j = 0; limit && j < n; j++)
         if (ids[j] < 0 || ids[j] >= limit)
-            return cr_fail(error, "%.400s: element %" PRId64 " is %" PRId32
-                           ", expected an id from 0 to %" PRId64, path, j, ids[j], limit - 1);
+            return cr_fail(error,
+                           "%.400s: element %" PRId64 " is %" PRId32
+                           ", expected an id from 0 to %" PRId64,
+                           path, j, ids[j], limit - 1);
     return 0;
 }
 

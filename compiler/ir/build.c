@@ -19,8 +19,7 @@ struct build {
     struct cr_node *node;
 };
 
-static bool misfit(struct build *b, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static bool misfit(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Records why the operands do not fit, behind the op's name. */
 static bool misfit(struct build *b, const char *format, ...)
@@ -270,14 +269,14 @@ static bool infer_gather(struct build *b)
 
 /* The rule for each kind of op. */
 static bool (*const infer[])(struct build *) = {
-    [CR_KIND_LEAF] = infer_leaf,       [CR_KIND_ELEMENTWISE] = infer_elementwise,
-    [CR_KIND_REDUCE] = infer_reduce,   [CR_KIND_CONTRACT] = infer_contract,
-    [CR_KIND_MOVE] = infer_move,       [CR_KIND_JOIN] = infer_join,
+    [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
+    [CR_KIND_REDUCE] = infer_reduce, [CR_KIND_CONTRACT] = infer_contract,
+    [CR_KIND_MOVE] = infer_move,     [CR_KIND_JOIN] = infer_join,
     [CR_KIND_GATHER] = infer_gather,
 };
 
-bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
-              const struct cr_attr *attr, struct cr_node *node)
+bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
+              struct cr_node *node)
 {
     static const struct cr_attr none;
     *node = (struct cr_node){.op = op, .n_in = n, .where = g->here, .kernel = CR_NONE};
@@ -302,8 +301,7 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
     return g->n_nodes - 1;
 }
 
-cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
-              const struct cr_attr *attr)
+cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
     cr_id id = cr_build(g, op, n, in, attr);
     if (id == CR_NONE) {

@@ -68,7 +68,11 @@ struct cr_op_info {
 extern const struct cr_op_info cr_ops[CR_OP_COUNT];
 
 /* How a parameter starts when no weights are given, as PyTorch's layers do. */
-enum cr_init { CR_INIT_UNIFORM /* -bound..bound */, CR_INIT_NORMAL /* std = bound */, CR_INIT_FILL };
+enum cr_init {
+    CR_INIT_UNIFORM /* -bound..bound */,
+    CR_INIT_NORMAL /* std = bound */,
+    CR_INIT_FILL
+};
 
 /* Where a node comes from: the script's line and the scope it was made in.
  * The strings belong to the graph; line 0 means unknown. */
@@ -80,14 +84,14 @@ struct cr_where {
 
 /* What an op needs besides its operands; the op says which fields count. */
 struct cr_attr {
-    enum cr_dtype dtype;         /* input, const */
-    int rank;                    /* leaves, reshape, expand: of `shape` */
-    int64_t shape[CR_MAX_RANK];  /* leaves, reshape, expand; the sizes of slice */
-    int axis;                    /* iota, sum, max, concat; from 0 */
-    int64_t index[CR_MAX_RANK];  /* permute: axes; slice: starts */
-    double value;                /* const; the bound of an init */
-    const char *name;            /* input, param */
-    enum cr_init init;           /* param */
+    enum cr_dtype dtype;        /* input, const */
+    int rank;                   /* leaves, reshape, expand: of `shape` */
+    int64_t shape[CR_MAX_RANK]; /* leaves, reshape, expand; the sizes of slice */
+    int axis;                   /* iota, sum, max, concat; from 0 */
+    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts */
+    double value;               /* const; the bound of an init */
+    const char *name;           /* input, param */
+    enum cr_init init;          /* param */
 };
 
 struct cr_node {
@@ -122,8 +126,8 @@ struct cr_graph {
     int n_operands, cap_operands;
     struct cr_output *outputs;
     int n_outputs, cap_outputs;
-    struct cr_where here;    /* given to nodes as they are made */
-    char error[512];         /* why the last cr_build failed */
+    struct cr_where here;       /* given to nodes as they are made */
+    char error[512];            /* why the last cr_build failed */
     struct cr_string **strings; /* interned, freed with the graph */
 };
 
@@ -142,8 +146,8 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
                const struct cr_attr *attr);
 
 /* The inference alone: fills in *node, without its operands, and adds nothing. */
-bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
-              const struct cr_attr *attr, struct cr_node *node);
+bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
+              struct cr_node *node);
 
 /* cr_build for passes: a misfit is a bug and aborts. */
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,

@@ -17,6 +17,7 @@ char *cr_strdup(const char *text);
 /* Makes room for one more item in a growing array; *cap is in items. */
 void *cr_grow(void *items, int n, int *cap, size_t size);
 
-#define CR_PUSH(array, n, cap) ((array) = cr_grow((array), (n), &(cap), sizeof *(array)), &(array)[(n)++])
+#define CR_PUSH(array, n, cap)                                                                     \
+    ((array) = cr_grow((array), (n), &(cap), sizeof *(array)), &(array)[(n)++])
 
 #endif

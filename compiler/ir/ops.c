@@ -9,8 +9,7 @@ const struct cr_op_info cr_ops[CR_OP_COUNT] = {
 #include "ops.def"
 #undef OP
 #define OP(name, arity, rule, expression, description)                                             \
-    [CR_OP_##name] = {#name,       CR_KIND_ELEMENTWISE, arity, CR_RULE_##rule,                     \
-                      #expression, description},
+    [CR_OP_##name] = {#name, CR_KIND_ELEMENTWISE, arity, CR_RULE_##rule, #expression, description},
     CR_ELEMENTWISE(OP)
 #undef OP
 };

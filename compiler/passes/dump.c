@@ -38,8 +38,7 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
     fputs("--     loops", out);
     for (int i = 0; i < k->n_outer; i++)
         fprintf(out, " %lld", (long long)k->atoms.extent[k->outer[i]]);
-    fprintf(out, ", rows %lld, columns %lld",
-            k->row < 0 ? 1LL : (long long)k->atoms.extent[k->row],
+    fprintf(out, ", rows %lld, columns %lld", k->row < 0 ? 1LL : (long long)k->atoms.extent[k->row],
             k->col < 0 ? 1LL : (long long)k->atoms.extent[k->col]);
     if (k->kind != CR_KERNEL_TILE)
         fprintf(out, ", summed over %lld", (long long)k->K);
@@ -59,8 +58,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
     print_atoms(out, k);
     for (int b = 0; b < k->n_bounds; b++)
-        fprintf(out, "--     key %s row %+lld\n", k->bounds[b].upper ? "<=" : ">=",
-                (long long)k->bounds[b].offset);
+        fprintf(out, "--     key %s row %+lld\n",
+                k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
     print_tiles(out, "rows of the left operand", &k->prologue);
     print_tiles(out, "scores", &k->scores);
     print_tiles(out, k->kind == CR_KERNEL_TILE ? "tile" : "epilogue", &k->program);

@@ -53,8 +53,7 @@ static bool equal_maps(const struct cr_map *a, const struct cr_map *b, int rank)
 static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     for (int i = 0; i < ev->tiles->n; i++)
-        if (ev->tiles->values[i].node == id &&
-            equal_maps(&ev->maps[i], map, ev->g->nodes[id].rank))
+        if (ev->tiles->values[i].node == id && equal_maps(&ev->maps[i], map, ev->g->nodes[id].rank))
             return i;
     return -1;
 }
@@ -113,8 +112,7 @@ static int load(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 }
 
 /* The operand's map, or why there is none. */
-static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
-                 struct cr_map *operand)
+static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, struct cr_map *operand)
 {
     switch (cr_map_operand(ev->g, id, &ev->kernel->atoms, map, operand, &ev->split)) {
     case CR_MAP_OK:

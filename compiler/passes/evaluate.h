@@ -23,17 +23,17 @@ struct cr_evaluate {
     const struct cr_module *module;
     const struct cr_graph *g;
     struct cr_kernel *kernel;
-    struct cr_tiles *tiles; /* the program being made */
-    int capacity;           /* of its values */
+    struct cr_tiles *tiles;            /* the program being made */
+    int capacity;                      /* of its values */
     struct cr_map maps[CR_MAX_VALUES]; /* by value: where its node is evaluated */
 
     cr_id core; /* the contraction that gives CR_CORE, or CR_NONE */
     struct cr_map core_map;
     bool core_seen;
 
-    int col;           /* the atom that reductions run over, or CR_COL_UNKNOWN */
+    int col; /* the atom that reductions run over, or CR_COL_UNKNOWN */
     bool may_reduce;
-    unsigned fixed;    /* atoms (as bits) that must not be cut */
+    unsigned fixed;                          /* atoms (as bits) that must not be cut */
     struct cr_choice visible[CR_MAX_BOUNDS]; /* masks taken to hide nothing */
     int n_visible;
 

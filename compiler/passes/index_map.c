@@ -107,8 +107,8 @@ static enum cr_map_status delinearise(const struct cr_affine *linear, const stru
     for (int a = 0; a < atoms->n; a++) {
         if (linear->coef[a] == 0 || atoms->extent[a] == 1)
             continue;
-        enum cr_map_status status = place_term(rank, shape, stride, a, linear->coef[a],
-                                               atoms->extent[a], out, split);
+        enum cr_map_status status =
+            place_term(rank, shape, stride, a, linear->coef[a], atoms->extent[a], out, split);
         if (status != CR_MAP_OK)
             return status;
     }

@@ -79,7 +79,7 @@ struct cr_kernel {
     struct cr_atoms atoms;
     struct cr_affine dest; /* the root's element in the buffer, over the atoms */
     int outer[CR_MAX_ATOMS], n_outer;
-    int row, col;           /* -1: extent 1 */
+    int row, col;            /* -1: extent 1 */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads; packed weights aside */
     int n_refs;
     struct cr_tiles program; /* TILE: all; else the epilogue */

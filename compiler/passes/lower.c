@@ -77,7 +77,8 @@ static bool cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 /* ---- the parts of the atoms ---- */
 
 /* Applies a function to every affine of the kernel. */
-static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *), void *context)
+static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *),
+                        void *context)
 {
     struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores, &k->unmasked};
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
@@ -260,8 +261,7 @@ static bool lower_gemm(struct cr_lowering *lw, cr_id core)
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
     a.axis[r - 1] = b.axis[r - 2] = cr_affine_atom(k->k);
-    if (!lower_rows(lw, cr_in(lw->g, core, 0), &a) ||
-        !lower_columns(lw, cr_in(lw->g, core, 1), &b))
+    if (!lower_rows(lw, cr_in(lw->g, core, 0), &a) || !lower_columns(lw, cr_in(lw->g, core, 1), &b))
         return false;
     unsigned outer = k->packed == CR_NONE ? atoms_of(&k->b.at) : 0;
     assign_rows(lw, outer);
@@ -472,8 +472,14 @@ void cr_lowering_free(struct cr_lowering *lowering)
 bool cr_lower(struct cr_lowering *lw, cr_id root, cr_id buffer, int64_t concat_start,
               struct cr_kernel *kernel, cr_id *blame)
 {
-    const struct cr_kernel blank = {.root = root, .buffer = buffer, .core = CR_NONE,
-                                    .packed = CR_NONE, .row = -1, .col = -1, .k = -1, .key = -1};
+    const struct cr_kernel blank = {.root = root,
+                                    .buffer = buffer,
+                                    .core = CR_NONE,
+                                    .packed = CR_NONE,
+                                    .row = -1,
+                                    .col = -1,
+                                    .k = -1,
+                                    .key = -1};
     lw->k = lw->ev.kernel = kernel;
     *kernel = blank;
     lw->top = root;

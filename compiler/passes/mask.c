@@ -83,7 +83,8 @@ static bool bound_comparison(struct finder *f, cr_id id, const struct cr_map *ma
         return false;
     /* a >= b, or a > b, is the relation that holds */
     bool second = less == holds;
-    if (!index_of(f, cr_in(g, id, second), *map, &a) || !index_of(f, cr_in(g, id, !second), *map, &b))
+    if (!index_of(f, cr_in(g, id, second), *map, &a) ||
+        !index_of(f, cr_in(g, id, !second), *map, &b))
         return false;
     cr_affine_add(&a, &b, -1);
     a.base -= strict == holds;

@@ -37,9 +37,9 @@ struct cr_loop {
 /* A value that an iteration takes from the one before. */
 struct cr_carry {
     int loop;
-    cr_id initial; /* what the first iteration reads */
-    cr_id body;    /* the node that iteration 0 defines */
-    cr_id last;    /* the node that the last iteration defines */
+    cr_id initial;   /* what the first iteration reads */
+    cr_id body;      /* the node that iteration 0 defines */
+    cr_id last;      /* the node that the last iteration defines */
     int64_t slot[2]; /* after plan: in the arena; iteration i writes slot[(i + 1) % 2] */
 };
 

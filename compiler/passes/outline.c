@@ -50,8 +50,8 @@ static void put_tiles(struct bytes *b, const struct cr_tiles *tiles)
     put_int(b, tiles->result);
     for (int i = 0; i < tiles->n; i++) {
         const struct cr_value *v = &tiles->values[i];
-        int64_t fields[] = {v->source, v->op,         v->arg[0],      v->arg[1],
-                            v->arg[2], v->ref,        v->table_rows,  v->table_stride};
+        int64_t fields[] = {v->source, v->op,  v->arg[0],     v->arg[1],
+                            v->arg[2], v->ref, v->table_rows, v->table_stride};
         put(b, fields, sizeof fields);
         put(b, &v->number, sizeof v->number);
         put_affine(b, &v->at);
@@ -61,8 +61,9 @@ static void put_tiles(struct bytes *b, const struct cr_tiles *tiles)
 /* Everything about a kernel that its code depends on. */
 static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k)
 {
-    int64_t fields[] = {k->kind, k->row, k->col, k->k,   k->key,    k->K,
-                        k->N,    k->keys, k->packed != CR_NONE, k->n_refs, k->n_outer, k->n_bounds};
+    int64_t fields[] = {
+        k->kind,   k->row,     k->col,     k->k, k->key, k->K, k->N, k->keys, k->packed != CR_NONE,
+        k->n_refs, k->n_outer, k->n_bounds};
     put(b, fields, sizeof fields);
     put(b, k->atoms.extent, (size_t)k->atoms.n * sizeof *k->atoms.extent);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
@@ -131,7 +132,7 @@ static void find_functions(struct cr_module *m)
 struct outline {
     struct cr_module *m;
     int *first_def, *last_def, *last_use; /* by node: kernels, or -1 */
-    bool *output;              /* by node */
+    bool *output;                         /* by node */
 };
 
 static void find_uses(struct outline *o)

@@ -24,9 +24,9 @@ static int64_t align(int64_t floats)
 struct weights {
     struct cr_module *m;
     const struct cr_graph *g;
-    int *readers;        /* by node: kernels that read it as a weight */
-    int64_t *panels;     /* by node: the packed form of a weight matrix, or -1 */
-    int64_t K;           /* of the matrix being placed */
+    int *readers;    /* by node: kernels that read it as a weight */
+    int64_t *panels; /* by node: the packed form of a weight matrix, or -1 */
+    int64_t K;       /* of the matrix being placed */
     int64_t target;
 };
 
@@ -110,8 +110,8 @@ struct part {
 
 struct arena {
     struct cr_module *m;
-    int *time;       /* by kernel; the iterations of a loop have the times of the first */
-    int *part_of;    /* by node, or -1 */
+    int *time;    /* by kernel; the iterations of a loop have the times of the first */
+    int *part_of; /* by node, or -1 */
     struct part *parts;
     int n, cap;
 };
@@ -252,8 +252,7 @@ static void record_storage(struct arena *a)
     struct cr_module *m = a->m;
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (a->part_of[id] >= 0)
-            m->storage[id] =
-                (struct cr_storage){CR_SPACE_ARENA, a->parts[a->part_of[id]].offset};
+            m->storage[id] = (struct cr_storage){CR_SPACE_ARENA, a->parts[a->part_of[id]].offset};
     for (int i = 0, at = a->n - 2 * m->n_carries; i < m->n_carries; i++, at += 2) {
         m->carries[i].slot[0] = a->parts[at].offset;
         m->carries[i].slot[1] = a->parts[at + 1].offset;

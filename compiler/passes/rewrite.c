@@ -149,11 +149,7 @@ static cr_id normalise_first(struct cr_rewrite *rw, const struct draft *d)
 }
 
 static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
-    fold_constants,
-    drop_neutral,
-    merge_moves,
-    subtract,
-    normalise_first,
+    fold_constants, drop_neutral, merge_moves, subtract, normalise_first,
 };
 
 /* ---- sharing equal nodes ---- */

@@ -12,9 +12,9 @@
 
 struct cr_rewrite {
     struct cr_graph *from, *to;
-    cr_id *map;    /* by node of `from`: its node of `to`, or CR_NONE */
-    bool *live;    /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
-    cr_id *table;  /* open hashing over the nodes of `to` */
+    cr_id *map;   /* by node of `from`: its node of `to`, or CR_NONE */
+    bool *live;   /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
+    cr_id *table; /* open hashing over the nodes of `to` */
     int table_size;
 };
 

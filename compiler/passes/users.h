@@ -5,9 +5,9 @@
 #include "compiler/ir/graph.h"
 
 struct cr_users {
-    int *first;   /* by node, and one past the last: its users are list[first[id] ..] */
+    int *first; /* by node, and one past the last: its users are list[first[id] ..] */
     cr_id *list;
-    cr_id *meet;  /* the node that every path from it to an output passes first, or CR_NONE */
+    cr_id *meet; /* the node that every path from it to an output passes first, or CR_NONE */
 };
 
 void cr_users_find(struct cr_users *users, const struct cr_graph *g);

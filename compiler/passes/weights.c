@@ -7,7 +7,8 @@ bool *cr_find_weights(const struct cr_graph *g)
     bool *weights = cr_calloc((size_t)g->n_nodes, sizeof *weights);
     for (cr_id id = 0; id < g->n_nodes; id++) {
         enum cr_kind kind = cr_kind_of(g, id);
-        weights[id] = g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_JOIN;
+        weights[id] =
+            g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_JOIN;
         for (int i = 0; i < g->nodes[id].n_in; i++)
             weights[id] &= weights[cr_in(g, id, i)];
     }
@@ -48,8 +49,12 @@ static bool single_piece(struct pieces *p, cr_id id)
     if (g->nodes[id].op != CR_OP_param)
         return false;
     struct cr_affine at = cr_map_linear(&map, g->nodes[id].rank, g->nodes[id].shape);
-    struct cr_place_info info = {.param = id, .source = at.base, .rows = p->K, .cols = cols,
-                                 .row_stride = at.coef[0], .col_stride = at.coef[1],
+    struct cr_place_info info = {.param = id,
+                                 .source = at.base,
+                                 .rows = p->K,
+                                 .cols = cols,
+                                 .row_stride = at.coef[0],
+                                 .col_stride = at.coef[1],
                                  .first_col = p->col};
     p->piece(p->context, &info);
     p->col += cols;
@@ -68,8 +73,7 @@ static bool walk_pieces(struct pieces *p, cr_id id)
 }
 
 bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
-                      void (*piece)(void *context, const struct cr_place_info *info),
-                      void *context)
+                      void (*piece)(void *context, const struct cr_place_info *info), void *context)
 {
     const struct cr_node *node = &g->nodes[id];
     if (node->rank < 2 || cr_elements(node->rank - 2, node->shape) != 1)
