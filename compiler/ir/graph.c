@@ -25,6 +25,18 @@ struct cr_graph *cr_graph_new(const char *name)
     return g;
 }
 
+void cr_graph_reserve(struct cr_graph *g, int nodes, int operands)
+{
+    if (g->cap_nodes < nodes) {
+        g->cap_nodes = nodes / 2 + 1;
+        g->nodes = cr_grow(g->nodes, g->cap_nodes, &g->cap_nodes, sizeof *g->nodes);
+    }
+    if (g->cap_operands < operands) {
+        g->cap_operands = operands / 2 + 1;
+        g->operands = cr_grow(g->operands, g->cap_operands, &g->cap_operands, sizeof *g->operands);
+    }
+}
+
 void cr_graph_free(struct cr_graph *g)
 {
     if (!g)

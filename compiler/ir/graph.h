@@ -134,6 +134,9 @@ struct cr_graph {
 struct cr_graph *cr_graph_new(const char *name);
 void cr_graph_free(struct cr_graph *g);
 
+/* Room for so many nodes and operands, so that they are not moved while they are added. */
+void cr_graph_reserve(struct cr_graph *g, int nodes, int operands);
+
 /* The graph's own copy of a string, one for equal strings (so == compares them). */
 const char *cr_intern(struct cr_graph *g, const char *text);
 

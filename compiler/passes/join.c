@@ -90,25 +90,43 @@ static cr_id *link_projections(const struct cr_rewrite *rw)
     return next;
 }
 
+/* Whether any rows have two projections. */
+static bool any_linked(const cr_id *next, int n)
+{
+    for (cr_id id = 0; id < n; id++)
+        if (next[id] != CR_NONE)
+            return true;
+    return false;
+}
+
+/* Copies the graph, with each group of projections in the place of its first. */
+static void join_all(struct cr_rewrite *rw, const cr_id *next)
+{
+    cr_id *members = cr_calloc((size_t)rw->from->n_nodes, sizeof *members);
+    for (cr_id id = 0; id < rw->from->n_nodes; id++) {
+        if (!rw->live[id] || rw->map[id] != CR_NONE)
+            continue;
+        int n = 0;
+        for (cr_id member = id; next[id] != CR_NONE && member != CR_NONE; member = next[member])
+            members[n++] = member;
+        if (n > 1)
+            join(rw, members, n);
+        else
+            cr_rewrite_copy(rw, id);
+    }
+    free(members);
+}
+
 void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;
     cr_rewrite_begin(&rw, module->graph);
     cr_id *next = link_projections(&rw);
-    cr_id *members = cr_calloc((size_t)rw.from->n_nodes, sizeof *members);
-    for (cr_id id = 0; id < rw.from->n_nodes; id++) {
-        if (!rw.live[id] || rw.map[id] != CR_NONE)
-            continue;
-        int n = 0;
-        for (cr_id member = next[id] == CR_NONE ? CR_NONE : id; member != CR_NONE;
-             member = next[member])
-            members[n++] = member;
-        if (n > 1)
-            join(&rw, members, n);
-        else
-            cr_rewrite_copy(&rw, id);
+    if (any_linked(next, rw.from->n_nodes)) {
+        join_all(&rw, next);
+        module->graph = cr_rewrite_end(&rw);
+    } else {
+        cr_rewrite_cancel(&rw);
     }
-    free(members);
     free(next);
-    module->graph = cr_rewrite_end(&rw);
 }

@@ -85,18 +85,22 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     }
 }
 
-static unsigned hash_bytes(const struct bytes *b)
+/* A word at a time; the key's bytes past the last whole word do not count. */
+static uint64_t hash_bytes(const struct bytes *b)
 {
-    unsigned h = 2166136261u;
-    for (int i = 0; i < b->n; i++)
-        h = (h ^ b->data[i]) * 16777619u;
+    uint64_t h = 0, word;
+    for (int i = 0; i + 8 <= b->n; i += 8) {
+        memcpy(&word, b->data + i, sizeof word);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
     return h;
 }
 
 /* What is kept of a function to know it again. */
 struct known {
     int kernel;
-    unsigned hash;
+    uint64_t hash;
     struct bytes key;
 };
 
@@ -111,7 +115,7 @@ static void find_functions(struct cr_module *m)
         int f = 0;
         key.n = 0;
         put_kernel(&key, m->graph, &m->kernels[i]);
-        unsigned hash = hash_bytes(&key);
+        uint64_t hash = hash_bytes(&key);
         while (f < n && (known[f].hash != hash || known[f].key.n != key.n ||
                          memcmp(known[f].key.data, key.data, (size_t)key.n) != 0))
             f++;

@@ -154,23 +154,23 @@ static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
 
 /* ---- sharing equal nodes ---- */
 
-static unsigned mix(unsigned h, const void *data, size_t size)
+/* One more word into a hash: a multiplication, and its high half folded in. */
+static uint64_t mix(uint64_t h, uint64_t word)
 {
-    const unsigned char *p = data;
-    while (size--)
-        h = (h ^ *p++) * 16777619u;
-    return h;
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
 }
 
 static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
 {
-    unsigned h = mix(2166136261u, &node->op, sizeof node->op);
-    h = mix(h, cr_inputs(g, node), (size_t)node->n_in * sizeof(cr_id));
-    h = mix(h, node->shape, (size_t)node->rank * sizeof *node->shape);
-    h = mix(h, node->index, (size_t)node->rank * sizeof *node->index);
-    h = mix(h, &node->axis, sizeof node->axis);
-    h = mix(h, &node->value, sizeof node->value);
-    return mix(h, &node->name, sizeof node->name);
+    uint64_t value, h = mix((uint64_t)node->op << 8 | (uint64_t)node->axis, (uintptr_t)node->name);
+    memcpy(&value, &node->value, sizeof value);
+    h = mix(h, value);
+    for (int i = 0; i < node->n_in; i++)
+        h = mix(h, (uint64_t)cr_inputs(g, node)[i]);
+    for (int i = 0; i < node->rank; i++)
+        h = mix(h, (uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40);
+    return (unsigned)h;
 }
 
 static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
@@ -239,9 +239,12 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
 void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
 {
     const struct cr_where *where = &rw->from->nodes[id].where;
-    rw->to->here.file = cr_intern(rw->to, where->file);
-    rw->to->here.scope = cr_intern(rw->to, where->scope);
+    if (where->file != rw->origin.file)
+        rw->to->here.file = cr_intern(rw->to, where->file);
+    if (where->scope != rw->origin.scope)
+        rw->to->here.scope = cr_intern(rw->to, where->scope);
     rw->to->here.line = where->line;
+    rw->origin = *where;
 }
 
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
@@ -263,37 +266,71 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 }
 
 /* Leaves stay although nothing may read them: they are part of the model's interface. */
-static void mark_live(struct cr_rewrite *rw)
+static void mark_live(const struct cr_graph *g, bool *live)
 {
-    const struct cr_graph *g = rw->from;
     for (int i = 0; i < g->n_outputs; i++)
-        rw->live[g->outputs[i].id] = true;
+        live[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         if (g->nodes[id].name)
-            rw->live[id] = true;
-        for (int i = 0; rw->live[id] && i < g->nodes[id].n_in; i++)
-            rw->live[cr_in(g, id, i)] = true;
+            live[id] = true;
+        for (int i = 0; live[id] && i < g->nodes[id].n_in; i++)
+            live[cr_in(g, id, i)] = true;
     }
+}
+
+/* Moves the live nodes together; rules leave nodes behind that nothing reads. */
+static void drop_dead(struct cr_graph *g)
+{
+    bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
+    cr_id *moved = cr_calloc((size_t)g->n_nodes, sizeof *moved), n = 0;
+    mark_live(g, live);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (!live[id])
+            continue;
+        struct cr_node *node = &g->nodes[n];
+        *node = g->nodes[id];
+        for (int i = 0; i < node->n_in; i++)
+            g->operands[node->first_in + i] = moved[g->operands[node->first_in + i]];
+        moved[id] = n++;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        g->outputs[i].id = moved[g->outputs[i].id];
+    g->n_nodes = n;
+    free(live);
+    free(moved);
 }
 
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from)
 {
     *rw = (struct cr_rewrite){.from = from, .to = cr_graph_new(from->name)};
+    cr_graph_reserve(rw->to, from->n_nodes, from->n_operands);
     rw->map = cr_calloc((size_t)from->n_nodes, sizeof *rw->map);
     rw->live = cr_calloc((size_t)from->n_nodes, sizeof *rw->live);
     for (cr_id id = 0; id < from->n_nodes; id++)
         rw->map[id] = CR_NONE;
     grow_table(rw, 4 * from->n_nodes + 16);
-    mark_live(rw);
+    mark_live(from, rw->live);
+}
+
+static void free_tables(struct cr_rewrite *rw)
+{
+    free(rw->map);
+    free(rw->live);
+    free(rw->table);
 }
 
 struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw)
 {
     for (int i = 0; i < rw->from->n_outputs; i++)
         cr_add_output(rw->to, rw->from->outputs[i].name, rw->map[rw->from->outputs[i].id]);
+    drop_dead(rw->to);
     cr_graph_free(rw->from);
-    free(rw->map);
-    free(rw->live);
-    free(rw->table);
+    free_tables(rw);
     return rw->to;
+}
+
+void cr_rewrite_cancel(struct cr_rewrite *rw)
+{
+    cr_graph_free(rw->to);
+    free_tables(rw);
 }

@@ -16,6 +16,7 @@ struct cr_rewrite {
     bool *live;   /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
     cr_id *table; /* open hashing over the nodes of `to` */
     int table_size;
+    struct cr_where origin; /* of the node copied last, with the strings of `from` */
 };
 
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from);
@@ -32,5 +33,8 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id);
 
 /* Gives the outputs over, frees `from` and the tables, and returns `to`. */
 struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw);
+
+/* Leaves `from` as it is. */
+void cr_rewrite_cancel(struct cr_rewrite *rw);
 
 #endif
