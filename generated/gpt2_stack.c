@@ -303,8 +303,9 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
     static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 144;
-        for (long i = i0; i < i1; i += 16) {
+        const long j0 = item % 2 * 128;
+        const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
+        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
             const long m = i1 - i < 16 ? i1 - i : 16;
             /* h.#.ln_1 */
             rt->sum(m, 48, r0, a->x + i * 48, 48);
@@ -319,8 +320,8 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
             rt->mul_vv(m, 48, t1, 48, t1, 48, a->h_ln_1_weight, 0);
             rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->h_ln_1_bias, 0);
         }
-        for (long j = j0; j < j1; j += 160) {
-            const long n = j1 - j < 160 ? j1 - j : 160;
+        for (long j = j0; j < j1; j += 128) {
+            const long n = j1 - j < 128 ? j1 - j : 128;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
@@ -475,16 +476,17 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     static const float c_0_5 = 0.5f;
-    float *const t3 = scratch + 2320; /* 16 x 192 */
-    float *const t4 = scratch + 5392; /* 16 x 192 */
+    float *const t3 = scratch + 2320; /* 16 x 128 */
+    float *const t4 = scratch + 4368; /* 16 x 128 */
     static const float c_1 = 1.0f;
     static const float c_0_7978846 = 0.7978846f;
     static const float c_0_044715 = 0.044715f;
-    float *const t5 = scratch + 8464; /* 16 x 192 */
+    float *const t5 = scratch + 6416; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 192;
-        for (long i = i0; i < i1; i += 16) {
+        const long j0 = item % 2 * 128;
+        const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
+        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
             const long m = i1 - i < 16 ? i1 - i : 16;
             /* h.#.ln_2 */
             rt->sum(m, 48, r0, a->h_attn_residual + i * 48, 48);
@@ -499,24 +501,24 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
             rt->mul_vv(m, 48, t1, 48, t1, 48, a->h_ln_2_weight, 0);
             rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->h_ln_2_bias, 0);
         }
-        for (long j = j0; j < j1; j += 192) {
-            const long n = j1 - j < 192 ? j1 - j : 192;
+        for (long j = j0; j < j1; j += 128) {
+            const long n = j1 - j < 128 ? j1 - j : 128;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
                     a->out + i * 192 + j, 192);
                 /* h.#.mlp.c_fc */
-                rt->add_vv(m, n, t3, 192, a->out + i * 192 + j, 192, a->h_mlp_c_fc_bias + j, 0);
+                rt->add_vv(m, n, t3, 128, a->out + i * 192 + j, 192, a->h_mlp_c_fc_bias + j, 0);
                 /* h.#.mlp */
-                rt->mul_sv(m, n, t4, 192, &c_0_5, 0, t3, 192);
-                rt->mul_vv(m, n, t5, 192, t3, 192, t3, 192);
-                rt->mul_vv(m, n, t5, 192, t3, 192, t5, 192);
-                rt->mul_sv(m, n, t5, 192, &c_0_044715, 0, t5, 192);
-                rt->add_vv(m, n, t3, 192, t3, 192, t5, 192);
-                rt->mul_sv(m, n, t3, 192, &c_0_7978846, 0, t3, 192);
-                rt->tanh_v(m, n, t3, 192, t3, 192);
-                rt->add_sv(m, n, t3, 192, &c_1, 0, t3, 192);
-                rt->mul_vv(m, n, a->out + i * 192 + j, 192, t4, 192, t3, 192);
+                rt->mul_sv(m, n, t4, 128, &c_0_5, 0, t3, 128);
+                rt->mul_vv(m, n, t5, 128, t3, 128, t3, 128);
+                rt->mul_vv(m, n, t5, 128, t3, 128, t5, 128);
+                rt->mul_sv(m, n, t5, 128, &c_0_044715, 0, t5, 128);
+                rt->add_vv(m, n, t3, 128, t3, 128, t5, 128);
+                rt->mul_sv(m, n, t3, 128, &c_0_7978846, 0, t3, 128);
+                rt->tanh_v(m, n, t3, 128, t3, 128);
+                rt->add_sv(m, n, t3, 128, &c_1, 0, t3, 128);
+                rt->mul_vv(m, n, a->out + i * 192 + j, 192, t4, 128, t3, 128);
             }
         }
     }
@@ -566,7 +568,7 @@ static void k5_h_ffn_residual(const void *args, long begin, long end, float *scr
 int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 11536; /* for each thread */
+    const long scratch_floats = 8464; /* for each thread */
     float *const scratch = arena + 5376;
     const float *const in0 = inputs[0]; /* x[2, 8, 48] */
     (void)in0;
@@ -586,7 +588,7 @@ int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
                 .w = layer_weights + 240,
                 .out = arena,
             };
-            rt->parallel(pool, 1, k1_h_attn_c_attn, &args, scratch, scratch_floats);
+            rt->parallel(pool, 2, k1_h_attn_c_attn, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
@@ -617,7 +619,7 @@ int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
                 .w = layer_weights + 11328,
                 .out = arena,
             };
-            rt->parallel(pool, 1, k4_h_mlp_act, &args, scratch, scratch_floats);
+            rt->parallel(pool, 2, k4_h_mlp_act, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {

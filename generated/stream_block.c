@@ -300,8 +300,9 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
     float *const t2 = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 144;
-        for (long i = i0; i < i1; i += 16) {
+        const long j0 = item % 2 * 128;
+        const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
+        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
             const long m = i1 - i < 16 ? i1 - i : 16;
             /* ln1 */
             rt->sum(m, 48, r0, a->x + i * 48, 48);
@@ -315,8 +316,8 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
             rt->mul_vv(m, 48, t1, 48, t1, 48, a->ln1_weight, 0);
             rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln1_bias, 0);
         }
-        for (long j = j0; j < j1; j += 160) {
-            const long n = j1 - j < 160 ? j1 - j : 160;
+        for (long j = j0; j < j1; j += 128) {
+            const long n = j1 - j < 128 ? j1 - j : 128;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
@@ -449,12 +450,13 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     static const float c_48 = 48.0f;
     float *const t1 = scratch + 784; /* 16 x 48 */
     float *const t2 = scratch + 1552; /* 16 x 48 */
-    float *const t3 = scratch + 2320; /* 16 x 192 */
+    float *const t3 = scratch + 2320; /* 16 x 128 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 192;
-        for (long i = i0; i < i1; i += 16) {
+        const long j0 = item % 2 * 128;
+        const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
+        for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
             const long m = i1 - i < 16 ? i1 - i : 16;
             /* ln2 */
             rt->sum(m, 48, r0, a->attn_residual + i * 48, 48);
@@ -468,16 +470,16 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
             rt->mul_vv(m, 48, t1, 48, t1, 48, a->ln2_weight, 0);
             rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln2_bias, 0);
         }
-        for (long j = j0; j < j1; j += 192) {
-            const long n = j1 - j < 192 ? j1 - j : 192;
+        for (long j = j0; j < j1; j += 128) {
+            const long n = j1 - j < 128 ? j1 - j : 128;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
                     a->out + i * 192 + j, 192);
                 /* ffn.fc1 */
-                rt->add_vv(m, n, t3, 192, a->out + i * 192 + j, 192, a->ffn_fc1_bias + j, 0);
+                rt->add_vv(m, n, t3, 128, a->out + i * 192 + j, 192, a->ffn_fc1_bias + j, 0);
                 /* ffn */
-                rt->maximum_vs(m, n, a->out + i * 192 + j, 192, t3, 192, &c_0, 0);
+                rt->maximum_vs(m, n, a->out + i * 192 + j, 192, t3, 128, &c_0, 0);
             }
         }
     }
@@ -526,7 +528,7 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
 int stream_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 5392; /* for each thread */
+    const long scratch_floats = 4368; /* for each thread */
     float *const scratch = arena + 3840;
     const float *const in0 = inputs[0]; /* x[2, 8, 48] */
     (void)in0;
@@ -542,7 +544,7 @@ int stream_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, cons
             .w = weights + 240,
             .out = arena,
         };
-        rt->parallel(pool, 1, k1_attn_qkv_proj, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, k1_attn_qkv_proj, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -573,7 +575,7 @@ int stream_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, cons
             .w = weights + 11328,
             .out = arena,
         };
-        rt->parallel(pool, 1, k4_ffn_act, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, k4_ffn_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {

@@ -17,18 +17,38 @@ struct gemm_shape {
     int64_t rows, cols; /* of one call */
 };
 
+/* Rows of one call: two tiles of the micro-kernel, or three if that is all there are, since
+ * two calls of one and a half would leave the tiles low. */
+static int64_t step_rows(int64_t block)
+{
+    int64_t tiles = cr_ceil_div(block, GEMM_STEP_ROWS / 2);
+    return tiles == 3 ? block : cr_ceil_div(block, cr_ceil_div(tiles, 2));
+}
+
+/* Columns of one call: so few that their panels stay in the second-level cache while rows
+ * go by, whole panels, and from 128 on a multiple of that, so that the widths of models
+ * (768, 2304, 3072 ...) are cut without a small rest. */
+static int64_t step_cols(int64_t rows, int64_t N, int64_t K)
+{
+    int64_t cols = cr_min(GEMM_STEP_FLOATS / rows, GEMM_STEP_COLS);
+    if (rows > GEMM_FEW_ROWS)
+        cols = cr_min(cols, GEMM_PANEL_FLOATS / K);
+    int64_t unit = cols < 128 ? PANEL : 128;
+    return cr_min(cr_max(cols / unit * unit, PANEL), cr_round_up(N, PANEL));
+}
+
 static struct gemm_shape gemm_shape(const struct cr_kernel *k)
 {
     struct gemm_shape s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
-    int64_t most = cr_max(GEMM_STEP_ROWS, cr_min(192, GEMM_ROWS_FLOATS / s.K));
+    int64_t fit = GEMM_ROWS_FLOATS / s.K / GEMM_STEP_ROWS * GEMM_STEP_ROWS;
+    int64_t most = cr_max(GEMM_STEP_ROWS, cr_min(GEMM_MOST_ROWS, fit));
     s.blocks = k->packed == CR_NONE ? 1 : cr_ceil_div(s.M, most);
     s.block = cr_ceil_div(s.M, s.blocks);
-    s.rows = cr_ceil_div(s.block, cr_ceil_div(s.block, GEMM_STEP_ROWS));
-    s.cols = cr_min(cr_round_up(cr_max(GEMM_STEP_FLOATS / s.rows, PANEL), PANEL), 512);
-    s.cols = cr_min(s.cols, cr_round_up(s.N, PANEL));
+    s.rows = step_rows(s.block);
+    s.cols = step_cols(s.rows, s.N, s.K);
+    int64_t steps = cr_ceil_div(s.N, s.cols);
     int64_t wanted = cr_ceil_div(GEMM_ITEMS, cr_outer_items(k) * s.blocks);
-    s.groups = cr_max(1, cr_min(wanted, cr_ceil_div(s.N, s.cols)));
-    s.group = cr_round_up(cr_ceil_div(s.N, s.groups), PANEL);
+    s.group = cr_ceil_div(steps, cr_min(wanted, steps)) * s.cols;
     s.groups = cr_ceil_div(s.N, s.group);
     return s;
 }

@@ -12,12 +12,16 @@
  * depends on them, but for KEY_BLOCK, which fixes the order of attention's sums.
  */
 enum {
-    TILE_FLOATS = 2048,        /* of an elementwise tile: it stays in the first-level cache */
-    TILE_COLS = 1024,          /* columns of one, if it can be cut */
-    GEMM_STEP_ROWS = 24,       /* rows of one call of gemm, two tiles of the micro-kernel */
-    GEMM_STEP_FLOATS = 3072,   /* rows x columns of one call */
-    GEMM_ROWS_FLOATS = 196608, /* rows x k of the left operand: they share the second-level cache */
-    GEMM_ITEMS = 16,           /* shares wanted at least, so that threads get equal ones */
+    TILE_FLOATS = 2048,         /* of an elementwise tile: it stays in the first-level cache */
+    TILE_COLS = 1024,           /* columns of one, if it can be cut */
+    GEMM_STEP_ROWS = 24,        /* rows of one call of gemm, two tiles of the micro-kernel */
+    GEMM_MOST_ROWS = 192,       /* of an item */
+    GEMM_STEP_COLS = 512,       /* columns of one call, at most */
+    GEMM_STEP_FLOATS = 3072,    /* rows x columns of one call */
+    GEMM_FEW_ROWS = 12,         /* that are one tile: nothing is gained by going back to panels */
+    GEMM_PANEL_FLOATS = 98304,  /* columns x k of one call: half of a second-level cache */
+    GEMM_ROWS_FLOATS = 1 << 20, /* rows x k of an item: they share the third-level cache */
+    GEMM_ITEMS = 16,            /* shares wanted at least, so that threads get equal ones */
     PANEL = CR_PANEL,
     KEY_BLOCK = 128, /* keys of an online softmax step */
     QUERY_ROWS = 24,
