@@ -72,8 +72,6 @@
     OP(sub,     2, ARITH,   a - b,              "a - b") \
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
-    OP(le,      2, COMPARE, CR_LE(a, b),        "a <= b") \
-    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
 /* clang-format on */
 
 #endif
@@ -122,6 +120,8 @@ struct cr_kernels {
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
     /* y[r, c] = base + r * rs + c * cs, an index */
     void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
+    /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
+    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);
@@ -333,7 +333,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_heads_value[2, 8, 144]
- * scores: le, mul, where
+ * scores: mul
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
@@ -356,9 +356,6 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_0 = 0.0f;
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
-    float *const t0 = scratch + 2096; /* 8 x 128 */
-    float *const r1 = scratch + 3120; /* one number a row, 8 */
-    float *const t2 = scratch + 3136; /* 8 x 128 */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
         const long i0 = 0, i1 = 8;
@@ -382,16 +379,10 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(m, n, 16, a->attn_heads_value + o0 * 1152 + i * 144 + 16, 144, 1,
                     keys + j * 16, 512, scores, 128);
-                if (j + n <= i + 1) { /* every row sees every key of the block */
-                    /* attn.heads.# */
-                    rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
-                } else {
-                    rt->iota(m, n, t0, 128, j, 0, 1);
-                    rt->iota(1, m, r1, 0, i, 0, 1);
-                    rt->le_vs(m, n, t0, 128, t0, 128, r1, 1);
-                    rt->mul_vs(m, n, t2, 128, scores, 128, &c_0_25, 0);
-                    rt->where_vvs(m, n, scores, 128, t0, 128, t2, 128, &c_MINUS_INFINITY, 0);
-                }
+                /* attn.heads.# */
+                rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
+                if (j + n > i + 1) /* some row does not see some key */
+                    rt->hide(m, n, scores, 128, -m, i - j + 1);
                 rt->softmax_block(m, n, scores, 128, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 128, 1, values + j * 32, 256, sums, 32, scale);
             }
@@ -404,7 +395,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
  * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_heads_value[2, 8, 144]
- * scores: le, mul, where
+ * scores: mul
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
@@ -427,9 +418,6 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_0 = 0.0f;
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
-    float *const t0 = scratch + 2096; /* 8 x 128 */
-    float *const r1 = scratch + 3120; /* one number a row, 8 */
-    float *const t2 = scratch + 3136; /* 8 x 128 */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
         const long i0 = 0, i1 = 8;
@@ -453,16 +441,10 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(m, n, 16, a->attn_heads_value + o0 * 1152 + i * 144 + 64, 144, 1,
                     keys + j * 16, 512, scores, 128);
-                if (j + n <= i + 1) { /* every row sees every key of the block */
-                    /* attn.heads.# */
-                    rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
-                } else {
-                    rt->iota(m, n, t0, 128, j, 0, 1);
-                    rt->iota(1, m, r1, 0, i, 0, 1);
-                    rt->le_vs(m, n, t0, 128, t0, 128, r1, 1);
-                    rt->mul_vs(m, n, t2, 128, scores, 128, &c_0_25, 0);
-                    rt->where_vvs(m, n, scores, 128, t0, 128, t2, 128, &c_MINUS_INFINITY, 0);
-                }
+                /* attn.heads.# */
+                rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
+                if (j + n > i + 1) /* some row does not see some key */
+                    rt->hide(m, n, scores, 128, -m, i - j + 1);
                 rt->softmax_block(m, n, scores, 128, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 128, 1, values + j * 32, 256, sums, 32, scale);
             }
@@ -475,7 +457,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
  * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_heads_value[2, 8, 144]
- * scores: le, mul, where
+ * scores: mul
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {
@@ -498,9 +480,6 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_0 = 0.0f;
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
-    float *const t0 = scratch + 2096; /* 8 x 128 */
-    float *const r1 = scratch + 3120; /* one number a row, 8 */
-    float *const t2 = scratch + 3136; /* 8 x 128 */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
         const long i0 = 0, i1 = 8;
@@ -524,16 +503,10 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(m, n, 16, a->attn_heads_value + o0 * 1152 + i * 144 + 112, 144, 1,
                     keys + j * 16, 512, scores, 128);
-                if (j + n <= i + 1) { /* every row sees every key of the block */
-                    /* attn.heads.# */
-                    rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
-                } else {
-                    rt->iota(m, n, t0, 128, j, 0, 1);
-                    rt->iota(1, m, r1, 0, i, 0, 1);
-                    rt->le_vs(m, n, t0, 128, t0, 128, r1, 1);
-                    rt->mul_vs(m, n, t2, 128, scores, 128, &c_0_25, 0);
-                    rt->where_vvs(m, n, scores, 128, t0, 128, t2, 128, &c_MINUS_INFINITY, 0);
-                }
+                /* attn.heads.# */
+                rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
+                if (j + n > i + 1) /* some row does not see some key */
+                    rt->hide(m, n, scores, 128, -m, i - j + 1);
                 rt->softmax_block(m, n, scores, 128, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 128, 1, values + j * 32, 256, sums, 32, scale);
             }
@@ -1521,6 +1494,16 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                long ldt, long table_rows, const float *index)
 {
@@ -1710,6 +1693,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
+    .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -2353,6 +2337,16 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                long ldt, long table_rows, const float *index)
 {
@@ -2542,6 +2536,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
+    .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -3185,6 +3180,16 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                long ldt, long table_rows, const float *index)
 {
@@ -3374,6 +3379,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
+    .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),

@@ -120,6 +120,8 @@ struct cr_kernels {
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
     /* y[r, c] = base + r * rs + c * cs, an index */
     void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
+    /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
+    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);
@@ -1326,6 +1328,16 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                long ldt, long table_rows, const float *index)
 {
@@ -1515,6 +1527,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
+    .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -2158,6 +2171,16 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                long ldt, long table_rows, const float *index)
 {
@@ -2347,6 +2370,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
+    .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -2990,6 +3014,16 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                long ldt, long table_rows, const float *index)
 {
@@ -3179,6 +3213,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
+    .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),

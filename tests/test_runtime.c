@@ -590,6 +590,27 @@ START_TEST(test_integers)
 }
 END_TEST
 
+START_TEST(test_hide)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 5, LD = 44 };
+    for (int cols = 1; k && cols <= 41; cols += 8) {
+        for (int begin = -ROWS - 2; begin <= cols + 2; begin += 3) {
+            for (int end = -ROWS - 2; end <= cols + 2; end += 3) {
+                float *y = filled(ROWS * LD, tame, 3);
+                k->hide(ROWS, cols, y, LD, begin, end);
+                for (int i = 0; i < ROWS * LD; i++) {
+                    int r = i / LD, c = i % LD;
+                    int hidden = c < cols && (c < begin + r || c >= end + r);
+                    ck_assert(same(y[i], hidden ? -INFINITY : tame(3, (unsigned)i)));
+                }
+                free(y);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_gather)
 {
     const struct cr_kernels *k = cr_runtime_select(isas[_i]);
@@ -912,6 +933,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_integers, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));
     tcase_add_test(kernels, test_select);

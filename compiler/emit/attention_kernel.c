@@ -93,21 +93,25 @@ static void print_pack_keys(struct cr_printer *p, const struct attention_shape *
                 (long long)cr_step(&k->v.at, k->key), (long long)cr_step(&k->v.at, k->col));
 }
 
-/* The condition under which every row of the tile sees every key of the block. */
-static void print_all_visible(struct cr_printer *p)
+/* Hides the keys of a block that lie outside a bound, if there are any for some row. */
+static void print_hide(struct cr_printer *p, const struct cr_bound *b)
 {
     struct cr_text *t = p->text;
-    cr_put(t, "                if (");
-    for (int i = 0; i < p->k->n_bounds; i++) {
-        const struct cr_bound *b = &p->k->bounds[i];
-        cr_put(t, i ? " && " : "");
-        cr_put(t, b->upper ? "j + n <= " : "j >= ");
-        print_sum(t, b->upper ? "i" : "i + m", b->offset + (b->upper ? 1 : -1));
-    }
-    cr_put(t, ") { /* every row sees every key of the block */\n");
+    cr_put(t, b->upper ? "                if (j + n > " : "                if (j < ");
+    print_sum(t, b->upper ? "i" : "i + m", b->offset + (b->upper ? 1 : -1));
+    cr_put(t,
+           ") /* some row does not see some key */\n"
+           "                    rt->hide(m, n, scores, %d, ",
+           KEY_BLOCK);
+    if (!b->upper)
+        print_sum(t, "i - j", b->offset);
+    cr_put(t, b->upper ? "-m, " : ", n");
+    if (b->upper)
+        print_sum(t, "i - j", b->offset + 1);
+    cr_put(t, ");\n");
 }
 
-/* From the product of q and k to logits; masked where some row sees only a part of the keys. */
+/* From the product of q and k to logits. */
 static void print_scores(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
@@ -123,18 +127,9 @@ static void print_scores(struct cr_printer *p, const struct attention_shape *s)
                               .core = {"scores", KEY_BLOCK},
                               .dest = {"scores", KEY_BLOCK},
                               .indent = 16};
-    if (!k->unmasked.n) {
-        cr_print_tiles(p, &job);
-        return;
-    }
-    print_all_visible(p);
-    job.indent = 20;
-    job.tiles = &k->unmasked;
     cr_print_tiles(p, &job);
-    cr_put(p->text, "                } else {\n");
-    job.tiles = &k->scores;
-    cr_print_tiles(p, &job);
-    cr_put(p->text, "                }\n");
+    for (int i = 0; i < k->n_bounds; i++)
+        print_hide(p, &k->bounds[i]);
 }
 
 /* Nothing seen yet: a maximum of -inf, sums of 0; and the range of keys to go through. */

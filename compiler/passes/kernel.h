@@ -95,8 +95,8 @@ struct cr_kernel {
     int key; /* the atom of the keys; -1: one key */
     int64_t keys;
     struct cr_operand v;
-    struct cr_tiles scores;   /* from CORE over (row, key) to what softmax is taken of */
-    struct cr_tiles unmasked; /* the same where every key is visible */
+    struct cr_tiles scores; /* from CORE over (row, key) to what softmax is taken of, but for the
+                             * keys outside the bounds, which are hidden: -inf */
     struct cr_bound bounds[CR_MAX_BOUNDS];
     int n_bounds;
 

@@ -80,7 +80,7 @@ static bool cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *),
                         void *context)
 {
-    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores, &k->unmasked};
+    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores};
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
         for (int i = 0; i < programs[p]->n; i++)
             visit(&programs[p]->values[i].at, context);
@@ -268,29 +268,21 @@ static bool lower_gemm(struct cr_lowering *lw, cr_id core)
     return true;
 }
 
-/* The program from scores to logits, with masks and without, and the masks' bounds. */
+/* The masks' bounds, and the program from scores to logits without the masks that they say
+ * all of: those hide what lies outside the bounds. */
 static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *attention,
                          const struct cr_map *map, struct cr_map *scores_map)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
-    struct cr_choice visible[CR_MAX_BOUNDS];
     cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
+    ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
     k->scores.result = cr_evaluate(ev, attention->logits, map);
     if (k->scores.result < 0 || !cr_classify(ev, &k->scores, k->key))
         return false;
     ev->blame = attention->logits;
-    if (!ev->core_seen) /* a value on the way had to be stored */
-        return false;
     *scores_map = ev->core_map;
-    int n = cr_find_bounds(ev, attention->logits, map, visible);
-    if (n == 0)
-        return true;
-    cr_evaluate_begin(ev, &k->unmasked, attention->scores, k->key, false);
-    memcpy(ev->visible, visible, sizeof visible);
-    ev->n_visible = n;
-    k->unmasked.result = cr_evaluate(ev, attention->logits, map);
-    return k->unmasked.result >= 0 && cr_classify(ev, &k->unmasked, k->key);
+    return ev->core_seen; /* or a value on the way had to be stored */
 }
 
 /* Q[row, e] and K[e, key], from where the scores are needed. */

@@ -76,7 +76,6 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put_tiles(b, &k->program);
     put_tiles(b, &k->prologue);
     put_tiles(b, &k->scores);
-    put_tiles(b, &k->unmasked);
     put_affine(b, &k->dest);
     const struct cr_operand *operands[] = {&k->a, &k->b, &k->v};
     for (int i = 0; i < 3; i++) {

@@ -3,7 +3,7 @@
  * k1_attention_causal: attention_causal, tests/golden/attention_causal.lua:4
  * out[2, 200, 8] = softmax(q[200, 8] x k[8, 200]) x v[200, 8] for each head
  * reads q[2, 200, 8], k[2, 200, 8], v[2, 200, 8]
- * scores: le, mul, where
+ * scores: mul
  * 1.286 Mflop, reads 38.4 kB, writes 12.8 kB
  */
 struct k1_args {
@@ -28,9 +28,6 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
     static const float c_0 = 0.0f;
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_35355338 = 0.35355338f;
-    float *const t0 = scratch + 11008; /* 17 x 128 */
-    float *const r1 = scratch + 13184; /* one number a row, 17 */
-    float *const t2 = scratch + 13216; /* 17 x 128 */
     for (long item = begin; item < end; item++) {
         const long o0 = item / 4;
         const long i0 = item % 4 * 50;
@@ -54,15 +51,9 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(m, n, 8, a->q + o0 * 1600 + i * 8, 8, 1, keys + j * 8, 256, scores, 128);
-                if (j + n <= i + 1) { /* every row sees every key of the block */
-                    rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_35355338, 0);
-                } else {
-                    rt->iota(m, n, t0, 128, j, 0, 1);
-                    rt->iota(1, m, r1, 0, i, 0, 1);
-                    rt->le_vs(m, n, t0, 128, t0, 128, r1, 1);
-                    rt->mul_vs(m, n, t2, 128, scores, 128, &c_0_35355338, 0);
-                    rt->where_vvs(m, n, scores, 128, t0, 128, t2, 128, &c_MINUS_INFINITY, 0);
-                }
+                rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_35355338, 0);
+                if (j + n > i + 1) /* some row does not see some key */
+                    rt->hide(m, n, scores, 128, -m, i - j + 1);
                 rt->softmax_block(m, n, scores, 128, max, sum, scale);
                 rt->gemm_scaled(m, 8, n, scores, 128, 1, values + j * 32, 6400, sums, 32, scale);
             }
@@ -75,7 +66,7 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
 int attention_causal_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 15392; /* for each thread */
+    const long scratch_floats = 11008; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* q[2, 200, 8] */
     (void)in0;
