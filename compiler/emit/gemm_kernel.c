@@ -48,7 +48,7 @@ static struct gemm_shape gemm_shape(const struct cr_kernel *k)
     s.cols = step_cols(s.rows, s.N, s.K);
     int64_t steps = cr_ceil_div(s.N, s.cols);
     int64_t wanted = cr_ceil_div(GEMM_ITEMS, cr_outer_items(k) * s.blocks);
-    s.group = cr_ceil_div(steps, cr_min(wanted, steps)) * s.cols;
+    s.group = cr_max(1, steps / wanted) * s.cols;
     s.groups = cr_ceil_div(s.N, s.group);
     return s;
 }

@@ -16,7 +16,7 @@ enum {
     TILE_COLS = 1024,           /* columns of one, if it can be cut */
     GEMM_STEP_ROWS = 24,        /* rows of one call of gemm, two tiles of the micro-kernel */
     GEMM_MOST_ROWS = 192,       /* of an item */
-    GEMM_STEP_COLS = 512,       /* columns of one call, at most */
+    GEMM_STEP_COLS = 128,       /* columns of one call, at most */
     GEMM_STEP_FLOATS = 3072,    /* rows x columns of one call */
     GEMM_FEW_ROWS = 12,         /* that are one tile: nothing is gained by going back to panels */
     GEMM_PANEL_FLOATS = 98304,  /* columns x k of one call: half of a second-level cache */
