@@ -334,6 +334,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_heads_value[2, 8, 144]
  * scores: mul
+ * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
@@ -396,6 +397,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_heads_value[2, 8, 144]
  * scores: mul
+ * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
@@ -458,6 +460,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_heads_value[2, 8, 144]
  * scores: mul
+ * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {

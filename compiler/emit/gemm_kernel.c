@@ -25,16 +25,14 @@ static int64_t step_rows(int64_t block)
     return tiles == 3 ? block : cr_ceil_div(block, cr_ceil_div(tiles, 2));
 }
 
-/* Columns of one call: so few that their panels stay in the second-level cache while rows
- * go by, whole panels, and from 128 on a multiple of that, so that the widths of models
- * (768, 2304, 3072 ...) are cut without a small rest. */
+/* Columns of one call: whole panels, so few that they stay in the second-level cache while
+ * rows go by.  The most, 128, cuts the widths of models (768, 2304, 3072 ...) without a rest. */
 static int64_t step_cols(int64_t rows, int64_t N, int64_t K)
 {
     int64_t cols = cr_min(GEMM_STEP_FLOATS / rows, GEMM_STEP_COLS);
     if (rows > GEMM_FEW_ROWS)
         cols = cr_min(cols, GEMM_PANEL_FLOATS / K);
-    int64_t unit = cols < 128 ? PANEL : 128;
-    return cr_min(cr_max(cols / unit * unit, PANEL), cr_round_up(N, PANEL));
+    return cr_min(cr_max(cols / PANEL * PANEL, PANEL), cr_round_up(N, PANEL));
 }
 
 static struct gemm_shape gemm_shape(const struct cr_kernel *k)

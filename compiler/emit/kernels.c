@@ -165,6 +165,9 @@ static void print_comment(struct cr_printer *p, const char *title)
     cr_put(t, "\n");
     print_steps(p, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
     print_steps(p, "scores", &k->scores);
+    for (int i = 0; i < k->n_bounds; i++)
+        cr_put(t, " * mask: query i sees keys %s i %+lld\n", k->bounds[i].upper ? "<=" : ">=",
+               (long long)k->bounds[i].offset);
     print_steps(p, k->kind == CR_KERNEL_TILE ? "steps" : "then", &k->program);
     cr_put(t, " * ");
     print_size(t, k->flops, "flop, reads ");
