@@ -33,6 +33,7 @@
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
     OP(tanh,    1, FLOAT,   CR_TANH(a),         "hyperbolic tangent of a") \
     OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a") \
+    OP(sigmoid, 1, FLOAT,   CR_SIGMOID(a),      "1 / (1 + exp(-a))") \
     OP(add,     2, ARITH,   a + b,              "a + b") \
     OP(sub,     2, ARITH,   a - b,              "a - b") \
     OP(mul,     2, ARITH,   a * b,              "a * b") \
@@ -49,6 +50,7 @@
     OP(logical_and, 2, LOGIC, a * b,            "a and b") \
     OP(logical_or,  2, LOGIC, CR_MAX(a, b),     "a or b") \
     OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
     OP(float,   1, CONVERT, a,                  "the number a as f32; true is 1")
 /* clang-format on */
 

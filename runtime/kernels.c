@@ -32,13 +32,16 @@
 #define CR_INLINE static inline
 #endif
 
-/* Before a loop over a constant number of vectors. */
+/* Before a loop over a constant number of vectors; before one over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
+#define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
 #elif defined(__GNUC__) && !defined(__TINYC__)
 #define CR_UNROLL _Pragma("GCC unroll 16")
+#define CR_UNROLL_BY_4 _Pragma("GCC unroll 4")
 #else
 #define CR_UNROLL
+#define CR_UNROLL_BY_4
 #endif
 
 /* Asks for memory that is needed soon, in the second-level cache. */
@@ -61,9 +64,17 @@ enum {
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
 
+/* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
+ * scale may be null. */
+struct cr_start {
+    const float *start;
+    long ld;
+    const float *scale;
+};
+
 /* A tile of gemm, see gemm.inc. */
 typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
-                     long panel_stride, float *c, long ldc, const float *scale);
+                     long panel_stride, float *c, long ldc, const struct cr_start *start);
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
 static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
