@@ -43,9 +43,10 @@
  * elementwise.h - the table of elementwise ops.
  *
  * One row is all there is to an elementwise op: the interpreter, the shape and
- * type rules, the vectorised strips and the reference in docs/ are made from it.
+ * type rules, the vectorised strips, the backward pass and the reference in docs/
+ * are made from it.
  *
- *     OP(name, arity, rule, expression, description)
+ *     OP(name, arity, rule, expression, description, gradient)
  *
  * `rule` relates the element types (f32, i32, bool) of operands and result:
  *     ARITH    all operands of one numeric type, the result has it too
@@ -60,19 +61,29 @@
  * AVX-512), so it may use + - * / and unary minus, which all of these have, and
  * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
  * integer is exact up to 2^24: kernels compute in float throughout.
+ *
+ * `gradient` says for each operand, in parentheses, what its gradient gets from the op:
+ * an expression over the nodes of the operands a, b, c, of the result y, and of g, the
+ * gradient of the result.  n_NAME(...) is a node of the op NAME, n_number(x, v) the
+ * number v in the shape of x; compiler/ir/gradient.c compiles the column and explains
+ * n_unless.  NONE stands for an operand that has none: a bool, an i32, a thing compared.
  */
 #ifndef CR_ELEMENTWISE_H
 #define CR_ELEMENTWISE_H
 
 /* clang-format off */
 #define CR_ELEMENTWISE(OP) \
-    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
-    OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a") \
-    OP(add,     2, ARITH,   a + b,              "a + b") \
-    OP(sub,     2, ARITH,   a - b,              "a - b") \
-    OP(mul,     2, ARITH,   a * b,              "a * b") \
-    OP(div,     2, FLOAT,   a / b,              "a / b") \
-    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
+    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)", \
+       (n_mul(n_mul(g, n_number(y, -0.5)), n_mul(y, n_mul(y, y))))) \
+    OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a", \
+       (n_mul(g, n_mul(n_number(a, 1.1283791670955126), n_exp(n_neg(n_mul(a, a))))))) \
+    OP(add,     2, ARITH,   a + b,              "a + b", (g, g)) \
+    OP(sub,     2, ARITH,   a - b,              "a - b", (g, n_neg(g))) \
+    OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
+    OP(div,     2, FLOAT,   a / b,              "a / b", \
+       (n_div(g, b), n_neg(n_div(n_mul(g, y), b)))) \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
+       (n_mul(g, b), n_mul(g, a), g)) \
 /* clang-format on */
 
 #endif
@@ -103,7 +114,7 @@ struct cr_pool;
 #define CR_MEMBER_3(name)                                                                          \
     cr_map3 *name##_vvv, *name##_vvs, *name##_vsv, *name##_vss, *name##_svv, *name##_svs,          \
         *name##_ssv;
-#define CR_MEMBER(name, arity, rule, expression, description) CR_MEMBER_##arity(name)
+#define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
 
 /* The runtime for one instruction set. */
 struct cr_kernels {
@@ -126,6 +137,10 @@ struct cr_kernels {
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);
+
+    /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
+    void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                        const float *x, long ldx, const float *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
@@ -1104,7 +1119,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
     CR_MAP3(name, s, v, v, e)                                                                      \
     CR_MAP3(name, s, v, s, e)                                                                      \
     CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
@@ -1176,7 +1191,7 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     }
 }
 /*
- * move.inc - copies between strided memory, tiles and packed panels.
+ * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -1338,6 +1353,30 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const float *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
+            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -1593,7 +1632,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
     .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
     .name##_ssv = CR_NAME(cr_##name##_ssv),
-#define CR_ENTRY(name, arity, rule, expression, description) CR_ENTRY_##arity(name)
+#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
 static const struct cr_kernels CR_NAME(cr_kernels) = {
     .isa = CR_ISA,
@@ -1606,6 +1645,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
+    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
@@ -2001,7 +2041,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
     CR_MAP3(name, s, v, v, e)                                                                      \
     CR_MAP3(name, s, v, s, e)                                                                      \
     CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
@@ -2073,7 +2113,7 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     }
 }
 /*
- * move.inc - copies between strided memory, tiles and packed panels.
+ * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -2235,6 +2275,30 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const float *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
+            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -2490,7 +2554,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
     .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
     .name##_ssv = CR_NAME(cr_##name##_ssv),
-#define CR_ENTRY(name, arity, rule, expression, description) CR_ENTRY_##arity(name)
+#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
 static const struct cr_kernels CR_NAME(cr_kernels) = {
     .isa = CR_ISA,
@@ -2503,6 +2567,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
+    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
@@ -2898,7 +2963,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
     CR_MAP3(name, s, v, v, e)                                                                      \
     CR_MAP3(name, s, v, s, e)                                                                      \
     CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
@@ -2970,7 +3035,7 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     }
 }
 /*
- * move.inc - copies between strided memory, tiles and packed panels.
+ * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -3132,6 +3197,30 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const float *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
+            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -3387,7 +3476,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
     .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
     .name##_ssv = CR_NAME(cr_##name##_ssv),
-#define CR_ENTRY(name, arity, rule, expression, description) CR_ENTRY_##arity(name)
+#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
 static const struct cr_kernels CR_NAME(cr_kernels) = {
     .isa = CR_ISA,
@@ -3400,6 +3489,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
+    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),

@@ -45,7 +45,7 @@ struct cr_pool;
 #define CR_MEMBER_3(name)                                                                          \
     cr_map3 *name##_vvv, *name##_vvs, *name##_vsv, *name##_vss, *name##_svv, *name##_svs,          \
         *name##_ssv;
-#define CR_MEMBER(name, arity, rule, expression, description) CR_MEMBER_##arity(name)
+#define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
 
 /* The runtime for one instruction set. */
 struct cr_kernels {
@@ -68,6 +68,10 @@ struct cr_kernels {
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);
+
+    /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
+    void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                        const float *x, long ldx, const float *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of

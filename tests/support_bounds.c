@@ -172,6 +172,8 @@ static void add_move(struct evaluation *e)
     for (int64_t i = 0; i < e->n; i++) {
         index_of(node, i, index);
         for (int axis = 0; axis < in->rank; axis++) {
+            if (node->op == CR_OP_detach)
+                below[axis] = index[axis];
             if (node->op == CR_OP_slice)
                 below[axis] = index[axis] + node->index[axis];
             if (node->op == CR_OP_expand)
@@ -208,6 +210,25 @@ static void add_gather(struct evaluation *e)
     }
 }
 
+/* Like a sum over the rows that have this index. */
+static void add_scatter(struct evaluation *e)
+{
+    const struct cr_node *index = operand(e, 1);
+    const struct cr_bounds *rows = bounds_of(e, 0);
+    int64_t n = cr_elements(index->rank, index->shape), width = e->n / e->node->shape[0];
+    double rounding = (sqrt((double)n) + 2) * unit;
+    for (int64_t i = 0; i < n; i++) {
+        double row = bounds_of(e, 1)->value[i];
+        if (!(row >= 0 && row < (double)e->node->shape[0]))
+            continue;
+        for (int64_t j = 0; j < width; j++) {
+            int64_t to = (int64_t)row * width + j, from = i * width + j;
+            e->out->value[to] += rows->value[from];
+            e->out->error[to] += rows->error[from] + rounding * fabs(rows->value[from]) + tiny;
+        }
+    }
+}
+
 /* ---- all ---- */
 
 void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all)
@@ -238,6 +259,9 @@ void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct 
         break;
     case CR_KIND_GATHER:
         add_gather(&e);
+        break;
+    case CR_KIND_SCATTER:
+        add_scatter(&e);
         break;
     }
 }

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/gradient.h"
 #include "compiler/ir/mem.h"
 #include "support_maker.h"
+
+enum { MAX_FORWARD_NODES = 500 };
 
 /* Often the last one: what nothing goes on from is dead. */
 static cr_id any_value(struct cr_maker *m)
@@ -156,6 +159,38 @@ static void choose_outputs(struct cr_maker *m)
     }
 }
 
+/* A few f32 values to take gradients by: leaves, and now and then what is made of them. */
+static int choose_wanted(struct cr_maker *m, cr_id *wanted, int most)
+{
+    int n = 0;
+    for (cr_id id = 0; id < m->g->n_nodes && n < most; id++)
+        if (m->g->nodes[id].dtype == CR_F32 &&
+            cr_chance(m, m->g->nodes[id].name ? 60 : 100 / m->g->n_nodes))
+            wanted[n++] = id;
+    return n;
+}
+
+/* Gradients of the first output as further outputs. */
+static void add_gradients(struct cr_maker *m)
+{
+    cr_id wanted[4], gradients[4], y = m->g->outputs[0].id;
+    if (m->g->nodes[y].dtype != CR_F32)
+        return;
+    struct cr_node node = m->g->nodes[y];
+    struct cr_seed seed = {y, cr_make_leaf(m, CR_OP_input, node.rank, node.shape, 0.5)};
+    int n = choose_wanted(m, wanted, 4), before = m->g->n_nodes;
+    char name[16];
+    cr_add_gradients(m->g, 1, &seed, n, wanted, gradients);
+    if (m->g->n_nodes > CR_MAX_RANDOM_NODES)
+        abort();
+    for (cr_id id = before; id < m->g->n_nodes; id++)
+        cr_bounds_add(m->g, id, NULL, m->random->bounds);
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "yg%d", i); /* behind the others by name */
+        cr_add_output(m->g, name, gradients[i]);
+    }
+}
+
 /* What a graph is mostly about. */
 enum subject { ANYTHING, MOVEMENT, ATTENTION, LAYERS };
 
@@ -187,7 +222,7 @@ static void add_steps(struct cr_maker *m, enum subject subject)
 {
     int n = 1 + (int)cr_below(m, subject == ATTENTION ? 4 : 9);
     int main_step = subject >= ATTENTION ? (int)cr_below(m, n < 3 ? n : 3) : n;
-    for (int i = 0; i < n && m->g->n_nodes < CR_MAX_RANDOM_NODES / 3; i++) {
+    for (int i = 0; i < n && m->g->n_nodes < MAX_FORWARD_NODES; i++) {
         if (i == main_step)
             add_step(m, subject == LAYERS ? step_block : cr_recipe_attention, i, 12);
         else
@@ -209,6 +244,8 @@ struct cr_random_graph *cr_random_graph_new(uint64_t seed)
     m.pool[m.n_pool++] = subject >= ATTENTION ? cr_model_leaf(&m) : cr_random_leaf(&m);
     add_steps(&m, subject);
     choose_outputs(&m);
+    if (cr_chance(&m, 40))
+        add_gradients(&m);
     return random;
 }
 

@@ -10,7 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "support_bounds.h"
 
-enum { CR_MAX_RANDOM_NODES = 1500 };
+enum { CR_MAX_RANDOM_NODES = 8000 };
 
 struct cr_random_graph {
     struct cr_graph *graph;

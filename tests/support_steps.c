@@ -333,6 +333,26 @@ static cr_id step_pick_rows(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_gather, x, index);
 }
 
+/* Rows of x added up in a table, by numbers that come in or are computed; some are outside. */
+static cr_id step_scatter(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0 || rank > 6)
+        return CR_NONE;
+    int64_t n = 1 + cr_below(m, 40);
+    int axes = rank > 1 ? 1 + (int)cr_below(m, 2) : 1;
+    cr_id index = cr_make_integers(m, axes, cr_node_of(m, x)->shape, -1, (int)n);
+    if (cr_chance(m, 30))
+        index = cr_make2(m, CR_OP_sub, cr_make_const(m, index, (double)(n - 1)), index);
+    struct cr_attr attr = {.shape = {n}};
+    return cr_make(m, CR_OP_scatter_add, 2, (cr_id[]){some_work(m, x), index}, &attr);
+}
+
+static cr_id step_detach(struct cr_maker *m, cr_id x)
+{
+    return cr_make2(m, CR_OP_mul, x, cr_make1(m, CR_OP_detach, some_work(m, x)));
+}
+
 static cr_id step_leaf(struct cr_maker *m, cr_id x)
 {
     (void)x;
@@ -359,7 +379,8 @@ static cr_recipe *const moving_recipes[] = {
 };
 
 static cr_recipe *const other_recipes[] = {
-    step_fold, step_linear, step_product, step_gather, step_gate, step_leaf,
+    step_fold, step_linear, step_product, step_gather,
+    step_gate, step_leaf,   step_scatter, step_detach,
 };
 
 static cr_recipe *const heavy_recipes[] = {

@@ -173,6 +173,14 @@ static const struct graph_case {
     {"return {y = gather(param('e', {9, 4}), input('t', {2, 3}, 'i32'))}", "param input gather",
      "y f32 [2, 3, 4]"},
     /* what is asked of a tensor */
+    {"return {y = scatter_add(input('x', {2, 3, 4}), input('t', {2, 3}, 'i32'), 7)}",
+     "input input scatter_add", "y f32 [7, 4]"},
+    {"return {y = detach(input('x', {2}))}", "input detach", "y f32 [2]"},
+    /* x^2 twice over, and what the loss does not depend on */
+    {"local x, z = input('x', {2}), input('z', {3})\n"
+     "local g = grad(sum(x * x, 1), {x, z})\nreturn {x = g[1], z = g[2]}",
+     "input input mul sum const expand mul mul add const", "x f32 [2] z f32 [3]"},
+    {"return {y = input('x', {}):grad({})[1] or input('x', {})}", "input const", "y f32 []"},
     {"local x = input('x', {2, 3})\n"
      "assert(x.shape[1] == 2 and x.shape[2] == 3 and #x.shape == 2)\n"
      "assert(x.dtype == 'f32' and x.rank == 2 and x:size(-1) == 3 and x:size(1) == 2)\n"
@@ -329,6 +337,27 @@ static const struct fail_case {
      "t.lua:1: matmul: operands are i32 and f32, f32 is expected"},
     {"gather(input('x', {2, 3}), input('z', {2}))",
      "t.lua:1: gather: index is f32, i32 is expected"},
+    {"scatter_add(input('x', {2, 3}), input('z', {3}, 'i32'), 4)",
+     "t.lua:1: scatter_add: rows [2, 3] and index [3]: the rows' first axes must be the index's"},
+    {"scatter_add(input('x', {2, 3}), input('z', {2}), 4)",
+     "t.lua:1: scatter_add: rows are f32 and the index is f32, f32 and i32 are expected"},
+    {"scatter_add(input('x', {2, 3}), input('z', {2}, 'i32'), 0)",
+     "t.lua:1: scatter_add: size 0 of axis 1, sizes are at least 1"},
+    {"local x = input('x', {2})\ngrad(x, {x})",
+     "t.lua:2: grad: the loss has shape [2], one element is expected"},
+    {"local i = input('i', {}, 'i32')\ngrad(i, {})",
+     "t.lua:2: grad: the loss is i32, f32 is expected"},
+    {"local i = input('i', {}, 'i32')\ngrad(float(i), {i})",
+     "t.lua:2: grad: item 1 is i32, f32 is expected"},
+    {"local x = input('x', {})\ngrad(x, x)",
+     "t.lua:2: grad: found tensor, a list of tensors is expected"},
+    {"local x = input('x', {})\ngrad(x, {x, 3})",
+     "t.lua:2: grad: item 2: found number, a tensor is expected"},
+    {"local x = input('x', {})\ngrad(x)", "t.lua:2: grad: 1 arguments, 2 expected"},
+    {"local x = input('x', {})\n"
+     "for i = 1, 64 do x = x * tanh(x) x = x + grad(x, {x * 2, x})[2] end\n"
+     "for i = 1, 64 do x = grad(x ^ 64, {input('x', {})})[1] end",
+     "t.lua:3: grad: the graph has"},
     {"input('x', {2, 3}):reshape{7}",
      "t.lua:1: reshape: [2, 3] and [7] have different numbers of elements"},
     {"input('x', {2, 3}):reshape{4, -1}", "t.lua:1: reshape: 6 elements cannot be divided by 4"},

@@ -423,6 +423,11 @@ static bool is_gather(const struct cr_kernel *k)
     return has_source(&k->program, CR_GATHER) || has_source(&k->prologue, CR_GATHER);
 }
 
+static bool is_scatter(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_SCATTER;
+}
+
 static bool is_reduction(const struct cr_kernel *k)
 {
     return k->kind == CR_KERNEL_TILE && has_source(&k->program, CR_REDUCE);
@@ -484,6 +489,7 @@ static const struct {
     bool (*is)(const struct cr_kernel *);
 } kinds[] = {
     {"gather", is_gather},
+    {"scatter", is_scatter},
     {"row reduction", is_reduction},
     {"rows cut into tiles", is_long_row},
     {"nested loops", is_nest},

@@ -181,6 +181,7 @@ static const struct ref_case cases[] = {
      {{CR_F32, {2, 3}, {1, 2, 3, 4, 5, 6}}},
      {.shape = {2, 2}, .index = {0, 1}},
      {CR_F32, {2, 2}, {2, 3, 5, 6}}},
+    {CR_OP_detach, 1, {{CR_F32, {2}, {1, NAN}}}, {0}, {CR_F32, {2}, {1, NAN}}},
     {CR_OP_concat,
      2,
      {{CR_F32, {2, 1}, {1, 2}}, {CR_F32, {2, 2}, {3, 4, 5, 6}}},
@@ -201,6 +202,16 @@ static const struct ref_case cases[] = {
      {{CR_F32, {2}, {8, 9}}, {CR_I32, {2, 2}, {1, 0, 0, 1}}},
      {0},
      {CR_F32, {2, 2}, {9, 8, 8, 9}}},
+    {CR_OP_scatter_add,
+     2,
+     {{CR_F32, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}}, {CR_I32, {4}, {2, 0, 2, -1}}},
+     {.shape = {3}},
+     {CR_F32, {3, 2}, {3, 4, 0, 0, 6, 8}}},
+    {CR_OP_scatter_add,
+     2,
+     {{CR_F32, {2, 2}, {1, 2, 4, 8}}, {CR_I32, {2, 2}, {1, 1, 2, 0}}},
+     {.shape = {2}},
+     {CR_F32, {2}, {8, 3}}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 

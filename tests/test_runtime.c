@@ -122,7 +122,7 @@ static double ulps(float got, double want)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0 : 0.0)
 #define CR_SELECT(a, b, c) ((a) != 0.0 ? (b) : (c))
 
-#define DEFINITION(name, arity, rule, expression, description)                                     \
+#define DEFINITION(name, arity, rule, expression, description, gradient)                           \
     static double define_##name(double a, double b, double c)                                      \
     {                                                                                              \
         (void)b;                                                                                   \
@@ -156,7 +156,7 @@ enum { MAX_STRIPS = 1024 };
     {#name, "svv", define_##name, NULL, NULL, k->name##_svv},                                      \
     {#name, "svs", define_##name, NULL, NULL, k->name##_svs},                                      \
     {#name, "ssv", define_##name, NULL, NULL, k->name##_ssv},
-#define LIST(name, arity, rule, expression, description) LIST_##arity(name)
+#define LIST(name, arity, rule, expression, description, gradient) LIST_##arity(name)
 /* clang-format on */
 
 /* All strips of an instruction set; returns how many. */
@@ -661,6 +661,32 @@ START_TEST(test_gather)
 }
 END_TEST
 
+/* Row by row in the order of the indices, which is told by sums that round. */
+START_TEST(test_scatter_add)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    static const float index[] = {5, 3, 4, -1, 5, 1e30f, 3, 5, NAN, 7, 5, 2};
+    enum { COLS = 35, LDX = 37, LDY = 36, ROWS = 4, FIRST = 3 };
+    float *x = filled(COUNT(index) * LDX, tame, 1);
+    float *y = filled(ROWS * LDY, mixed, 2), *want = filled(ROWS * LDY, mixed, 2);
+    for (int r = 0; r < ROWS; r++) {
+        memset(want + r * LDY, 0, COLS * sizeof *want);
+        for (int i = 0; i < COUNT(index); i++) {
+            for (int c = 0; c < COLS && index[i] == (float)(FIRST + r); c++) {
+                want[r * LDY + c] += x[i * LDX + c];
+            }
+        }
+    }
+    if (k) {
+        k->scatter_add(ROWS, COLS, y, LDY, FIRST, COUNT(index), x, LDX, index);
+        assert_same(y, want, ROWS * LDY, "scatter_add", isas[_i]);
+    }
+    free(x);
+    free(y);
+    free(want);
+}
+END_TEST
+
 /* ---- matrix products ---- */
 
 /* By definition: one chain of fma, beginning with c * scale if there is a scale. */
@@ -970,6 +996,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_integers, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));

@@ -42,12 +42,30 @@ static void print_cell(const char *text)
         printf(*text == '|' ? "\\|" : "%c", *text);
 }
 
+/* The gradient column as a script would write it: without n_ and the parentheses around. */
+static void print_gradient(const char *text)
+{
+    for (text++; text[1]; text++) {
+        if (strncmp(text, "n_", 2) == 0) {
+            text++;
+        } else if (strncmp(text, "NONE", 4) == 0) {
+            putchar('-');
+            text += 3;
+        } else {
+            putchar(*text);
+        }
+    }
+}
+
 static void print_markdown_row(const struct cr_op_info *op)
 {
     char call[80];
     printf("| `%s` | ", call_of(op, call, sizeof call));
-    if (op->kind == CR_KIND_ELEMENTWISE)
-        printf("%s | `%s` | ", types_of(op), op->equation);
+    if (op->kind == CR_KIND_ELEMENTWISE) {
+        printf("%s | `%s` | `", types_of(op), op->equation);
+        print_gradient(op->gradient);
+        fputs("` | ", stdout);
+    }
     print_cell(op->doc);
     puts(" |");
 }
@@ -72,7 +90,9 @@ static void print_rows(bool elementwise, void (*print)(const struct cr_op_info *
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
     (void)error;
-    puts(o->markdown ? "| elementwise | types | expression | meaning |\n|---|---|---|---|"
+    puts(o->markdown ? "| elementwise | types | expression | gradient for each operand, given g | "
+                       "meaning |\n"
+                       "|---|---|---|---|---|"
                      : "elementwise, on operands of one shape or broadcast to one:");
     print_rows(true, o->markdown ? print_markdown_row : print_row);
     puts(o->markdown ? "\n| others | meaning |\n|---|---|" : "\nothers:");

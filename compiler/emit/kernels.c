@@ -158,6 +158,9 @@ static void print_comment(struct cr_printer *p, const char *title)
         cr_put(t, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
                (long long)cr_extent(k, k->row), (long long)k->K, (long long)k->K,
                (long long)k->keys, (long long)k->keys, (long long)k->N);
+    if (k->kind == CR_KERNEL_SCATTER)
+        cr_put(t, " = for each row the sum of the %lld rows[%lld] with its index", (long long)k->K,
+               (long long)k->N);
     for (int i = 0; i < k->n_refs; i++) {
         cr_put(t, "%s%s", i ? ", " : "\n * reads ", p->names[i]);
         print_shape(t, &p->g->nodes[k->refs[i]]);
@@ -166,8 +169,8 @@ static void print_comment(struct cr_printer *p, const char *title)
     print_steps(p, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
     print_steps(p, "scores", &k->scores);
     for (int i = 0; i < k->n_bounds; i++)
-        cr_put(t, " * mask: query i sees keys %s i %+lld\n", k->bounds[i].upper ? "<=" : ">=",
-               (long long)k->bounds[i].offset);
+        cr_put(t, " * mask: query i sees keys %s i %+lld\n",
+               k->bounds[i].upper ? "<=" : ">=", (long long)k->bounds[i].offset);
     print_steps(p, k->kind == CR_KERNEL_TILE ? "steps" : "then", &k->program);
     cr_put(t, " * ");
     print_size(t, k->flops, "flop, reads ");
@@ -231,6 +234,9 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
         break;
     case CR_KERNEL_ATTENTION:
         function->items = cr_print_attention_kernel(&p);
+        break;
+    case CR_KERNEL_SCATTER:
+        function->items = cr_print_scatter_kernel(&p);
         break;
     }
     function->scratch = p.scratch;

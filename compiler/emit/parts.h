@@ -1,5 +1,5 @@
 /*
- * parts.h - what the three kinds of kernels share: loop sizes and the text of loops.
+ * parts.h - what the kinds of kernels share: loop sizes and the text of loops.
  */
 #ifndef CR_PARTS_H
 #define CR_PARTS_H
@@ -26,6 +26,7 @@ enum {
     KEY_BLOCK = 128, /* keys of an online softmax step */
     QUERY_ROWS = CR_PANEL,
     ATTENTION_ITEMS = 8,
+    SCATTER_ITEMS = 16, /* each looks at all indices */
 };
 
 static inline int64_t cr_min(int64_t a, int64_t b)
@@ -80,5 +81,6 @@ void cr_print_count(struct cr_printer *p, int indent, const char *name, const ch
 int64_t cr_print_tile_kernel(struct cr_printer *p);
 int64_t cr_print_gemm_kernel(struct cr_printer *p);
 int64_t cr_print_attention_kernel(struct cr_printer *p);
+int64_t cr_print_scatter_kernel(struct cr_printer *p);
 
 #endif

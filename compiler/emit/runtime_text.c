@@ -69,6 +69,17 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
+/* Behind a line: of a row of the table of ops, behind the row, which may go on, further in. */
+static const char *end_of(const char *line)
+{
+    bool row = strncmp(line, "    OP(", 7) == 0;
+    do {
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    } while (row && strncmp(line, "       ", 7) == 0);
+    return line;
+}
+
 /* The guard's two lines and its end say nothing in a text where the file stands once. */
 static bool is_guarded(const char *text)
 {
@@ -87,8 +98,7 @@ void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_n
         *done |= 1u << index;
     }
     for (; *line; line = end) {
-        end = line + strcspn(line, "\n");
-        end += *end == '\n';
+        end = end_of(line);
         char name[64];
         const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
         if (quote) {

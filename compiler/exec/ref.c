@@ -378,6 +378,8 @@ static int do_move(struct interpreter *in, const struct cr_node *node, struct va
     int new_axes = node->rank - operand->rank;
     for (int i = 0; i < node->rank; i++) {
         switch (node->op) {
+        case CR_OP_detach:
+            break;
         case CR_OP_permute:
             out->stride[i] = from->stride[node->index[i]];
             break;
@@ -436,6 +438,30 @@ static int do_gather(struct interpreter *in, const struct cr_node *node, struct 
     return 0;
 }
 
+/* Each row of the operand added to the row of the table that its index names, in order. */
+static int do_scatter(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    const cr_id *ids = cr_inputs(in->graph, node);
+    const struct cr_node *rows = &in->graph->nodes[ids[0]], *index = &in->graph->nodes[ids[1]];
+    int64_t n = cr_elements(index->rank, index->shape), stride[CR_MAX_RANK];
+    int64_t width = cr_elements(node->rank - 1, node->shape + 1);
+    struct value flat = {0}, places = {0};
+    if (own_all(in, out, node) || own_all(in, &flat, rows) || own(in, &places, n))
+        return -1;
+    copy(rows->rank, rows->shape, flat.data, flat.stride, &in->values[ids[0]]);
+    row_major(stride, index->rank, index->shape);
+    copy(index->rank, index->shape, places.data, stride, &in->values[ids[1]]);
+    memset(out->data, 0, (size_t)(node->shape[0] * width) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) {
+        double row = places.data[i];
+        for (int64_t j = 0; row >= 0 && row < (double)node->shape[0] && j < width; j++)
+            out->data[(int64_t)row * width + j] += flat.data[i * width + j];
+    }
+    drop(in, &flat);
+    drop(in, &places);
+    return 0;
+}
+
 /* ---- the interpreter ---- */
 
 static int do_leaf(struct interpreter *in, const struct cr_node *node, struct value *out)
@@ -454,7 +480,7 @@ static int (*const by_kind[])(struct interpreter *, const struct cr_node *, stru
     [CR_KIND_LEAF] = do_leaf,     [CR_KIND_ELEMENTWISE] = do_elementwise,
     [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
     [CR_KIND_MOVE] = do_move,     [CR_KIND_JOIN] = do_concat,
-    [CR_KIND_GATHER] = do_gather,
+    [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
 };
 
 /* Finds where each value is read last; what no output needs is never computed. */

@@ -34,6 +34,27 @@ cr_id cr_arg_tensor(lua_State *L, int index, const char *op)
     return cr_tensor_at(L, index);
 }
 
+cr_id *cr_arg_tensors(lua_State *L, int index, const char *op, int least, int *n)
+{
+    if (lua_type(L, index) != LUA_TTABLE)
+        cr_raise(L, "%s: found %s, a list of tensors is expected", op, cr_type_name(L, index));
+    size_t length = lua_rawlen(L, index);
+    if (length < (size_t)least || length > CR_MAX_NODES)
+        cr_raise(L, "%s: a list of %zu tensors, %d to %d are expected", op, length, least,
+                 CR_MAX_NODES);
+    cr_id *ids = lua_newuserdata(L, (length + 1) * sizeof *ids);
+    for (size_t i = 0; i < length; i++) {
+        lua_rawgeti(L, index, (int)i + 1);
+        if (!cr_is_tensor(L, -1))
+            cr_raise(L, "%s: item %zu: found %s, a tensor is expected", op, i + 1,
+                     cr_type_name(L, -1));
+        ids[i] = cr_tensor_at(L, -1);
+        lua_pop(L, 1);
+    }
+    *n = (int)length;
+    return ids;
+}
+
 const char *cr_arg_string(lua_State *L, int index, const char *op, const char *what)
 {
     if (lua_type(L, index) != LUA_TSTRING)

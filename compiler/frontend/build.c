@@ -335,35 +335,45 @@ static int make_gather(lua_State *L)
     return cr_return(L, CR_OP_gather, 2, in, NULL);
 }
 
-/* concat({a, b, ...}, axis); the operands wait in a userdata, which Lua frees */
+/* scatter_add(rows, index, n) */
+static int make_scatter_add(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "scatter_add", 3, 3);
+    cr_id in[] = {cr_arg_tensor(L, 1, "scatter_add"), cr_arg_tensor(L, 2, "scatter_add")};
+    attr.shape[0] = cr_arg_integer(L, 3, "scatter_add", "n");
+    return cr_return(L, CR_OP_scatter_add, 2, in, &attr);
+}
+
+/* detach(a) */
+static int make_detach(lua_State *L)
+{
+    cr_arg_count(L, "detach", 1, 1);
+    cr_id a = cr_arg_tensor(L, 1, "detach");
+    return cr_return(L, CR_OP_detach, 1, &a, NULL);
+}
+
+/* concat({a, b, ...}, axis) */
 static int make_concat(lua_State *L)
 {
+    int n;
     cr_arg_count(L, "concat", 2, 2);
-    if (lua_type(L, 1) != LUA_TTABLE)
-        cr_raise(L, "concat: found %s, a list of tensors is expected", cr_type_name(L, 1));
-    size_t n = lua_rawlen(L, 1);
-    if (n < 1 || n > CR_MAX_NODES)
-        cr_raise(L, "concat: a list of %zu tensors, 1 to %d are expected", n, CR_MAX_NODES);
-    cr_id *in = lua_newuserdata(L, n * sizeof *in);
-    for (size_t i = 0; i < n; i++) {
-        lua_rawgeti(L, 1, (int)i + 1);
-        if (!cr_is_tensor(L, -1))
-            cr_raise(L, "concat: item %zu: found %s, a tensor is expected", i + 1,
-                     cr_type_name(L, -1));
-        in[i] = cr_tensor_at(L, -1);
-        lua_pop(L, 1);
-    }
+    cr_id *in = cr_arg_tensors(L, 1, "concat", 1, &n);
     struct cr_attr attr = {.axis = cr_arg_axis(L, 2, "concat", node_at(L, in[0])->rank)};
-    return cr_return(L, CR_OP_concat, (int)n, in, &attr);
+    return cr_return(L, CR_OP_concat, n, in, &attr);
 }
 
 void cr_add_primitives(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"input", make_input},         {"param", make_param},     {"const", make_const},
-        {"iota", make_iota},           {"sum", make_sum},         {"max", make_max},
-        {"matmul", cr_lua_matmul},     {"reshape", make_reshape}, {"permute", make_permute},
-        {"transpose", make_transpose}, {"expand", make_expand},   {"slice", make_slice},
-        {"concat", make_concat},       {"gather", make_gather},   {NULL, NULL}};
+        {"input", make_input},     {"param", make_param},
+        {"const", make_const},     {"iota", make_iota},
+        {"sum", make_sum},         {"max", make_max},
+        {"matmul", cr_lua_matmul}, {"reshape", make_reshape},
+        {"permute", make_permute}, {"transpose", make_transpose},
+        {"expand", make_expand},   {"slice", make_slice},
+        {"concat", make_concat},   {"gather", make_gather},
+        {"detach", make_detach},   {"scatter_add", make_scatter_add},
+        {"grad", cr_lua_grad},     {NULL, NULL}};
     cr_add_functions(L, functions);
 }

@@ -121,6 +121,9 @@ const char *cr_builtin_module(const char *name, const char **path, size_t *size)
 void cr_add_tensor_type(lua_State *L);
 void cr_push_tensor(lua_State *L, cr_id id);
 bool cr_is_tensor(lua_State *L, int index);
+
+/* The tensors of a list, in memory that Lua frees and leaves on the stack; `least` or more. */
+cr_id *cr_arg_tensors(lua_State *L, int index, const char *op, int least, int *n);
 cr_id cr_tensor_at(lua_State *L, int index); /* which cr_is_tensor */
 
 /* --- args.c: arguments; `what` stands in messages as in "sum: axis: ..." ------------ */
@@ -164,6 +167,10 @@ cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_operand *opera
 struct cr_operand cr_arg_operand(lua_State *L, int index, const char *op);
 void cr_add_elementwise(lua_State *L);
 int cr_lua_matmul(lua_State *L);
+
+/* --- grad.c: gradients --------------------------------------------------------------- */
+
+int cr_lua_grad(lua_State *L);
 
 /* --- the rest of the language, each adding its functions to the table on the stack --- */
 

@@ -223,6 +223,9 @@ static bool infer_move(struct build *b)
         return infer_permute(b);
     case CR_OP_expand:
         return infer_expand(b);
+    case CR_OP_detach:
+        copy_shape(b, b->in[0]);
+        return true;
     default:
         return infer_slice(b);
     }
@@ -267,12 +270,31 @@ static bool infer_gather(struct build *b)
     return take_shape(b, rank, shape);
 }
 
+static bool infer_scatter(struct build *b)
+{
+    const struct cr_node *rows = b->in[0], *index = b->in[1];
+    int rank = rows->rank - index->rank;
+    if (rows->dtype != CR_F32 || index->dtype != CR_I32)
+        return misfit(b, "rows are %s and the index is %s, f32 and i32 are expected",
+                      cr_dtype_name(rows->dtype), cr_dtype_name(index->dtype));
+    if (rank < 0 || memcmp(rows->shape, index->shape, (size_t)index->rank * sizeof *index->shape))
+        return misfit(b, "rows %s and index %s: the rows' first axes must be the index's",
+                      shape_of(rows), shape_of(index));
+    if (rank == CR_MAX_RANK)
+        return misfit(b, "rows %s: the result's rank must be at most %d", shape_of(rows),
+                      CR_MAX_RANK);
+    int64_t shape[CR_MAX_RANK] = {b->attr->shape[0]};
+    memcpy(shape + 1, rows->shape + index->rank, (size_t)rank * sizeof *shape);
+    b->node->dtype = CR_F32;
+    return take_shape(b, rank + 1, shape);
+}
+
 /* The rule for each kind of op. */
 static bool (*const infer[])(struct build *) = {
     [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
     [CR_KIND_REDUCE] = infer_reduce, [CR_KIND_CONTRACT] = infer_contract,
     [CR_KIND_MOVE] = infer_move,     [CR_KIND_JOIN] = infer_join,
-    [CR_KIND_GATHER] = infer_gather,
+    [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
 };
 
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,

@@ -24,7 +24,7 @@ double cr_eval(enum cr_op op, double a, double b, double c)
 {
     (void)b, (void)c; /* a table of unary ops would not use them */
     switch (op) {
-#define OP(name, arity, rule, expression, description)                                             \
+#define OP(name, arity, rule, expression, description, gradient)                                   \
     case CR_OP_##name:                                                                             \
         return expression;
         CR_ELEMENTWISE(OP)

@@ -25,10 +25,10 @@ typedef int32_t cr_id;
 enum cr_dtype { CR_F32, CR_I32, CR_BOOL };
 
 enum cr_op {
-#define OP(name, kind, operands, equation, description) CR_OP_##name,
+#define OP(name, kind, operands, equation, description, gradient) CR_OP_##name,
 #include "ops.def"
 #undef OP
-#define CR_OP_ENUM(name, arity, rule, expression, description) CR_OP_##name,
+#define CR_OP_ENUM(name, arity, rule, expression, description, gradient) CR_OP_##name,
     CR_ELEMENTWISE(CR_OP_ENUM)
 #undef CR_OP_ENUM
         CR_OP_COUNT
@@ -43,6 +43,7 @@ enum cr_kind {
     CR_KIND_MOVE,        /* no arithmetic: another view of the same elements */
     CR_KIND_JOIN,        /* concat */
     CR_KIND_GATHER,
+    CR_KIND_SCATTER,
 };
 
 /* How element types of an elementwise op relate; see runtime/elementwise.h. */
@@ -63,6 +64,7 @@ struct cr_op_info {
     enum cr_rule rule;
     const char *equation;
     const char *doc;
+    const char *gradient; /* elementwise ops: the column's text */
 };
 
 extern const struct cr_op_info cr_ops[CR_OP_COUNT];
@@ -86,7 +88,7 @@ struct cr_where {
 struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand: of `shape` */
-    int64_t shape[CR_MAX_RANK]; /* leaves, reshape, expand; the sizes of slice */
+    int64_t shape[CR_MAX_RANK]; /* leaves, reshape, expand; of slice; scatter_add: shape[0] */
     int axis;                   /* iota, sum, max, concat; from 0 */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts */
     double value;               /* const; the bound of an init */

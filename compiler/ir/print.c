@@ -87,6 +87,9 @@ static void print_attributes(FILE *out, const struct cr_node *node)
         print_list(out, node->rank, node->index, 0);
         print_list(out, node->rank, node->shape, 0);
         break;
+    case CR_OP_scatter_add:
+        fprintf(out, ", %lld", (long long)node->shape[0]);
+        break;
     default:
         if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_JOIN)
             fprintf(out, ", %d", node->axis + 1);

@@ -49,7 +49,7 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
 
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
-    static const char *const kinds[] = {"tile", "gemm", "attention"};
+    static const char *const kinds[] = {"tile", "gemm", "attention", "scatter"};
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
     fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);

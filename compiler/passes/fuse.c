@@ -58,14 +58,16 @@ static void separate_outputs(struct cr_graph *g)
     }
 }
 
-/* Outputs; concats, unless made of weights, which are joined as they are loaded. */
+/* Outputs; what is scattered; concats, unless made of weights, which are joined as they are
+ * loaded. */
 static void store_obvious(struct fusion *f)
 {
     for (int i = 0; i < f->g->n_outputs; i++)
         f->m->materialised[f->g->outputs[i].id] = true;
     bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (f->g->nodes[id].op == CR_OP_concat && !weights[id])
+        if (cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
+            (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
     free(weights);
 }

@@ -138,6 +138,9 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
             if (in->shape[i] > 1)
                 operand->axis[i] = map->axis[node->rank - in->rank + i];
         return CR_MAP_OK;
+    case CR_OP_detach:
+        *operand = *map;
+        return CR_MAP_OK;
     case CR_OP_slice:
         for (int i = 0; i < node->rank; i++) {
             operand->axis[i] = map->axis[i];

@@ -14,6 +14,7 @@
  *   TILE        root = program(loads)
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
  *   ATTENTION   root = epilogue(softmax(scores(Q K)) V), keys in blocks, online
+ *   SCATTER     root[r] = sum of those rows of A, K of N elements, whose index in B is r
  */
 #ifndef CR_KERNEL_H
 #define CR_KERNEL_H
@@ -62,7 +63,12 @@ struct cr_bound {
     int64_t offset;
 };
 
-enum cr_kernel_kind { CR_KERNEL_TILE, CR_KERNEL_GEMM, CR_KERNEL_ATTENTION };
+enum cr_kernel_kind {
+    CR_KERNEL_TILE,
+    CR_KERNEL_GEMM,
+    CR_KERNEL_ATTENTION,
+    CR_KERNEL_SCATTER,
+};
 
 /* An operand of a contraction: an element is at ref[at]. */
 struct cr_operand {
@@ -83,7 +89,8 @@ struct cr_kernel {
     int n_refs;
     struct cr_tiles program; /* TILE: all; else the epilogue */
 
-    /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col] */
+    /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col]; SCATTER: A
+     * and B as a whole */
     int k;                    /* the atom summed over: GEMM k, ATTENTION e; -1: extent 1 */
     struct cr_tiles prologue; /* computes rows of A (or Q) over (row, k) if n > 0 */
     struct cr_operand a, b;

@@ -145,7 +145,7 @@ static void assign_rows(struct cr_lowering *lw, unsigned outer)
             k->outer[k->n_outer++] = a;
 }
 
-/* ---- the three kinds ---- */
+/* ---- the kinds ---- */
 
 static bool lower_tile(struct cr_lowering *lw)
 {
@@ -334,6 +334,28 @@ static bool lower_attention(struct cr_lowering *lw, const struct cr_attention *a
     return true;
 }
 
+/* An operand that is stored from its first element to its last. */
+static bool lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand)
+{
+    const struct cr_map start = {0};
+    while (!cr_is_stored(&lw->ev, id) && lw->g->nodes[id].op == CR_OP_reshape)
+        id = cr_in(lw->g, id, 0);
+    lw->ev.blame = id;
+    return cr_is_stored(&lw->ev, id) && cr_evaluate_operand(&lw->ev, id, &start, operand);
+}
+
+static bool lower_scatter(struct cr_lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    cr_id rows = cr_in(lw->g, k->root, 0), index = cr_in(lw->g, k->root, 1);
+    const struct cr_node *root = &lw->g->nodes[k->root], *positions = &lw->g->nodes[index];
+    k->kind = CR_KERNEL_SCATTER;
+    k->K = cr_elements(positions->rank, positions->shape);
+    k->N = cr_elements(root->rank - 1, root->shape + 1);
+    assign_rows(lw, 0);
+    return lower_whole(lw, rows, &k->a) && lower_whole(lw, index, &k->b);
+}
+
 /* ---- work and traffic ---- */
 
 /* Keys that the queries of one (batch, head) see, all together. */
@@ -367,6 +389,8 @@ static void count_work(struct cr_lowering *lw)
     }
     if (k->kind == CR_KERNEL_TILE)
         k->flops = elements * k->program.n;
+    if (k->kind == CR_KERNEL_SCATTER)
+        k->flops = (double)k->K * (double)k->N;
     if (k->kind == CR_KERNEL_GEMM) {
         k->flops = 2 * elements * (double)k->K;
         if (k->packed != CR_NONE)
@@ -425,6 +449,8 @@ static void reset(struct cr_lowering *lw, const struct cr_kernel *blank)
 
 static bool attempt(struct cr_lowering *lw)
 {
+    if (cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root)
+        return lower_scatter(lw);
     int budget = 16 * CR_MAX_VALUES;
     cr_id core = find_core(&lw->ev, lw->top, lw->top == lw->k->root, &budget);
     if (core == CR_NONE)

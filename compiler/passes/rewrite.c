@@ -45,7 +45,7 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Ops that return an operand as it is, to the bit. */
+/* Ops that return an operand as it is, to the bit; detach, once gradients are made. */
 static cr_id drop_neutral(struct cr_rewrite *rw, const struct draft *d)
 {
     if (d->op == CR_OP_mul && is_const(operand(rw, d, 0), 1))
@@ -56,7 +56,7 @@ static cr_id drop_neutral(struct cr_rewrite *rw, const struct draft *d)
         return cr_in(rw->to, d->in[0], 0);
     if (d->op == CR_OP_where && operand(rw, d, 0)->op == CR_OP_const)
         return d->in[operand(rw, d, 0)->value != 0 ? 1 : 2];
-    if (d->op == CR_OP_concat && d->n == 1)
+    if (d->op == CR_OP_detach || (d->op == CR_OP_concat && d->n == 1))
         return d->in[0];
     return CR_NONE;
 }

@@ -59,9 +59,9 @@ function nn.gelu_tanh(x)
 end
 
 -- softmax(s)_i = exp(s_i) / sum_j exp(s_j) over the last axis.  The maximum, which
--- cancels out, is subtracted so that nothing overflows.
+-- cancels out (also of the gradient), is subtracted so that nothing overflows.
 function nn.softmax(s)
-    local e = exp(s - max(s, -1))
+    local e = exp(s - detach(max(s, -1)))
     return e / sum(e, -1)
 end
 

@@ -1,0 +1,424 @@
+/*
+ * gradient.c - the gradient column of the op table, and the walk back through a graph.
+ *
+ * The walk goes from the last node to the first.  When it comes to a node, all of its users
+ * have handed their part of its gradient over, and the node's rule hands it on to those
+ * operands that lead to a tensor asked for.
+ */
+#include "gradient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+/* A walk; the arrays are by node of the graph as it was before. */
+struct walk {
+    struct cr_graph *g;
+    cr_id *gradient; /* what was handed over so far, or CR_NONE */
+    bool *wanted;    /* asked for */
+    bool *leads;     /* to a tensor asked for, through its operands */
+};
+
+/* ---- nodes ---- */
+
+static struct cr_node node_of(const struct walk *w, cr_id id)
+{
+    return w->g->nodes[id]; /* a copy: nodes move when others are added */
+}
+
+static cr_id make(struct walk *w, enum cr_op op, cr_id a, const struct cr_attr *attr)
+{
+    return cr_must(w->g, op, 1, &a, attr);
+}
+
+static cr_id make2(struct walk *w, enum cr_op op, cr_id a, cr_id b)
+{
+    return cr_must(w->g, op, 2, (cr_id[]){a, b}, NULL);
+}
+
+/* A node under another shape: reshape or expand. */
+static cr_id as_shape(struct walk *w, enum cr_op op, cr_id a, int rank, const int64_t *shape)
+{
+    struct cr_attr attr = {.rank = rank};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return make(w, op, a, &attr);
+}
+
+/* A number in the shape and type of a node. */
+static cr_id constant(struct walk *w, cr_id like, double value)
+{
+    struct cr_node node = node_of(w, like);
+    struct cr_attr attr = {.dtype = node.dtype, .rank = node.rank, .value = value};
+    memcpy(attr.shape, node.shape, sizeof attr.shape);
+    return cr_must(w->g, CR_OP_const, 0, NULL, &attr);
+}
+
+/* Whether a node repeats one matrix over all batches. */
+static bool is_one_matrix(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op != CR_OP_expand)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
+    int64_t rows = node->shape[node->rank - 2], cols = node->shape[node->rank - 1];
+    return in->rank >= 2 && in->shape[in->rank - 2] == rows && in->shape[in->rank - 1] == cols &&
+           cr_elements(in->rank, in->shape) == rows * cols;
+}
+
+/* The last two axes exchanged; of a matrix that is repeated, before it is. */
+static cr_id transposed(struct walk *w, cr_id a)
+{
+    struct cr_attr attr = {0};
+    struct cr_node node = node_of(w, a);
+    bool repeated = is_one_matrix(w->g, a);
+    cr_id in = repeated ? cr_in(w->g, a, 0) : a;
+    int rank = w->g->nodes[in].rank;
+    for (int i = 0; i < rank; i++)
+        attr.index[i] = i;
+    attr.index[rank - 2] = rank - 1;
+    attr.index[rank - 1] = rank - 2;
+    cr_id result = make(w, CR_OP_permute, in, &attr);
+    if (!repeated)
+        return result;
+    int64_t rows = node.shape[node.rank - 2];
+    node.shape[node.rank - 2] = node.shape[node.rank - 1];
+    node.shape[node.rank - 1] = rows;
+    return as_shape(w, CR_OP_expand, result, node.rank, node.shape);
+}
+
+/* Adds to the gradient of a node, if anybody needs it. */
+static void hand_over(struct walk *w, cr_id to, cr_id part)
+{
+    if (!w->leads[to] || part == CR_NONE)
+        return;
+    cr_id sum = w->gradient[to];
+    w->gradient[to] = sum == CR_NONE ? part : make2(w, CR_OP_add, sum, part);
+}
+
+/* ---- elementwise ops: the column of runtime/elementwise.h ---- */
+
+/* A node in an expression of the column, with the walk that it belongs to. */
+struct term {
+    struct walk *w;
+    cr_id id;
+};
+
+static const struct term NONE = {NULL, CR_NONE};
+
+static struct term n_number(struct term like, double value)
+{
+    return (struct term){like.w, constant(like.w, like.id, value)};
+}
+
+static struct term n_op(enum cr_op op, int n, struct term a, struct term b, struct term c)
+{
+    return (struct term){a.w, cr_must(a.w->g, op, n, (cr_id[]){a.id, b.id, c.id}, NULL)};
+}
+
+/* The functions n_NAME; not every op is needed for gradients. */
+#define TERM_1(name)                                                                               \
+    __attribute__((unused)) static struct term n_##name(struct term a)                             \
+    {                                                                                              \
+        return n_op(CR_OP_##name, 1, a, NONE, NONE);                                               \
+    }
+#define TERM_2(name)                                                                               \
+    __attribute__((unused)) static struct term n_##name(struct term a, struct term b)              \
+    {                                                                                              \
+        return n_op(CR_OP_##name, 2, a, b, NONE);                                                  \
+    }
+#define TERM_3(name)                                                                               \
+    __attribute__((unused)) static struct term n_##name(struct term a, struct term b,              \
+                                                        struct term c)                             \
+    {                                                                                              \
+        return n_op(CR_OP_##name, 3, a, b, c);                                                     \
+    }
+#define TERM(name, arity, rule, expression, description, gradient) TERM_##arity(name)
+CR_ELEMENTWISE(TERM)
+
+/* What g leaves for the winner of a and b: all, nothing if it lost, half at a tie. */
+static struct term n_unless(struct term lost, struct term a, struct term b, struct term g)
+{
+    struct term half = n_mul(g, n_number(g, 0.5));
+    return n_where(lost, n_number(g, 0), n_where(n_eq(a, b), half, g));
+}
+
+/* Makes the parts of those operands only that the switch below asks for. */
+#define PARTS_1(for_a)                                                                             \
+    case 0:                                                                                        \
+        return for_a;
+#define PARTS_2(for_a, for_b)                                                                      \
+    PARTS_1(for_a)                                                                                 \
+    case 1:                                                                                        \
+        return for_b;
+#define PARTS_3(for_a, for_b, for_c)                                                               \
+    PARTS_2(for_a, for_b)                                                                          \
+    case 2:                                                                                        \
+        return for_c;
+
+/* A function for each row: what operand `i` gets of g. */
+#define PART(name, arity, rule, expression, description, gradient)                                 \
+    static struct term part_of_##name(int i, struct term a, struct term b, struct term c,          \
+                                      struct term y, struct term g)                                \
+    {                                                                                              \
+        (void)a, (void)b, (void)c, (void)y, (void)g;                                               \
+        switch (i) {                                                                               \
+            PARTS_##arity gradient default : abort();                                              \
+        }                                                                                          \
+    }
+CR_ELEMENTWISE(PART)
+
+static struct term (*const part_of[CR_OP_COUNT])(int, struct term, struct term, struct term,
+                                                 struct term, struct term) = {
+#define ROW(name, arity, rule, expression, description, gradient) [CR_OP_##name] = part_of_##name,
+    CR_ELEMENTWISE(ROW)
+#undef ROW
+};
+
+static void back_elementwise(struct walk *w, cr_id id, cr_id g)
+{
+    struct cr_node node = node_of(w, id);
+    struct term in[3] = {NONE, NONE, NONE};
+    for (int i = 0; i < node.n_in; i++)
+        in[i] = (struct term){w, cr_in(w->g, id, i)};
+    for (int i = 0; i < node.n_in; i++)
+        if (w->leads[in[i].id])
+            hand_over(
+                w, in[i].id,
+                part_of[node.op](i, in[0], in[1], in[2], (struct term){w, id}, (struct term){w, g})
+                    .id);
+}
+
+/* ---- the other ops: the column of ops.def ---- */
+
+static void back_none(struct walk *w, cr_id id, cr_id g)
+{
+    (void)w, (void)id, (void)g;
+}
+
+static cr_id repeated_like(struct walk *w, cr_id a, cr_id like)
+{
+    struct cr_node node = node_of(w, like);
+    return as_shape(w, CR_OP_expand, a, node.rank, node.shape);
+}
+
+/* sum: every element counts as much as the sum. */
+static void back_repeat(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0);
+    hand_over(w, a, repeated_like(w, g, a));
+}
+
+/* max: shared evenly between the elements that are the largest. */
+static void back_share(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0);
+    struct cr_attr axis = {.axis = w->g->nodes[id].axis};
+    cr_id largest = make2(w, CR_OP_eq, a, repeated_like(w, id, a));
+    cr_id count = make(w, CR_OP_sum, make(w, CR_OP_float, largest, NULL), &axis);
+    cr_id share = repeated_like(w, make2(w, CR_OP_div, g, count), a);
+    cr_id in[] = {largest, share, constant(w, share, 0)};
+    hand_over(w, a, cr_must(w->g, CR_OP_where, 3, in, NULL));
+}
+
+/* All rows of all batches as one matrix. */
+static cr_id one_matrix(struct walk *w, cr_id a)
+{
+    struct cr_node node = node_of(w, a);
+    int64_t cols = node.shape[node.rank - 1];
+    int64_t shape[] = {cr_elements(node.rank, node.shape) / cols, cols};
+    return as_shape(w, CR_OP_reshape, a, 2, shape);
+}
+
+/* c = a b: g b' for a and a' g for b.  Where all batches share one b, it gets one product over
+ * the rows of all of them: a gradient for each batch need never be there. */
+static void back_multiply(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0), b = cr_in(w->g, id, 1);
+    if (w->leads[a])
+        hand_over(w, a, make2(w, CR_OP_matmul, g, transposed(w, b)));
+    if (w->leads[b] && is_one_matrix(w->g, b) && !w->wanted[b]) {
+        cr_id shared = cr_in(w->g, b, 0);
+        struct cr_node node = node_of(w, shared);
+        cr_id part = make2(w, CR_OP_matmul, transposed(w, one_matrix(w, a)), one_matrix(w, g));
+        hand_over(w, shared, as_shape(w, CR_OP_reshape, part, node.rank, node.shape));
+    } else if (w->leads[b]) {
+        hand_over(w, b, make2(w, CR_OP_matmul, transposed(w, a), g));
+    }
+}
+
+static void back_reshape(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0);
+    struct cr_node node = node_of(w, a);
+    hand_over(w, a, as_shape(w, CR_OP_reshape, g, node.rank, node.shape));
+}
+
+static void back_permute(struct walk *w, cr_id id, cr_id g)
+{
+    struct cr_node node = node_of(w, id);
+    struct cr_attr back = {0};
+    for (int i = 0; i < node.rank; i++)
+        back.index[node.index[i]] = i;
+    hand_over(w, cr_in(w->g, id, 0), make(w, CR_OP_permute, g, &back));
+}
+
+/* Whether an expand repeats its operand along an axis of the result. */
+static bool repeats(const struct cr_node *in, const struct cr_node *out, int axis)
+{
+    int own = axis - (out->rank - in->rank);
+    return own < 0 || in->shape[own] != out->shape[axis];
+}
+
+/* expand: the sum over what was repeated.  Neighbouring axes are summed as one. */
+static void back_expand(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0);
+    struct cr_node out = node_of(w, id), in = node_of(w, a);
+    struct cr_attr merged = {0};
+    bool sums[CR_MAX_RANK] = {false};
+    for (int i = 0; i < out.rank; i++) {
+        bool repeated = repeats(&in, &out, i);
+        if (i == 0 || repeated != sums[merged.rank - 1])
+            merged.shape[merged.rank++] = 1;
+        merged.shape[merged.rank - 1] *= out.shape[i];
+        sums[merged.rank - 1] = repeated;
+    }
+    g = make(w, CR_OP_reshape, g, &merged);
+    for (int i = 0; i < merged.rank; i++)
+        if (sums[i])
+            g = make(w, CR_OP_sum, g, &(struct cr_attr){.axis = i});
+    hand_over(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
+}
+
+/* Zeros in the shape of g but for `size` along an axis. */
+static cr_id zeros(struct walk *w, cr_id g, int axis, int64_t size)
+{
+    struct cr_attr attr = cr_attr_of(&w->g->nodes[g]);
+    attr.shape[axis] = size;
+    attr.value = 0;
+    return cr_must(w->g, CR_OP_const, 0, NULL, &attr);
+}
+
+/* slice: zeros around, along every axis that was cut. */
+static void back_pad(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0);
+    struct cr_node out = node_of(w, id), in = node_of(w, a);
+    for (int i = out.rank - 1; i >= 0; i--) {
+        int64_t before = out.index[i], after = in.shape[i] - before - out.shape[i];
+        cr_id parts[3];
+        int n = 0;
+        if (before)
+            parts[n++] = zeros(w, g, i, before);
+        parts[n++] = g;
+        if (after)
+            parts[n++] = zeros(w, g, i, after);
+        if (n > 1)
+            g = cr_must(w->g, CR_OP_concat, n, parts, &(struct cr_attr){.axis = i});
+    }
+    hand_over(w, a, g);
+}
+
+/* concat: each operand its part. */
+static void back_cut(struct walk *w, cr_id id, cr_id g)
+{
+    struct cr_node node = node_of(w, id);
+    int64_t start = 0;
+    for (int i = 0; i < node.n_in; i++) {
+        cr_id part = cr_in(w->g, id, i);
+        struct cr_attr attr = cr_attr_of(&w->g->nodes[part]);
+        memset(attr.index, 0, sizeof attr.index);
+        attr.index[node.axis] = start;
+        start += attr.shape[node.axis];
+        if (w->leads[part])
+            hand_over(w, part, make(w, CR_OP_slice, g, &attr));
+    }
+}
+
+/* gather: each row of the table the sum of what became of it. */
+static void back_scatter(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id table = cr_in(w->g, id, 0), in[] = {g, cr_in(w->g, id, 1)};
+    struct cr_attr rows = {.shape = {w->g->nodes[table].shape[0]}};
+    hand_over(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
+}
+
+/* scatter_add: each row what its row of the table got; nothing if the table has no such row. */
+static void back_collect(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id rows = cr_in(w->g, id, 0), index = cr_in(w->g, id, 1);
+    double n = (double)w->g->nodes[id].shape[0];
+    cr_id begin = make2(w, CR_OP_ge, index, constant(w, index, 0));
+    cr_id end = make2(w, CR_OP_lt, index, constant(w, index, n));
+    cr_id inside = make2(w, CR_OP_logical_and, begin, end);
+    struct cr_node wide = node_of(w, rows), narrow = node_of(w, index);
+    for (int i = narrow.rank; i < wide.rank; i++)
+        narrow.shape[i] = 1;
+    inside = as_shape(w, CR_OP_reshape, inside, wide.rank, narrow.shape);
+    cr_id in[] = {repeated_like(w, inside, rows), make2(w, CR_OP_gather, g, index), CR_NONE};
+    in[2] = constant(w, in[1], 0);
+    hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
+}
+
+/* ---- the walk ---- */
+
+typedef void rule_function(struct walk *w, cr_id id, cr_id g);
+
+static rule_function *const rules[CR_OP_COUNT] = {
+#define OP(name, kind, operands, equation, description, gradient) [CR_OP_##name] = back_##gradient,
+#include "ops.def"
+#undef OP
+#define OP(name, arity, rule, expression, description, gradient) [CR_OP_##name] = back_elementwise,
+    CR_ELEMENTWISE(OP)
+#undef OP
+};
+
+/* Marks the nodes through which a tensor asked for makes a difference. */
+static void find_ways(struct walk *w, int n, const cr_id *wanted)
+{
+    const struct cr_graph *g = w->g;
+    for (int i = 0; i < n; i++)
+        w->wanted[wanted[i]] = true;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        bool passes = node->dtype == CR_F32 && rules[node->op] != back_none;
+        w->leads[id] = w->wanted[id];
+        for (int i = 0; passes && i < node->n_in; i++)
+            w->leads[id] |= w->leads[cr_in(g, id, i)];
+    }
+}
+
+static void walk_back(struct walk *w, cr_id last)
+{
+    for (cr_id id = last; id >= 0; id--) {
+        if (!w->leads[id] || w->gradient[id] == CR_NONE)
+            continue;
+        w->g->here = w->g->nodes[id].where;
+        rules[w->g->nodes[id].op](w, id, w->gradient[id]);
+    }
+}
+
+void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
+                      const cr_id *wanted, cr_id *gradients)
+{
+    size_t nodes = (size_t)g->n_nodes;
+    struct cr_where here = g->here;
+    struct walk w = {g, cr_calloc(nodes, sizeof *w.gradient), cr_calloc(nodes, sizeof *w.wanted),
+                     cr_calloc(nodes, sizeof *w.leads)};
+    for (size_t i = 0; i < nodes; i++)
+        w.gradient[i] = CR_NONE;
+    find_ways(&w, n, wanted);
+    for (int i = 0; i < n_seeds; i++)
+        hand_over(&w, seeds[i].id, seeds[i].cotangent);
+    walk_back(&w, (cr_id)nodes - 1);
+    for (int i = 0; i < n; i++) {
+        g->here = g->nodes[wanted[i]].where;
+        cr_id gradient = w.gradient[wanted[i]];
+        gradients[i] = gradient == CR_NONE ? constant(&w, wanted[i], 0) : gradient;
+    }
+    g->here = here;
+    free(w.gradient);
+    free(w.wanted);
+    free(w.leads);
+}

@@ -1,0 +1,25 @@
+/*
+ * gradient.h - reverse mode: the nodes that compute derivatives.
+ *
+ * What the backward pass computes is more graph: the rules are those of the op table, in
+ * ops of the same table, so that the same passes fuse, place and print it.
+ */
+#ifndef CR_GRADIENT_H
+#define CR_GRADIENT_H
+
+#include "graph.h"
+
+/* A place to begin: a tensor, and dL/d(tensor) in its shape. */
+struct cr_seed {
+    cr_id id, cotangent;
+};
+
+/*
+ * Adds nodes for the derivatives of L by the tensors `wanted`, which are f32, as the seeds
+ * are: gradients[i] has the shape of wanted[i], and is zeros if L does not depend on it.
+ * A node of the backward pass has the line and the scope of the node it is the gradient of.
+ */
+void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
+                      const cr_id *wanted, cr_id *gradients);
+
+#endif

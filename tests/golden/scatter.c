@@ -1,0 +1,87 @@
+
+/*
+ * k1_scatter: scatter, tests/golden/scatter.lua:4
+ * out[2, 5, 6]
+ * reads wte[11, 6], tokens[2, 5]
+ * steps: tanh, mul, sub
+ * 360 flop, reads 304 B, writes 240 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *wte;
+    const int *tokens;
+    float *out;
+};
+
+static void k1_scatter(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_1 = 1.0f;
+    float *const r0 = scratch; /* one number a row, 10 */
+    float *const t1 = scratch + 16; /* 10 x 6 */
+    for (long item = begin; item < end; item++) {
+        rt->load_i32(1, 10, r0, 0, a->tokens, 0, 1);
+        rt->gather(10, 6, t1, 6, a->wte, 6, 11, r0);
+        rt->tanh_v(10, 6, t1, 6, t1, 6);
+        rt->mul_vv(10, 6, t1, 6, t1, 6, t1, 6);
+        rt->sub_sv(10, 6, a->out, 6, &c_1, 0, t1, 6);
+    }
+}
+
+/*
+ * k2_scatter: scatter, tests/golden/scatter.lua:4
+ * out[11, 6] = for each row the sum of the 10 rows[6] with its index
+ * reads v0_[2, 5, 6], tokens[2, 5]
+ * 60 flop, reads 280 B, writes 264 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const int *tokens;
+    float *out;
+};
+
+static void k2_scatter(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const index = scratch; /* the indices as floats */
+    rt->load_i32(1, 10, index, 0, a->tokens, 0, 1);
+    for (long item = begin; item < end; item++) {
+        const long first = item % 11 * 1;
+        const long last = first + 1 < 11 ? first + 1 : 11;
+        rt->scatter_add(last - first, 6, a->out + first * 6, 6, first, 10, a->v0_, 6, index);
+    }
+}
+
+/* Computes the outputs. */
+int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 80; /* for each thread */
+    float *const scratch = arena + 64;
+    const int *const in0 = inputs[0]; /* tokens[2, 5] */
+    (void)in0;
+    float *const out0 = outputs[0]; /* wte[11, 6] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .wte = weights,
+            .tokens = in0,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k1_scatter, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .v0_ = arena,
+            .tokens = in0,
+            .out = out0,
+        };
+        rt->parallel(pool, 11, k2_scatter, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
