@@ -3,7 +3,7 @@
 
 enum {
     TILE = 1 << 14,        /* floats, on the stack of the thread that moves them */
-    TILE_LINES = CR_PANEL, /* runs of consecutive elements in a tile, at most */
+    TILE_LINES = CR_PANEL, /* runs of consecutive elements in a tile, or a multiple of it */
     RUN_UNIT = 64 /* runs begin at multiples of it: whole panels, whole groups of numbers */
 };
 
@@ -73,19 +73,22 @@ static void fill_tiles(const void *args, long begin, long end, float *scratch)
         fill_tile(f, i / f->across * f->rows, i % f->across * f->cols);
 }
 
-/* Tiles are long in the direction in which elements are consecutive. */
+/*
+ * Tiles are long in the direction in which elements are consecutive.  A small tensor is one
+ * tile: waking other threads would take longer than to fill it.
+ */
 static void fill_place(const struct cr_place *place, const struct cr_contents *contents,
                        const struct cr_kernels *rt, struct cr_pool *pool, float *weights)
 {
     struct filling f = {rt, place, contents, weights, 0, 0, 0};
     bool by_rows = place->col_stride == 1;
-    long lines = least(by_rows ? place->rows : place->cols, TILE_LINES);
-    long run = TILE / (lines ? lines : 1) / RUN_UNIT * RUN_UNIT;
+    long lines = by_rows ? place->rows : place->cols, run = by_rows ? place->cols : place->rows;
+    run = least(run, TILE / least(lines, TILE_LINES) / RUN_UNIT * RUN_UNIT);
+    lines = lines * run <= TILE ? lines : TILE / run / TILE_LINES * TILE_LINES;
     f.rows = by_rows ? lines : run;
-    f.cols = by_rows ? run : TILE_LINES;
+    f.cols = by_rows ? run : lines;
     f.across = (place->cols + f.cols - 1) / f.cols;
-    long down = f.rows ? (place->rows + f.rows - 1) / f.rows : 0;
-    rt->parallel(pool, down * f.across, fill_tiles, &f, NULL, 0);
+    rt->parallel(pool, (place->rows + f.rows - 1) / f.rows * f.across, fill_tiles, &f, NULL, 0);
 }
 
 void cr_fill_weights(const struct cr_program *program, int index,
