@@ -37,7 +37,6 @@ enum cr_source {
 struct cr_value {
     enum cr_source source;
     cr_id node;
-    struct cr_map map; /* the index of the node's element, over the atoms */
     enum cr_op op;
     int arg[3];
     int ref;              /* LOAD, GATHER: index in kernel->refs */
