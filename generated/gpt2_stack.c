@@ -736,9 +736,20 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 /*
  * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
  *
- * The template, kernels.inc, is written over a vector type and compiled once with
- * each of vector_*.h.  It says fma where it means one; nothing may be fused beyond that.
+ * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
  */
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * vector.h - what all instances of a template share.
+ *
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once
+ * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ */
+#ifndef CR_VECTOR_H
+#define CR_VECTOR_H
+
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__TINYC__)
@@ -752,10 +763,7 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 #define CR_X86 0
 #endif
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-
 
 /* Functions that are meant to vanish into their callers, used there or not. */
 #if defined(__GNUC__) && !defined(__TINYC__)
@@ -776,6 +784,14 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 #define CR_UNROLL_BY_4
 #endif
 
+/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+#define CR_ROUND 0x1.8p+23f
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+#define CR_LN2_HIGH 0x1.62e4p-1f
+#define CR_LN2_LOW 0x1.7f7d1cp-20f
+
+#endif
+
 /* Asks for memory that is needed soon, in the second-level cache. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
@@ -789,12 +805,6 @@ enum {
     CR_LANES = 16,   /* of a row reduction */
     CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
 };
-
-/* 1.5 2^23: adding it to a small x rounds x to an integer. */
-#define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
-#define CR_LN2_HIGH 0x1.62e4p-1f
-#define CR_LN2_LOW 0x1.7f7d1cp-20f
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
  * scale may be null. */

@@ -1,48 +1,15 @@
 /*
  * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
  *
- * The template, kernels.inc, is written over a vector type and compiled once with
- * each of vector_*.h.  It says fma where it means one; nothing may be fused beyond that.
+ * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
  */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__TINYC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
-#define CR_X86 1
-#include <immintrin.h>
-#else
-#define CR_X86 0
-#endif
-#include <math.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "pool.h"
 #include "runtime.h"
 #include "select.h"
-
-/* Functions that are meant to vanish into their callers, used there or not. */
-#if defined(__GNUC__) && !defined(__TINYC__)
-#define CR_INLINE static inline __attribute__((always_inline, unused))
-#else
-#define CR_INLINE static inline
-#endif
-
-/* Before a loop over a constant number of vectors; before one over very many. */
-#if defined(__clang__)
-#define CR_UNROLL _Pragma("clang loop unroll(full)")
-#define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
-#elif defined(__GNUC__) && !defined(__TINYC__)
-#define CR_UNROLL _Pragma("GCC unroll 16")
-#define CR_UNROLL_BY_4 _Pragma("GCC unroll 4")
-#else
-#define CR_UNROLL
-#define CR_UNROLL_BY_4
-#endif
+#include "vector.h"
 
 /* Asks for memory that is needed soon, in the second-level cache. */
 #if defined(__GNUC__) && !defined(__TINYC__)
@@ -57,12 +24,6 @@ enum {
     CR_LANES = 16,   /* of a row reduction */
     CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
 };
-
-/* 1.5 2^23: adding it to a small x rounds x to an integer. */
-#define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
-#define CR_LN2_HIGH 0x1.62e4p-1f
-#define CR_LN2_LOW 0x1.7f7d1cp-20f
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
  * scale may be null. */

@@ -907,32 +907,70 @@ START_TEST(test_philox)
 }
 END_TEST
 
-/* Numbers 2 i and 2 i + 1 are the two coordinates made from words 2 i and 2 i + 1. */
+static const struct cr_sequence standard[] = {{42, 1, CR_UNIFORM, 1, 0}, {42, 1, CR_NORMAL, 1, 0}};
+
+/* Words of a block as random.h numbers them: `of[i]` is number i of the block's. */
+static void block_of(uint64_t index, uint32_t words[4])
+{
+    uint64_t block = index / 64 * 16 + index % 16;
+    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), 9, 4}, key[2] = {5, 2};
+    cr_philox(counter, key, words);
+}
+
+/* Words 0 and 1 make the first two numbers of a block, 2 and 3 the others. */
 START_TEST(test_random_normal)
 {
-    const uint32_t counter[4] = {3, 1, 9, 4}, key[2] = {5, 2};
-    uint32_t words[4];
-    cr_philox(counter, key, words);
-    for (uint32_t i = 0; i < 4; i++) {
-        double radius = sqrt(-2 * log((words[i & 2] + 1.0) / 4294967296.0));
-        double angle = 2 * acos(-1.0) * words[(i & 2) + 1] / 4294967296.0;
-        float got = cr_random_normal(5 | 2ull << 32, 9 | 4ull << 32, (3 | 1ull << 32) * 4 + i);
-        ck_assert_double_le(ulps(got, radius * (i & 1 ? sin(angle) : cos(angle))), 1.0);
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_sequence s = {5 | 2ull << 32, 9 | 4ull << 32, CR_NORMAL, 1, 0};
+    for (uint64_t i = 3 | 1ull << 40; k && i < (1ull << 40) + 20000; i++) {
+        uint32_t words[4];
+        float got;
+        block_of(i, words);
+        const uint32_t *pair = words + (i % 64 / 32) * 2;
+        float uniform = (float)((pair[0] + 0.5) / 4294967296.0);
+        double radius = sqrt(-2 * log(uniform));
+        double angle = acos(-1.0) / 2 * ((pair[1] & 0x3fffffff) + 0.5) / 1073741824.0;
+        int second = i % 32 / 16, negative = second ? pair[1] >> 30 & 1 : pair[1] >> 31;
+        double want = (negative ? -radius : radius) * (second ? sin(angle) : cos(angle));
+        cr_random_fill(k, &s, i, 1, &got);
+        CHECK(fabs(got - want) <= 5e-7 * fabs(want), "number %llu is %a, not %a",
+              (unsigned long long)i, got, want);
     }
 }
 END_TEST
 
+/* Whatever part of a sequence is asked for, and of whichever instruction set. */
 START_TEST(test_random_fill)
 {
-    enum { N = 23 };
-    float uniform[N], normal[N];
-    for (uint64_t first = 0; first < 9; first++) {
-        cr_random_fill_uniform(uniform, N, 5, 6, first);
-        cr_random_fill_normal(normal, N, 5, 6, first);
-        for (uint64_t i = 0; i < N; i++) {
-            ck_assert(same(uniform[i], cr_random_uniform(5, 6, first + i)));
-            ck_assert(same(normal[i], cr_random_normal(5, 6, first + i)));
+    enum { N = 300 };
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]), *plain = cr_runtime_select("plain");
+    float whole[N], part[N];
+    for (int normal = 0; k && normal < 2; normal++) {
+        struct cr_sequence s = standard[normal];
+        s.scale = 0.3f;
+        s.shift = -0.2f;
+        cr_random_fill(plain, &s, 0, N, whole);
+        for (size_t first = 0; first < 130; first++) {
+            for (size_t n = 0; first + n <= N; n += 17) {
+                cr_random_fill(k, &s, first, n, part);
+                assert_same(part, whole + first, n, "random", isas[_i]);
+            }
         }
+    }
+}
+END_TEST
+
+START_TEST(test_random_uniform)
+{
+    enum { N = 1000 };
+    float y[N];
+    cr_random_fill(cr_runtime_select(NULL), &standard[0], 77, N, y);
+    for (uint64_t i = 0; i < N; i++) {
+        uint32_t words[4];
+        ck_assert(same(y[i], cr_random_uniform(42, 1, 77 + i)));
+        block_of(i, words);
+        float want = (float)(words[i % 64 / 16] >> 8) / 16777216.0f;
+        ck_assert(same(want, cr_random_uniform(5 | 2ull << 32, 9 | 4ull << 32, i)));
     }
     ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(2, 2, 3)));
     ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(1, 3, 3)));
@@ -940,26 +978,54 @@ START_TEST(test_random_fill)
 }
 END_TEST
 
-/* Four moments and the covariance of neighbours, each within 6 standard errors. */
+/* So many numbers of a sequence; the caller frees them. */
+static float *drawn(int normal, size_t n)
+{
+    float *y = malloc(n * sizeof *y);
+    ck_assert_ptr_nonnull(y);
+    cr_random_fill(cr_runtime_select(NULL), &standard[normal], 0, n, y);
+    return y;
+}
+
+/* Four moments and the covariances of neighbours, of pairs and of the halves of a group,
+ * each within 6 standard errors. */
 START_TEST(test_random_moments)
 {
-    enum { N = 200000 };
-    static const double want[2][5] = {{0.5, 1.0 / 3, 0.25, 0.2, 0.25}, {0, 1, 0, 3, 0}};
-    float *y = malloc(N * sizeof *y);
+    enum { N = 200000, MOMENTS = 8 };
+    static const double want[2][MOMENTS] = {{0.5, 1.0 / 3, 0.25, 0.2, 0.25, 0.25, 0.25, 0.25},
+                                            {0, 1, 0, 3, 0, 0, 0, 0}};
+    static const int apart[] = {1, 16, 32, 64};
     for (int normal = 0; normal < 2; normal++) {
-        double moment[5] = {0}, allowed = 6 * (normal ? 10 : 0.5) / sqrt(N);
-        (normal ? cr_random_fill_normal : cr_random_fill_uniform)(y, N, 42, 1, 0);
+        double moment[MOMENTS] = {0}, allowed = 6 * (normal ? 10 : 0.5) / sqrt(N);
+        float *y = drawn(normal, N);
         for (int i = 0; i < N; i++) {
-            double x = y[i], next = y[(i + 1) % N];
+            double x = y[i];
             CHECK(normal || (x >= 0 && x < 1), "%g is not uniform in [0, 1)", x);
             for (int j = 0; j < 4; j++) {
                 moment[j] += pow(x, j + 1) / N;
+                moment[4 + j] += x * y[(i + apart[j]) % N] / N;
             }
-            moment[4] += x * next / N;
         }
-        for (int j = 0; j < 5; j++) {
+        for (int j = 0; j < MOMENTS; j++) {
             ck_assert_double_le(fabs(moment[j] - want[normal][j]), allowed);
         }
+        free(y);
+    }
+}
+END_TEST
+
+/* How many normal numbers lie beyond a bound, on either side, within 6 standard errors. */
+START_TEST(test_random_tails)
+{
+    enum { N = 1 << 21 };
+    float *y = drawn(1, N);
+    for (double bound = -5; bound <= 5; bound += 0.5) {
+        double expected = N * erfc(fabs(bound) / sqrt(2)) / 2, beyond = 0;
+        for (int i = 0; i < N; i++) {
+            beyond += bound < 0 ? y[i] < bound : y[i] > bound;
+        }
+        CHECK(fabs(beyond - expected) <= 6 * sqrt(expected) + 1, "%g numbers beyond %g, not %g",
+              beyond, bound, expected);
     }
     free(y);
 }
@@ -1007,9 +1073,11 @@ static Suite *runtime_suite(void)
     tcase_add_test(support, test_parallel);
     tcase_add_test(support, test_pool_limits);
     tcase_add_loop_test(support, test_philox, 0, COUNT(known));
-    tcase_add_test(support, test_random_normal);
-    tcase_add_test(support, test_random_fill);
+    tcase_add_loop_test(support, test_random_normal, 0, COUNT(isas));
+    tcase_add_loop_test(support, test_random_fill, 0, COUNT(isas));
+    tcase_add_test(support, test_random_uniform);
     tcase_add_test(support, test_random_moments);
+    tcase_add_test(support, test_random_tails);
     suite_add_tcase(suite, support);
     return suite;
 }

@@ -19,6 +19,7 @@
     F(move, "move.inc")                                                                            \
     F(gemm, "gemm.inc")                                                                            \
     F(softmax, "softmax.inc")                                                                      \
+    F(vector, "vector.h")                                                                          \
     F(plain, "vector_plain.h")                                                                     \
     F(avx2, "vector_avx2.h")                                                                       \
     F(avx512, "vector_avx512.h")                                                                   \
