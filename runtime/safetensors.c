@@ -544,34 +544,29 @@ static char *print_header(const struct context *at, json_t *header, size_t *leng
     return text;
 }
 
-static int write_file(const struct context *at, const char *header, size_t length,
-                      const struct cr_st_tensor *tensors, int n)
+static void put_file(struct cr_writer *writer, const char *header, size_t length,
+                     const struct cr_st_tensor *tensors, int n)
 {
     uint64_t prefix = length;
-    struct cr_writer writer;
     int i;
 
-    if (cr_writer_open(&writer, at->path, at->error, at->size) != 0)
-        return -1;
-    cr_writer_put(&writer, &prefix, 8);
-    cr_writer_put(&writer, header, length);
+    cr_writer_put(writer, &prefix, 8);
+    cr_writer_put(writer, header, length);
     for (i = 0; i < n; i++) {
         struct cr_st_tensor tensor = tensors[i];
         if (measure(&tensor) == 0) /* as it did for the header */
-            cr_writer_put(&writer, tensor.data, tensor.bytes);
+            cr_writer_put(writer, tensor.data, tensor.bytes);
     }
-    return cr_writer_commit(&writer, at->error, at->size);
 }
 
-int cr_safetensors_write(const char *path, const struct cr_st_tensor *tensors, int n_tensors,
-                         const struct cr_st_metadata *metadata, int n_metadata, char *error,
-                         size_t size)
+int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tensors, int n_tensors,
+                       const struct cr_st_metadata *metadata, int n_metadata, char *error,
+                       size_t size)
 {
-    struct context at = {path, error, size};
+    struct context at = {writer->path, error, size};
     json_t *header = json_object();
     char *text = NULL;
     size_t length = 0;
-    int status = -1;
 
     if (!header)
         return FAIL(&at, "out of memory for the header");
@@ -579,8 +574,24 @@ int cr_safetensors_write(const char *path, const struct cr_st_tensor *tensors, i
         add_tensors(&at, header, tensors, n_tensors) == 0)
         text = print_header(&at, header, &length);
     if (text)
-        status = write_file(&at, text, length, tensors, n_tensors);
-    free(text);
+        put_file(writer, text, length, tensors, n_tensors);
+    int status = text ? 0 : -1;
     json_decref(header);
+    free(text);
     return status;
+}
+
+int cr_safetensors_write(const char *path, const struct cr_st_tensor *tensors, int n_tensors,
+                         const struct cr_st_metadata *metadata, int n_metadata, char *error,
+                         size_t size)
+{
+    struct cr_writer writer;
+
+    if (cr_writer_open(&writer, path, error, size) != 0)
+        return -1;
+    if (cr_safetensors_put(&writer, tensors, n_tensors, metadata, n_metadata, error, size) != 0) {
+        cr_writer_discard(&writer);
+        return -1;
+    }
+    return cr_writer_commit(&writer, error, size);
 }

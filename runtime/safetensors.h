@@ -81,6 +81,12 @@ int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_te
 /* The tensor's own floats if it is F32 and aligned: no copy is needed then.  Else null. */
 const float *cr_safetensors_view(const struct cr_st_tensor *tensor);
 
+/* Puts a whole file's content into an open writer: for a caller who has several files and
+ * commits them together. */
+int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tensors, int n_tensors,
+                       const struct cr_st_metadata *metadata, int n_metadata, char *error,
+                       size_t size);
+
 /* Writes a file, tensors in the order given, or leaves what was there (see cr_writer). */
 int cr_safetensors_write(const char *path, const struct cr_st_tensor *tensors, int n_tensors,
                          const struct cr_st_metadata *metadata, int n_metadata, char *error,

@@ -1,5 +1,6 @@
 #!/bin/sh
-# fixtures.sh [CASE...] - holds every backend against PyTorch's outputs in tests/fixtures/.
+# fixtures.sh [CASE...] - holds every backend against PyTorch's outputs and gradients in
+# tests/fixtures/.
 #
 # make_fixtures.py says what is in a case.  $CRESCENT is the program.  The last line is
 # "N passed, M failed".
@@ -10,24 +11,31 @@ log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 passed=0 failed=0
 
-# compare CASE [OPTION...]: a case on all backends; options come after those of the case
-# and win over them.
+# compare outputs|gradients CASE [OPTION...]: a case on all backends; options come after
+# those of the case and win over them.
 compare() {
-    folder="tests/fixtures/$1"
-    shift
+    what=$1 folder="tests/fixtures/$2"
+    shift 2
     arguments=
     while read -r key value; do
         case "$key" in
         script) arguments="$value $arguments" ;;
-        set | atol) arguments="$arguments --$key $value" ;;
-        *) echo "$folder/case.txt: found '$key', expected script, set or atol" >&2; return 99 ;;
+        set) arguments="$arguments --set $value" ;;
+        atol) [ $what = gradients ] || arguments="$arguments --atol $value" ;;
+        grad_atol) [ $what = outputs ] || arguments="$arguments --atol $value" ;;
+        *) echo "$folder/case.txt: found '$key', expected script, set, atol or grad_atol" >&2
+           return 99 ;;
         esac
     done <"$folder/case.txt"
+    case $what in
+    outputs) expected="--expect y=$folder/y.npy" ;;
+    *) expected="--expect-grads $folder/grads.safetensors --cotangent y=$folder/c.npy" ;;
+    esac
     "$crescent" compare $arguments --backends ref,tcc,cc --weights "$folder/model.safetensors" \
-        --input "x=$folder/x.npy" --expect "y=$folder/y.npy" "$@"
+        --input "x=$folder/x.npy" $expected "$@"
 }
 
-# expect STATUS CASE [OPTION...]
+# expect STATUS outputs|gradients CASE [OPTION...]
 expect() {
     status=$1
     shift
@@ -46,10 +54,12 @@ if [ $# -eq 0 ]; then
     set -- $(cd tests/fixtures && ls)
 fi
 for case in "$@"; do
-    expect 0 "$case"
+    expect 0 outputs "$case"
+    [ ! -e "tests/fixtures/$case/grads.safetensors" ] || expect 0 gradients "$case"
 done
 # No float32 result is this close: a comparison that cannot fail would pass here.
-expect 1 "$1" --atol 1e-12
+expect 1 outputs "$1" --atol 1e-12
+[ ! -e "tests/fixtures/$1/grads.safetensors" ] || expect 1 gradients "$1" --atol 1e-12
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/fixtures/: weights, inputs and outputs of the six graphs, by PyTorch.
+"""Writes tests/fixtures/: weights, inputs, outputs and gradients of the six graphs, by PyTorch.
 
     python3 tests/make_fixtures.py [CASE...]
 
@@ -7,10 +7,13 @@ Each case is a folder with
     model.safetensors   the state dict, float32 (buffers such as masks included)
     x.npy               the input, float32
     y.npy               the output, computed in float64
+    c.npy               the cotangent: L is the sum of y c
+    grads.safetensors   dL/d of every parameter and of x, computed in float64
     case.txt            lines of KEY VALUE:
         script PATH         the graph
         set KEY=VALUE       an option; any number of these
         atol NUMBER         the largest absolute error allowed
+        grad_atol NUMBER    the same for gradients
 
 Needs torch and numpy.  The same bytes come out at every run on one version of them.
 """
@@ -272,6 +275,27 @@ def reference(module, x):
     return high.numpy(), (low - high).abs().max().item()
 
 
+def differentiate(module, x, c):
+    """The gradients of sum(y c), by name, at the precision of x."""
+    module.zero_grad()
+    module.to(x.dtype)
+    x = x.clone().requires_grad_()
+    (module(x) * c).sum().backward()
+    grads = {name: p.grad for name, p in module.named_parameters()}
+    grads["x"] = x.grad
+    return {name: grad.clone().double() for name, grad in grads.items()}
+
+
+def reference_grads(module, x, c):
+    """The gradients in float64, and how far PyTorch's float32 is from them."""
+    x, c = torch.from_numpy(x), torch.from_numpy(c)
+    low = differentiate(module, x, c)
+    high = differentiate(module, x.double(), c.double())
+    module.float()
+    error = max((low[name] - high[name]).abs().max().item() for name in high)
+    return {name: grad.float().numpy() for name, grad in high.items()}, error
+
+
 def write_safetensors(path, tensors):
     """name -> float32 array: 8 bytes of length, a JSON header, the data end to end."""
     header, offset = {"__metadata__": {"format": "pt"}}, 0
@@ -300,7 +324,8 @@ def option_text(value):
 
 # ---- The cases ------------------------------------------------------------------------
 
-# name: graph, options.  `mean` and `std` are the input's, `gain` is the weights'.
+# name: graph, options.  `mean` and `std` are the input's, `gain` is the weights'; without
+# `grads` there are none.
 CASES = {
     "decoder": ("decoder_block", dict(B=2, T=7, n_embd=33, n_head=3, n_positions=16)),
     "decoder_nobias_t1": ("decoder_block",
@@ -324,7 +349,7 @@ CASES = {
     "stack": ("gpt2_stack", dict(B=2, T=12, n_embd=33, n_head=3, n_layer=3)),
     "stack_linear": ("gpt2_stack", dict(B=1, T=5, n_embd=20, n_head=2, n_layer=2,
                                         layout="linear", prefix="transformer.")),
-    "demo": ("gpt2_block", dict(B=1, T=64, n_embd=192, n_head=6)),
+    "demo": ("gpt2_block", dict(B=1, T=64, n_embd=192, n_head=6), dict(grads=False)),
 }
 
 
@@ -334,9 +359,22 @@ def round_up(value):
     return "%.1e" % (math.ceil(value / digit) * digit)
 
 
+def write_grads(folder, module, options, x, rng):
+    """The cotangent and the gradients; the tolerance for them."""
+    c = (2 * rng.standard_normal(x.shape) + 0.5).astype(np.float32)
+    grads, error = reference_grads(module, x, c)
+    prefix = options.get("prefix", "")
+    np.save(os.path.join(folder, "c.npy"), c)
+    write_safetensors(os.path.join(folder, "grads.safetensors"),
+                      {(name if name == "x" else prefix + name): np.ascontiguousarray(grad)
+                       for name, grad in grads.items()})
+    return round_up(max(2e-5, 5 * error))
+
+
 def make_case(name, script, options, extra=None):
     extra = dict(extra or {})
     mean, std, gain = extra.pop("mean", 0.0), extra.pop("std", 1.0), extra.pop("gain", 1.0)
+    with_grads = extra.pop("grads", True)
     module, rng = build(script, {**options, **extra}, zlib.crc32(name.encode()), gain)
     shape = options["B"], options["T"], options["n_embd"]
     x = (mean + std * rng.standard_normal(shape)).astype(np.float32)
@@ -352,6 +390,8 @@ def make_case(name, script, options, extra=None):
         for key, value in options.items():
             f.write("set %s=%s\n" % (key, option_text(value)))
         f.write("atol %s\n" % round_up(max(5e-6, 5 * error)))
+        if with_grads:
+            f.write("grad_atol %s\n" % write_grads(folder, module, options, x, rng))
     print("%-18s |y| up to %8.3f, PyTorch's float32 is off by %.1e" %
           (name, np.abs(y).max(), error))
 

@@ -69,6 +69,12 @@ static void make_folder(void)
     write_text("double.lua", "local o = options{N = 4}\n"
                              "local x = input('x', {o.N})\n"
                              "return {y = x + x}\n");
+    write_text("count.lua", "return {n = input('i', {4}, 'i32') + 1}\n");
+    write_text("product.lua", "local a, b = input('a', {2}), param('b', {2}, {fill = 3})\n"
+                              "local i = input('i', {2}, 'i32')\n"
+                              "local c = param('c', {2}, {fill = 1})\n"
+                              "tap('half', a * 0.5)\n"
+                              "return {y = a * b + float(i), z = b * 5, i = i + 1}\n");
     write_text("broken.lua", "local x = input('x', {4})\n"
                              "return {y = x + input('z', {3})}\n");
     write_text("short.npy", "\x93NUMPY");
@@ -89,6 +95,7 @@ static void remove_folder(void)
 #define SMALL SIZES "--backend ref "
 #define BLOCK "graphs/gpt2_block.lua" SMALL
 #define COMPILED "graphs/gpt2_block.lua" SIZES
+#define DECODER "graphs/decoder_block.lua --set T=7 --set n_embd=33 --set n_head=3 --backend ref "
 
 static const struct {
     const char *arguments, *message; /* part of it */
@@ -116,8 +123,23 @@ static const struct {
     {"run " BLOCK "--seed -1", "--seed -1"},
     {"run " BLOCK "--backend gcc", "backend 'gcc', expected tcc, cc, ref or standalone"},
     {"run " BLOCK "--isa mmx", "instruction set 'mmx'"},
-    {"run " BLOCK "--grads $T/g.safetensors", "gradients are not available"},
-    {"run " BLOCK "--cotangent y=$T/g.npy", "gradients are not available"},
+    {"run " BLOCK "--cotangent y=$T/g.npy", "--cotangent y: expected --grads beside it"},
+    {"run " BLOCK "--grads $T/g.safetensors --cotangent z=$T/g.npy",
+     "--cotangent z: no output or tapped value of that name"},
+    {"run " BLOCK "--grads $T/g.safetensors --cotangent y=$T/none.npy", "none.npy: "},
+    {"run " DECODER "--grads $T/g.safetensors --cotangent y=tests/fixtures/tiny/c.npy",
+     "tests/fixtures/tiny/c.npy: the array has shape [5, 9, 33], expected [2, 7, 33]"},
+    {"run " BLOCK "--grads $T/no/g.safetensors", "no/g.safetensors: cannot be written"},
+    {"run " BLOCK "--input cotangent:y=$T/g.npy", "--input cotangent:y: no input of that name"},
+    {"run $T/count.lua --grads $T/g.safetensors",
+     "count.lua: --grads: no output is f32, expected one to begin with"},
+    {"run $T/count.lua --grads $T/g.safetensors --cotangent n=$T/g.npy",
+     "count.lua: --cotangent n: the value is i32, expected f32"},
+    {"compare " BLOCK "--expect-grads tests/fixtures/tiny/grads.safetensors",
+     "no tensor 'ln_1.weight', expected its gradient"},
+    {"compare graphs/tiny_block.lua" SMALL "--expect-grads tests/fixtures/tiny/grads.safetensors",
+     "ln1.weight has another shape, expected [8]"},
+    {"compare " COMPILED "--backends tcc,ref --grads $T/no/g.safetensors", "cannot be written"},
     {"run " BLOCK "--input z=$T/short.npy", "--input z: no input of that name, "},
     {"run " BLOCK "--input x=$T/none.npy", "none.npy: "},
     {"run " BLOCK "--input x=$T/short.npy", "short.npy: "},
@@ -238,6 +260,14 @@ static const struct {
     {"run " COMPILED "--backend standalone --output y=$T/s.npy", 0, "by standalone for"},
     {"compare " COMPILED "--max-ulp 0 --expect y=$T/s.npy", 0, "agreement"},
     {"dump " COMPILED "--after plan", 0, "arena"},
+    {"run " COMPILED "--grads $T/g.safetensors", 0, "g.safetensors: gradients of 13 tensors"},
+    {"run " COMPILED "--grads $T/g.safetensors", 0,
+     "Input shape: [1, 3, 8]\nOutput shape: [1, 3, 8]\nshapes match\n"},
+    {"compare " COMPILED "--expect-grads $T/g.safetensors", 0, "\ngradient:ln_1.weight "},
+    {"compare " COMPILED "--seed 1 --expect-grads $T/g.safetensors", 1, "MISMATCH"},
+    {"compare " COMPILED "--backends ref,tcc,cc --grads $T/h.safetensors", 0, "agreement"},
+    {"compare " COMPILED "--expect-grads $T/h.safetensors", 0, "agreement"},
+    {"bench " COMPILED "--seconds 0 --grads $T/never.safetensors", 0, "% of the peak of"},
     {"emit " COMPILED "-o $T/e.c", 0, "e.c and "},
 };
 
@@ -270,6 +300,35 @@ END_TEST
 
 /* ---- files ---- */
 
+/* Two floats as an array of NumPy's. */
+static void write_npy(const char *name, const float *values)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "\x93NUMPY\x01%cv%c%-117s\n", 0, 0,
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }");
+    fwrite(values, sizeof *values, 2, file);
+    fclose(file);
+}
+
+/* The last floats of a file. */
+static void expect_floats(const char *name, const float *want, size_t n)
+{
+    char path[128];
+    float got[8];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, -(long)(n * sizeof *got), SEEK_END), 0);
+    ck_assert_uint_eq(fread(got, sizeof *got, n, file), n);
+    fclose(file);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(got[i] == want[i], "%s: number %zu is %g, not %g", name, i, (double)got[i],
+                      (double)want[i]);
+}
+
 static char *listing(void)
 {
     static char text[MAX_OUTPUT];
@@ -285,6 +344,12 @@ START_TEST(all_outputs_or_none)
     run("--version");
     snprintf(before, sizeof before, "%s", listing());
     ck_assert_int_eq(run("run " BLOCK "--output y=$T/a.npy --output y=$T/no/b.npy")->status, 2);
+    ck_assert_str_eq(listing(), before);
+    ck_assert_int_eq(run("run " BLOCK "--output y=$T/a.npy --grads $T/no/g.safetensors")->status,
+                     2);
+    ck_assert_str_eq(listing(), before);
+    ck_assert_int_eq(run("run " BLOCK "--grads $T/g.safetensors --output y=$T/no/a.npy")->status,
+                     2);
     ck_assert_str_eq(listing(), before);
     ck_assert_int_eq(run("emit graphs/gpt2_block.lua -o $T/no/b.c")->status, 2);
     ck_assert_str_eq(listing(), before);
@@ -315,6 +380,52 @@ START_TEST(surplus_tensors)
 }
 END_TEST
 
+/* The outputs count together, i32 ones not at all; what they do not depend on gets zeros.  In
+ * the files b, c and a follow each other. */
+START_TEST(gradients)
+{
+    const float ones[] = {4, 4, 0, 0, 3, 3}, given[] = {-7, -6, 0, 0, 0.5f, 7};
+    static const char *const backends[] = {"tcc", "cc", "ref", "standalone"};
+    write_npy("a.npy", (const float[]){-1, -1});
+    write_npy("y.npy", (const float[]){2, 1});
+    write_npy("half.npy", (const float[]){-11, 8});
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "run $T/product.lua --input a=$T/a.npy --grads $T/p.safetensors --backend %s",
+                 backends[i]);
+        ck_assert_int_eq(run(command)->status, 0);
+        expect_floats("p.safetensors", ones, 6);
+        strcat(command, " --cotangent half=$T/y.npy --cotangent y=$T/y.npy "
+                        "--cotangent half=$T/half.npy --cotangent z=$T/a.npy");
+        ck_assert_int_eq(run(command)->status, 0);
+        expect_floats("p.safetensors", given, 6);
+    }
+}
+END_TEST
+
+/* Gradients are the same to the bit however they are computed. */
+START_TEST(same_gradients)
+{
+#define TRIAL                                                                                      \
+    "run graphs/gpt2_stack.lua --set B=2 --set T=37 --set n_embd=48 --set n_head=3 "               \
+    "--set n_layer=2 --grads "
+    static const char *const ways[] = {"--threads 1", "--threads 2", "--threads 5",
+                                       "--isa plain", "--isa avx2",  "--backend cc --threads 3"};
+    ck_assert_int_eq(run(TRIAL "$T/first.safetensors")->status, 0);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char command[512];
+        snprintf(command, sizeof command, TRIAL "$T/next.safetensors %s", ways[i]);
+        const struct outcome *o = run(command);
+        if (o->status == 2 && strstr(o->err, "not on this machine"))
+            continue;
+        ck_assert_int_eq(o->status, 0);
+        ck_assert_msg(system("cmp -s $T/first.safetensors $T/next.safetensors") == 0, "%s",
+                      ways[i]);
+    }
+}
+END_TEST
+
 /* What is drawn depends on the seed and the tensor, on nothing else. */
 START_TEST(seeds)
 {
@@ -337,6 +448,8 @@ int main(void)
     tcase_add_test(all, turns);
     tcase_add_test(all, all_outputs_or_none);
     tcase_add_test(all, surplus_tensors);
+    tcase_add_test(all, gradients);
+    tcase_add_test(all, same_gradients);
     tcase_add_test(all, seeds);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

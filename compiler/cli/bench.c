@@ -95,8 +95,6 @@ static int open_subjects(struct cr_bench *b, struct cr_error *error)
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     enum cr_backend backend = cr_model_backend(o);
-    if (cr_refuse_gradients(o, error))
-        return -1;
     if (o->per_kernel && backend != CR_BACKEND_TCC && backend != CR_BACKEND_CC)
         return cr_fail(error, "--per-kernel: backend %s shows no kernels, expected tcc or cc",
                        cr_backend_names[backend]);

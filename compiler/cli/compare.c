@@ -6,9 +6,10 @@
 
 #include "compiler/exec/memory.h"
 #include "compiler/ir/mem.h"
-#include "model.h"
+#include "grads.h"
 #include "report.h"
 #include "runtime/npy.h"
+#include "runtime/safetensors.h"
 
 enum { MAX_BACKENDS = 8 };
 
@@ -163,6 +164,48 @@ static int read_expected(const struct cr_port *port, struct expected *x, struct 
     return status;
 }
 
+/* The gradient that a port is, from the file of --expect-grads. */
+static int read_gradient(const struct cr_safetensors *file, const struct cr_port *port,
+                         struct expected *x, struct cr_error *error)
+{
+    const char *name = cr_gradient_of(port->name);
+    const struct cr_st_tensor *tensor = cr_safetensors_find(file, name);
+    int64_t n = cr_port_elements(port), bytes = n * (int64_t)sizeof(double);
+    if (!tensor)
+        return cr_fail(error, "%.400s: no tensor '%.200s', expected its gradient", file->path,
+                       name);
+    if (tensor->rank != port->rank ||
+        memcmp(tensor->shape, port->shape, (size_t)port->rank * sizeof *port->shape) != 0)
+        return cr_fail(error, "%.400s: %.200s has another shape, expected %s", file->path, name,
+                       cr_port_shape(port).text);
+    float *floats = cr_memory_new(n * (int64_t)sizeof *floats, name, error);
+    x->values = floats ? cr_memory_new(bytes, name, error) : NULL;
+    int status =
+        x->values ? cr_safetensors_read(file, tensor, floats, error->text, sizeof error->text) : -1;
+    for (int64_t i = 0; !status && i < n; i++)
+        x->values[i] = (double)floats[i];
+    free(floats);
+    return status;
+}
+
+static int read_gradients(struct comparison *c, struct cr_error *error)
+{
+    struct cr_safetensors file;
+    const char *path = c->options->expect_grads;
+    int status = 0;
+    if (!path)
+        return 0;
+    if (cr_safetensors_open(&file, path, error->text, sizeof error->text))
+        return -1;
+    for (int i = 0; i < c->n_outputs && !status; i++)
+        if (cr_gradient_of(c->outputs[i].name)) {
+            c->expected[i].file = path;
+            status = read_gradient(&file, &c->outputs[i], &c->expected[i], error);
+        }
+    cr_safetensors_close(&file);
+    return status;
+}
+
 static int read_all_expected(struct comparison *c, struct cr_error *error)
 {
     const struct cr_pairs *pairs = &c->options->expect;
@@ -172,18 +215,23 @@ static int read_all_expected(struct comparison *c, struct cr_error *error)
         if (read_expected(&c->outputs[port], &c->expected[port], error))
             return -1;
     }
-    return 0;
+    return read_gradients(c, error);
 }
 
 /* ---- running the backends ---- */
+
+static bool has_expected(const struct cr_options *o)
+{
+    return o->expect.n || o->expect_grads;
+}
 
 /* The list of --backends: ref,tcc,cc unless files are expected; then --backend or tcc. */
 static int choose_backends(struct comparison *c, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
-    const char *list = o->backends                 ? o->backends
-                       : o->backend || o->expect.n ? cr_backend_names[cr_model_backend(o)]
-                                                   : "ref,tcc,cc";
+    const char *list = o->backends                     ? o->backends
+                       : o->backend || has_expected(o) ? cr_backend_names[cr_model_backend(o)]
+                                                       : "ref,tcc,cc";
     char *words = cr_strdup(list), *rest = NULL;
     int status = 0;
     for (char *word = strtok_r(words, ",", &rest); word && !status;
@@ -199,7 +247,7 @@ static int choose_backends(struct comparison *c, struct cr_error *error)
     free(words);
     if (!status && !c->n_backends)
         status = cr_fail(error, "--backends '': expected some of tcc, cc, ref, standalone");
-    if (!status && c->n_backends < 2 && !o->expect.n)
+    if (!status && c->n_backends < 2 && !has_expected(o))
         status = cr_fail(error, "--backends %.60s: expected two or more, or --expect", list);
     return status;
 }
@@ -371,6 +419,21 @@ static void compare_bits(struct comparison *c)
     }
 }
 
+/* The gradients of the first backend. */
+static int write_gradients(struct comparison *c, struct cr_error *error)
+{
+    struct cr_writer writer;
+    if (!c->options->grads)
+        return 0;
+    if (cr_writer_open(&writer, c->options->grads, error->text, sizeof error->text))
+        return -1;
+    if (cr_grads_put(&writer, c->outputs, c->n_outputs, c->results[0].raw.data, error)) {
+        cr_writer_discard(&writer);
+        return -1;
+    }
+    return cr_writer_commit(&writer, error->text, sizeof error->text);
+}
+
 static void print_end(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -390,12 +453,14 @@ static void print_end(struct comparison *c)
 
 static int run(struct comparison *c, struct cr_error *error)
 {
-    if (cr_refuse_gradients(c->options, error) || choose_backends(c, error))
+    if (choose_backends(c, error))
         return 2;
     choose_tolerances(c);
     for (int i = 0; i < c->n_backends; i++)
         if (run_backend(c, c->backends[i], error))
             return 2;
+    if (write_gradients(c, error))
+        return 2;
     c->rows = json_array();
     print_head(c);
     for (int i = 0; i < c->n_outputs; i++)

@@ -10,6 +10,7 @@
 #include "compiler/exec/memory.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"
+#include "grads.h"
 #include "near.h"
 
 /* ---- the script ---- */
@@ -83,6 +84,19 @@ static int no_such_output(const struct cr_model *m, const char *option, const ch
                    m->options->model, option, name, near);
 }
 
+cr_id cr_model_find(const struct cr_model *m, const char *option, const char *name,
+                    struct cr_error *error)
+{
+    const struct cr_graph *g = m->script.graph;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (strcmp(g->outputs[i].name, name) == 0)
+            return g->outputs[i].id;
+    cr_id tap = find_tap(g, name);
+    if (tap == CR_NONE)
+        no_such_output(m, option, name, error);
+    return tap;
+}
+
 /* Makes outputs of the taps that an option names. */
 static int add_taps(struct cr_model *m, const char *option, const struct cr_pairs *pairs,
                     struct cr_error *error)
@@ -93,11 +107,11 @@ static int add_taps(struct cr_model *m, const char *option, const struct cr_pair
         bool known = false;
         for (int j = 0; j < g->n_outputs; j++)
             known |= strcmp(g->outputs[j].name, name) == 0;
-        cr_id tap = known ? CR_NONE : find_tap(g, name);
-        if (!known && tap == CR_NONE)
-            return no_such_output(m, option, name, error);
+        cr_id id = cr_model_find(m, option, name, error);
+        if (id == CR_NONE)
+            return -1;
         if (!known)
-            cr_add_output(g, name, tap);
+            cr_add_output(g, name, id);
     }
     return 0;
 }
@@ -150,7 +164,8 @@ int cr_model_load(struct cr_model *m, const struct cr_options *o, struct cr_erro
         return -1;
     m->script_ns = cr_clock() - start;
     m->n_script_outputs = m->script.graph->n_outputs;
-    if (add_taps(m, "--output", &o->output, error) || add_taps(m, "--expect", &o->expect, error)) {
+    if (add_taps(m, "--output", &o->output, error) || add_taps(m, "--expect", &o->expect, error) ||
+        cr_grads_add(m, error)) {
         cr_model_free(m);
         return -1;
     }
@@ -178,14 +193,6 @@ int cr_model_open(struct cr_model *m, enum cr_backend backend, struct cr_engine 
                                     o->isa,   o->skip.items, o->skip.n};
     m->script.graph = NULL;
     return cr_engine_open(engine, graph, &how, error);
-}
-
-int cr_refuse_gradients(const struct cr_options *o, struct cr_error *error)
-{
-    if (!o->grads && !o->cotangent.n)
-        return 0;
-    return cr_fail(error, "%.400s: --%s: gradients are not available, expected a run forward only",
-                   o->model, o->grads ? "grads" : "cotangent");
 }
 
 /* ---- tensors ---- */
@@ -220,7 +227,7 @@ static int check_input_names(const struct cr_engine *e, const struct cr_options 
 {
     for (int i = 0; i < o->input.n; i++) {
         const char *name = o->input.items[i].key;
-        if (cr_port_find(e->inputs, e->n_inputs, name) != CR_NONE)
+        if (cr_port_find(e->inputs, e->n_inputs, name) != CR_NONE && !cr_cotangent_of(name))
             continue;
         const char **names = cr_calloc((size_t)e->n_inputs, sizeof *names);
         char near[160];
@@ -236,12 +243,14 @@ static int check_input_names(const struct cr_engine *e, const struct cr_options 
     return 0;
 }
 
-/* The file --input gives for a name (the last one given), or null. */
+/* The file for an input (the last one given), or null. */
 static const char *input_file(const struct cr_options *o, const char *name)
 {
-    for (int i = o->input.n - 1; i >= 0; i--)
-        if (strcmp(o->input.items[i].key, name) == 0)
-            return o->input.items[i].value;
+    const char *output = cr_cotangent_of(name);
+    const struct cr_pairs *pairs = output ? &o->cotangent : &o->input;
+    for (int i = pairs->n - 1; i >= 0; i--)
+        if (strcmp(pairs->items[i].key, output ? output : name) == 0)
+            return pairs->items[i].value;
     return NULL;
 }
 

@@ -9,13 +9,13 @@
 struct cr_model {
     const struct cr_options *options;
     struct cr_script script;
-    int n_script_outputs; /* the outputs after these are taps the user asked for */
+    int n_script_outputs; /* the outputs after these are taps the user asked for, gradients */
     int64_t script_ns;
 };
 
 /*
  * Runs the script named by the options.  Names of --output and --expect that are no
- * outputs but taps become outputs, too.
+ * outputs but taps become outputs, too; --grads adds the gradients as outputs (see grads.h).
  */
 int cr_model_load(struct cr_model *model, const struct cr_options *options, struct cr_error *error);
 void cr_model_free(struct cr_model *model);
@@ -27,8 +27,10 @@ int cr_model_open(struct cr_model *model, enum cr_backend backend, struct cr_eng
 /* The backend of --backend. */
 enum cr_backend cr_model_backend(const struct cr_options *options);
 
-/* --grads and --cotangent have no backward pass to work with yet. */
-int cr_refuse_gradients(const struct cr_options *options, struct cr_error *error);
+/* The node of an output or of a tapped value; CR_NONE if the name, given with `option`, is of
+ * neither. */
+cr_id cr_model_find(const struct cr_model *model, const char *option, const char *name,
+                    struct cr_error *error);
 
 /* A tensor for every port.  cr_arrays_inputs makes those of the inputs and fills them: from a
  * file where --input names one, else at random. */

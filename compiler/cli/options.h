@@ -25,7 +25,7 @@ struct cr_options {
     const char *model;
     struct cr_pairs set, input, output, expect, cotangent;
     struct cr_list weights, skip, vs;
-    const char *grads, *after, *out, *isa, *backend, *backends;
+    const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends;
     bool strict, json, kernels, markdown, help, per_kernel, compile_only, turns;
     int64_t threads, seed, max_ulp;
     double atol, rtol, seconds;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "model.h"
+#include "grads.h"
 #include "report.h"
 #include "runtime/npy.h"
 
@@ -15,7 +15,7 @@ struct run {
     struct cr_model model;
     struct cr_engine engine;
     struct cr_arrays inputs, outputs;
-    struct cr_writer *writers; /* one an --output */
+    struct cr_writer *writers; /* one an --output, then that of --grads */
     int n_writers;
     struct cr_surplus surplus;
     int64_t fill_ns, run_ns;
@@ -27,25 +27,38 @@ struct run {
 static int open_writers(struct run *r, struct cr_error *error)
 {
     const struct cr_pairs *output = &r->options->output;
-    r->writers = cr_calloc((size_t)output->n, sizeof *r->writers);
-    for (; r->n_writers < output->n; r->n_writers++)
-        if (cr_writer_open(&r->writers[r->n_writers], output->items[r->n_writers].value,
-                           error->text, sizeof error->text))
+    int n = output->n + (r->options->grads != NULL);
+    r->writers = cr_calloc((size_t)n, sizeof *r->writers);
+    for (; r->n_writers < n; r->n_writers++) {
+        int i = r->n_writers;
+        const char *path = i < output->n ? output->items[i].value : r->options->grads;
+        if (cr_writer_open(&r->writers[i], path, error->text, sizeof error->text))
             return -1;
+    }
+    return 0;
+}
+
+/* Puts what writer i is for. */
+static int put_output(struct run *r, int i, struct cr_error *error)
+{
+    const struct cr_engine *e = &r->engine;
+    if (i == r->options->output.n)
+        return cr_grads_put(&r->writers[i], e->outputs, e->n_outputs, r->outputs.data, error);
+    int port = cr_port_find(e->outputs, e->n_outputs, r->options->output.items[i].key);
+    const struct cr_port *p = &e->outputs[port];
+    cr_npy_put(&r->writers[i], p->dtype == CR_I32 ? CR_NPY_I4 : CR_NPY_F4, p->rank, p->shape,
+               r->outputs.data[port]);
     return 0;
 }
 
 /* Everything is on the disk before the first file gets its name. */
 static int write_outputs(struct run *r, struct cr_error *error)
 {
-    const struct cr_engine *e = &r->engine;
     for (int i = 0; i < r->n_writers; i++) {
-        int port = cr_port_find(e->outputs, e->n_outputs, r->options->output.items[i].key);
-        const struct cr_port *p = &e->outputs[port];
-        cr_npy_put(&r->writers[i], p->dtype == CR_I32 ? CR_NPY_I4 : CR_NPY_F4, p->rank, p->shape,
-                   r->outputs.data[port]);
+        if (put_output(r, i, error))
+            return -1;
         if (fflush(r->writers[i].file) || r->writers[i].failure)
-            return cr_fail(error, "%.400s: cannot be written", r->options->output.items[i].value);
+            return cr_fail(error, "%.400s: cannot be written", r->writers[i].path);
     }
     while (r->n_writers > 0)
         if (cr_writer_commit(&r->writers[--r->n_writers], error->text, sizeof error->text))
@@ -55,8 +68,11 @@ static int write_outputs(struct run *r, struct cr_error *error)
 
 /* ---- reporting ---- */
 
+/* The model's own inputs or outputs: gradients and cotangents, behind them, are left out. */
 static void print_ports(const char *what, const struct cr_port *ports, int n)
 {
+    while (n && (cr_gradient_of(ports[n - 1].name) || cr_cotangent_of(ports[n - 1].name)))
+        n--;
     for (int i = 0; i < n; i++) {
         if (n == 1)
             printf("%s shape: %s\n", what, cr_port_shape(&ports[i]).text);
@@ -150,6 +166,14 @@ static void print_times(const struct run *r)
            cr_duration(r->fill_ns).text, cr_duration(r->run_ns).text);
 }
 
+static int count_gradients(const struct cr_engine *e)
+{
+    int n = 0;
+    for (int i = 0; i < e->n_outputs; i++)
+        n += cr_gradient_of(e->outputs[i].name) != NULL;
+    return n;
+}
+
 static void report(const struct run *r)
 {
     const struct cr_engine *e = &r->engine;
@@ -169,6 +193,8 @@ static void report(const struct run *r)
     for (int i = 0; i < r->options->output.n; i++)
         printf("Wrote %s: %s\n", r->options->output.items[i].value,
                r->options->output.items[i].key);
+    if (r->options->grads)
+        printf("Wrote %s: gradients of %d tensors\n", r->options->grads, count_gradients(e));
 }
 
 /* ---- the verb ---- */
@@ -176,7 +202,7 @@ static void report(const struct run *r)
 static int run(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
-    if (cr_refuse_gradients(o, error) || cr_model_load(&r->model, o, error) ||
+    if (cr_model_load(&r->model, o, error) ||
         cr_model_open(&r->model, cr_model_backend(o), &r->engine, error) ||
         cr_arrays_inputs(&r->inputs, &r->engine, o, error) || open_writers(r, error) ||
         cr_arrays_new(&r->outputs, r->engine.outputs, r->engine.n_outputs, error))
