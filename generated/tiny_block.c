@@ -124,6 +124,16 @@ struct cr_kernels {
 
     cr_reduce *sum, *max;
 
+    /*
+     * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+     * lanes[r % 16, :] = op(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as
+     * zeros or -inf; at the end ..._lanes folds them, and row 0 has the reductions.
+     */
+    void (*sum_down)(long rows, long cols, float *lanes, const float *a, long lda);
+    void (*max_down)(long rows, long cols, float *lanes, const float *a, long lda);
+    void (*sum_lanes)(long cols, float *lanes);
+    void (*max_lanes)(long cols, float *lanes);
+
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
     /* the same from 32-bit integers */
@@ -1133,74 +1143,6 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
- * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
- */
-
-#define CR_ADD(a, b) ((a) + (b))
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/*
- * Defines a reduction over a row that begins with `empty` in each lane and takes its
- * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
- */
-#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
-    {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(empty);                                                               \
-        }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
-#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
-#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
-
-CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
-
-static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
-    }
-}
-
-static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
-    }
-}
-/*
  * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
 
@@ -1402,6 +1344,99 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
     }
 }
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+    }
+}
+
+/*
+ * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
+ */
+#define CR_COLUMN_REDUCTION(name, OP)                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            for (long c = 0; c < cols; c += CR_W) {                                                \
+                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
+                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
+                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
+CR_COLUMN_REDUCTION(cr_max, CR_MAX)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
@@ -1649,6 +1684,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     CR_ELEMENTWISE(CR_ENTRY)
     .sum = CR_NAME(cr_sum),
     .max = CR_NAME(cr_max),
+    .sum_down = CR_NAME(cr_sum_down),
+    .max_down = CR_NAME(cr_max_down),
+    .sum_lanes = CR_NAME(cr_sum_lanes),
+    .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
@@ -2055,74 +2094,6 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
- * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
- */
-
-#define CR_ADD(a, b) ((a) + (b))
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/*
- * Defines a reduction over a row that begins with `empty` in each lane and takes its
- * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
- */
-#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
-    {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(empty);                                                               \
-        }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
-#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
-#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
-
-CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
-
-static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
-    }
-}
-
-static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
-    }
-}
-/*
  * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
 
@@ -2324,6 +2295,99 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
     }
 }
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+    }
+}
+
+/*
+ * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
+ */
+#define CR_COLUMN_REDUCTION(name, OP)                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            for (long c = 0; c < cols; c += CR_W) {                                                \
+                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
+                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
+                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
+CR_COLUMN_REDUCTION(cr_max, CR_MAX)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
@@ -2571,6 +2635,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     CR_ELEMENTWISE(CR_ENTRY)
     .sum = CR_NAME(cr_sum),
     .max = CR_NAME(cr_max),
+    .sum_down = CR_NAME(cr_sum_down),
+    .max_down = CR_NAME(cr_max_down),
+    .sum_lanes = CR_NAME(cr_sum_lanes),
+    .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
@@ -2977,74 +3045,6 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
- * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
- */
-
-#define CR_ADD(a, b) ((a) + (b))
-
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
-#define CR_FOLD(OP, lane)                                                                          \
-    do {                                                                                           \
-        CR_UNROLL                                                                                  \
-        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < h; j++) {                                                          \
-                lane[j] = OP(lane[j], lane[j + h]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-        v_fold(OP, lane[0]);                                                                       \
-    } while (0)
-
-/*
- * Defines a reduction over a row that begins with `empty` in each lane and takes its
- * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
- */
-#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
-    {                                                                                              \
-        VF lane[CR_LANES / CR_W];                                                                  \
-        long i = 0;                                                                                \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(empty);                                                               \
-        }                                                                                          \
-        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
-            CR_UNROLL                                                                              \
-            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
-            }                                                                                      \
-        }                                                                                          \
-        CR_UNROLL                                                                                  \
-        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
-            if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
-            }                                                                                      \
-        }                                                                                          \
-        CR_FOLD(OP, lane);                                                                         \
-        return v_lane0(lane[0]);                                                                   \
-    }
-
-/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
-#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
-#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
-
-CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
-
-static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
-    }
-}
-
-static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
-    }
-}
-/*
  * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
 
@@ -3246,6 +3246,99 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
     }
 }
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+    }
+}
+
+/*
+ * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
+ */
+#define CR_COLUMN_REDUCTION(name, OP)                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            for (long c = 0; c < cols; c += CR_W) {                                                \
+                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
+                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
+                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
+CR_COLUMN_REDUCTION(cr_max, CR_MAX)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
@@ -3493,6 +3586,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     CR_ELEMENTWISE(CR_ENTRY)
     .sum = CR_NAME(cr_sum),
     .max = CR_NAME(cr_max),
+    .sum_down = CR_NAME(cr_sum_down),
+    .max_down = CR_NAME(cr_max_down),
+    .sum_lanes = CR_NAME(cr_sum_lanes),
+    .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),

@@ -55,6 +55,16 @@ struct cr_kernels {
 
     cr_reduce *sum, *max;
 
+    /*
+     * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+     * lanes[r % 16, :] = op(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as
+     * zeros or -inf; at the end ..._lanes folds them, and row 0 has the reductions.
+     */
+    void (*sum_down)(long rows, long cols, float *lanes, const float *a, long lda);
+    void (*max_down)(long rows, long cols, float *lanes, const float *a, long lda);
+    void (*sum_lanes)(long cols, float *lanes);
+    void (*max_lanes)(long cols, float *lanes);
+
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
     /* the same from 32-bit integers */

@@ -432,6 +432,47 @@ START_TEST(test_reductions)
 }
 END_TEST
 
+/* Columns, tile after tile of 16 or 32 rows, have the same reductions as they have as rows. */
+static void check_down(const struct cr_kernels *k, const float *a, long rows, long cols, long step)
+{
+    enum { LD = 45 };
+    float lanes[2][16 * LD], column[200];
+    for (long i = 0; i < 16 * cols; i++) {
+        lanes[0][i] = 0.0f;
+        lanes[1][i] = -INFINITY;
+    }
+    for (long r = 0; r < rows; r += step) {
+        long n = rows - r < step ? rows - r : step;
+        k->sum_down(n, cols, lanes[0], a + r * LD, LD);
+        k->max_down(n, cols, lanes[1], a + r * LD, LD);
+    }
+    k->sum_lanes(cols, lanes[0]);
+    k->max_lanes(cols, lanes[1]);
+    for (long c = 0; c < cols; c++) {
+        for (long r = 0; r < rows; r++) {
+            column[r] = a[r * LD + c];
+        }
+        CHECK(same(lanes[0][c], lanes_and_tree(column, rows, 0.0f, sum_of)),
+              "%s: sum down column %ld of %ld, %ld rows", k->isa, c, cols, rows);
+        CHECK(same(lanes[1][c], lanes_and_tree(column, rows, -INFINITY, larger)),
+              "%s: max down column %ld of %ld, %ld rows", k->isa, c, cols, rows);
+    }
+}
+
+START_TEST(test_columns)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    float *inputs[] = {filled(200 * 45, tame, 1), filled(200 * 45, mixed, 2)};
+    for (long rows = 0; k && rows <= 200; rows += 1 + rows / 7) {
+        for (long cols = 1; cols <= 45; cols += 4) {
+            check_down(k, inputs[rows % 2], rows, cols, cols % 3 ? 16 : 32);
+        }
+    }
+    free(inputs[0]);
+    free(inputs[1]);
+}
+END_TEST
+
 /* ---- softmax ---- */
 
 /* Runs softmax_block over all keys (rows) in blocks and returns the worst error of s / l. */
@@ -1057,6 +1098,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_points, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_accuracy, 0, COUNT(functions));
     tcase_add_loop_test(kernels, test_reductions, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_columns, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_softmax_splitting, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_softmax_block, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));

@@ -158,6 +158,10 @@ static void print_comment(struct cr_printer *p, const char *title)
         cr_put(t, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
                (long long)cr_extent(k, k->row), (long long)k->K, (long long)k->K,
                (long long)k->keys, (long long)k->keys, (long long)k->N);
+    if (k->kind == CR_KERNEL_COLUMNS)
+        cr_put(t, " = %s over %lld rows of columns[%lld]",
+               cr_ops[k->program.values[k->program.result].op].name, (long long)k->K,
+               (long long)cr_extent(k, k->col));
     if (k->kind == CR_KERNEL_SCATTER)
         cr_put(t, " = for each row the sum of the %lld rows[%lld] with its index", (long long)k->K,
                (long long)k->N);
@@ -171,7 +175,7 @@ static void print_comment(struct cr_printer *p, const char *title)
     for (int i = 0; i < k->n_bounds; i++)
         cr_put(t, " * mask: query i sees keys %s i %+lld\n",
                k->bounds[i].upper ? "<=" : ">=", (long long)k->bounds[i].offset);
-    print_steps(p, k->kind == CR_KERNEL_TILE ? "steps" : "then", &k->program);
+    print_steps(p, k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS ? "steps" : "then", &k->program);
     cr_put(t, " * ");
     print_size(t, k->flops, "flop, reads ");
     print_size(t, k->bytes_read, "B, writes ");
@@ -230,10 +234,14 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
         function->items = cr_print_tile_kernel(&p);
         break;
     case CR_KERNEL_GEMM:
-        function->items = cr_print_gemm_kernel(&p);
+        function->items =
+            p.k->packed == CR_NONE ? cr_print_matmul_kernel(&p) : cr_print_gemm_kernel(&p);
         break;
     case CR_KERNEL_ATTENTION:
         function->items = cr_print_attention_kernel(&p);
+        break;
+    case CR_KERNEL_COLUMNS:
+        function->items = cr_print_columns_kernel(&p);
         break;
     case CR_KERNEL_SCATTER:
         function->items = cr_print_scatter_kernel(&p);

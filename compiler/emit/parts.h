@@ -12,8 +12,10 @@
  * depends on them, but for KEY_BLOCK, which fixes the order of attention's sums.
  */
 enum {
-    TILE_FLOATS = 2048,         /* of an elementwise tile: it stays in the first-level cache */
-    TILE_COLS = 1024,           /* columns of one, if it can be cut */
+    TILE_FLOATS = 2048, /* of an elementwise tile: it stays in the first-level cache */
+    TILE_COLS = 1024,   /* columns of one, if it can be cut */
+    COLUMNS_ROWS = 16,  /* of a tile of a reduction down columns: a row a lane */
+    COLUMNS_COLS = 128,
     GEMM_STEP_ROWS = 24,        /* rows of one call of gemm, two tiles of the micro-kernel */
     GEMM_MOST_ROWS = 128,       /* of an item */
     GEMM_STEP_COLS = 128,       /* columns of one call, at most */
@@ -22,6 +24,11 @@ enum {
     GEMM_PANEL_FLOATS = 98304,  /* columns x k of one call: half of a second-level cache */
     GEMM_ROWS_FLOATS = 1 << 20, /* rows x k of an item: they share the third-level cache */
     GEMM_ITEMS = 16,            /* shares wanted at least, so that threads get equal ones */
+    MATMUL_ROWS = 768,          /* of an item of a product of two computed operands */
+    MATMUL_COLS = 768,
+    MATMUL_DEPTH = 1024, /* k at a time */
+    MATMUL_ITEMS = 4,    /* wanted at least ... */
+    MATMUL_LEAST = 96,   /* ... if they have no fewer rows or columns */
     PANEL = CR_PANEL,
     KEY_BLOCK = 128, /* keys of an online softmax step */
     QUERY_ROWS = CR_PANEL,
@@ -79,7 +86,9 @@ void cr_print_count(struct cr_printer *p, int indent, const char *name, const ch
 
 /* The body of a kernel's function, by kind; returns the items of its parallel loop. */
 int64_t cr_print_tile_kernel(struct cr_printer *p);
+int64_t cr_print_columns_kernel(struct cr_printer *p);
 int64_t cr_print_gemm_kernel(struct cr_printer *p);
+int64_t cr_print_matmul_kernel(struct cr_printer *p);
 int64_t cr_print_attention_kernel(struct cr_printer *p);
 int64_t cr_print_scatter_kernel(struct cr_printer *p);
 

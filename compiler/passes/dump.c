@@ -49,7 +49,7 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
 
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
-    static const char *const kinds[] = {"tile", "gemm", "attention", "scatter"};
+    static const char *const kinds[] = {"tile", "gemm", "attention", "columns", "scatter"};
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
     fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);
@@ -62,7 +62,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
                 k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
     print_tiles(out, "rows of the left operand", &k->prologue);
     print_tiles(out, "scores", &k->scores);
-    print_tiles(out, k->kind == CR_KERNEL_TILE ? "tile" : "epilogue", &k->program);
+    bool all = k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS;
+    print_tiles(out, all ? kinds[k->kind] : "epilogue", &k->program);
 }
 
 static void print_steps(FILE *out, const struct cr_module *m)

@@ -200,6 +200,13 @@ static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int ran
     return true;
 }
 
+static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const struct cr_map *map)
+{
+    struct cr_value reduction = {
+        .source = CR_REDUCE, .node = id, .op = ev->g->nodes[id].op, .arg = {value}};
+    return push(ev, &reduction, map);
+}
+
 static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id], *in = &ev->g->nodes[cr_in(ev->g, id, 0)];
@@ -215,11 +222,15 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
             return blame(ev, id);
         operand.axis[node->axis] = cr_affine_atom(ev->col);
     }
-    struct cr_value value = {.source = CR_REDUCE, .node = id, .op = node->op};
-    value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
-    if (value.arg[0] < 0 || extent == 1)
-        return value.arg[0];
-    return push(ev, &value, map);
+    int value = cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
+    if (value < 0 || extent == 1)
+        return value;
+    return push_reduction(ev, id, value, map);
+}
+
+int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
+{
+    return push_reduction(ev, id, value, &(struct cr_map){0});
 }
 
 /* Rows of a stored table: the row is a number computed at run time. */

@@ -50,6 +50,9 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
 /* The value of a node at a map, or -1. */
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map);
 
+/* The reduction of a value, over columns or, at the end of a COLUMNS program, over rows; or -1. */
+int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value);
+
 /* Where the element of a node lies, if it is a view of something stored. */
 bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
                          struct cr_operand *operand);

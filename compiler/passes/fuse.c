@@ -20,7 +20,8 @@
 #include "weights.h"
 
 enum {
-    CHEAP = 3,    /* the cost up to which a value is computed again rather than stored */
+    CHEAP = 12,   /* the cost up to which a value is computed again rather than stored */
+    FUNCTION = 3, /* the cost of exp and its like; + and its like cost 1 */
     DEEPEST = 64, /* ops on a way through one kernel */
 };
 
@@ -58,7 +59,15 @@ static void separate_outputs(struct cr_graph *g)
     }
 }
 
-/* Outputs; what is scattered; concats, unless made of weights, which are joined as they are
+/* Whether a reduction runs down columns: over an axis that is not the innermost. */
+static bool goes_down(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    return cr_kind_of(g, id) == CR_KIND_REDUCE && g->nodes[cr_in(g, id, 0)].shape[node->axis] > 1 &&
+           cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
+}
+
+/* Outputs; what is scattered or reduced down its columns; concats, unless made of weights, which are joined as they are
  * loaded. */
 static void store_obvious(struct fusion *f)
 {
@@ -66,7 +75,7 @@ static void store_obvious(struct fusion *f)
         f->m->materialised[f->g->outputs[i].id] = true;
     bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
+        if (cr_kind_of(f->g, id) == CR_KIND_SCATTER || goes_down(f->g, id) ||
             (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
     free(weights);
@@ -145,7 +154,7 @@ static int own_cost(const struct fusion *f, cr_id id)
     const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
     switch (info->kind) {
     case CR_KIND_ELEMENTWISE:
-        return info->rule == CR_RULE_FLOAT && f->g->nodes[id].op != CR_OP_div ? CHEAP : 1;
+        return info->rule == CR_RULE_FLOAT && f->g->nodes[id].op != CR_OP_div ? FUNCTION : 1;
     case CR_KIND_LEAF:
         return f->g->nodes[id].name ? 1 : 0;
     case CR_KIND_MOVE:

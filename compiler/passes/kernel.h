@@ -14,6 +14,7 @@
  *   TILE        root = program(loads)
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
  *   ATTENTION   root = epilogue(softmax(scores(Q K)) V), keys in blocks, online
+ *   COLUMNS     root = reduction of program(loads) over the row atom, which the root has not
  *   SCATTER     root[r] = sum of those rows of A, K of N elements, whose index in B is r
  */
 #ifndef CR_KERNEL_H
@@ -67,6 +68,7 @@ enum cr_kernel_kind {
     CR_KERNEL_TILE,
     CR_KERNEL_GEMM,
     CR_KERNEL_ATTENTION,
+    CR_KERNEL_COLUMNS,
     CR_KERNEL_SCATTER,
 };
 
@@ -87,7 +89,7 @@ struct cr_kernel {
     int row, col;            /* -1: extent 1 */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads; packed weights aside */
     int n_refs;
-    struct cr_tiles program; /* TILE: all; else the epilogue */
+    struct cr_tiles program; /* TILE, COLUMNS: all; else the epilogue */
 
     /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col]; SCATTER: A
      * and B as a whole */

@@ -168,6 +168,47 @@ static bool lower_tile(struct cr_lowering *lw)
 }
 
 /*
+ * A reduction down columns: rows run over the reduced axis and columns over the root's last
+ * atom, so that what is reduced is read as it lies.  Its program ends with the reduction.
+ */
+static bool lower_columns_of(struct cr_lowering *lw, cr_id reduction)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    const struct cr_node *node = &lw->g->nodes[reduction];
+    cr_id of = cr_in(lw->g, reduction, 0);
+    struct cr_map map = lw->root_map;
+    k->kind = CR_KERNEL_COLUMNS;
+    k->K = lw->g->nodes[of].shape[node->axis];
+    k->col = lw->n_root_atoms - 1;
+    if (!cr_new_atom(ev, k->K, &k->row))
+        return false;
+    ev->fixed |= 1u << k->row;
+    map.axis[node->axis] = cr_affine_atom(k->row);
+    cr_evaluate_begin(ev, &k->program, CR_NONE, CR_NO_ATOM, false);
+    int value = cr_evaluate(ev, of, &map);
+    if (value < 0)
+        return false;
+    k->program.result = cr_evaluate_reduction(ev, reduction, value);
+    if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->col))
+        return false;
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        if (a != k->col && k->atoms.extent[a] > 1)
+            k->outer[k->n_outer++] = a;
+    return true;
+}
+
+/* Whether the root is a reduction over an axis that is not the innermost. */
+static bool reduces_columns(const struct cr_lowering *lw)
+{
+    cr_id id = lw->top;
+    const struct cr_node *node = &lw->g->nodes[id];
+    return id == lw->k->root && cr_kind_of(lw->g, id) == CR_KIND_REDUCE &&
+           lw->g->nodes[cr_in(lw->g, id, 0)].shape[node->axis] > 1 &&
+           cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
+}
+
+/*
  * What both contractions need of the root: evaluates it as an epilogue of `core`, checks
  * that the root has each element of the core once, and finds the column atom.
  */
@@ -389,6 +430,8 @@ static void count_work(struct cr_lowering *lw)
     }
     if (k->kind == CR_KERNEL_TILE)
         k->flops = elements * k->program.n;
+    if (k->kind == CR_KERNEL_COLUMNS)
+        k->flops = elements * (double)k->K * k->program.n;
     if (k->kind == CR_KERNEL_SCATTER)
         k->flops = (double)k->K * (double)k->N;
     if (k->kind == CR_KERNEL_GEMM) {
@@ -451,6 +494,8 @@ static bool attempt(struct cr_lowering *lw)
 {
     if (cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root)
         return lower_scatter(lw);
+    if (reduces_columns(lw))
+        return lower_columns_of(lw, lw->top);
     int budget = 16 * CR_MAX_VALUES;
     cr_id core = find_core(&lw->ev, lw->top, lw->top == lw->k->root, &budget);
     if (core == CR_NONE)

@@ -191,6 +191,54 @@ static cr_id sigmoid_for_tanh(struct cr_rewrite *rw, const struct draft *d)
     return CR_NONE;
 }
 
+/* 1 - tanh(x)^2, the derivative of tanh, is 4 s (1 - s) with the s of the rule above. */
+static cr_id sigmoid_for_slope(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_sub || !is_const(operand(rw, d, 0), 1) || operand(rw, d, 1)->op != CR_OP_mul)
+        return CR_NONE;
+    cr_id tanh = cr_in(g, d->in[1], 0);
+    if (g->nodes[tanh].op != CR_OP_tanh || cr_in(g, d->in[1], 1) != tanh)
+        return CR_NONE;
+    cr_id x = cr_in(g, tanh, 0), one = d->in[0];
+    x = multiply(rw, constant_like(rw, x, 2), x);
+    cr_id s = cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL);
+    cr_id rest = cr_rewrite_add(rw, CR_OP_sub, 2, (cr_id[]){one, s}, NULL);
+    return multiply(rw, constant_like(rw, x, 4), multiply(rw, s, rest));
+}
+
+/* (a x) x is a (x x): squares are shared, and powers of one thing have one spelling. */
+static cr_id square(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_mul || operand(rw, d, 0)->op != CR_OP_mul)
+        return CR_NONE;
+    cr_id a = cr_in(g, d->in[0], 0), x = cr_in(g, d->in[0], 1);
+    if (x != d->in[1] || a == x || g->nodes[x].op == CR_OP_const)
+        return CR_NONE;
+    return multiply(rw, a, multiply(rw, x, x));
+}
+
+/* (a + c x) + x is a + (c + 1) x. */
+static cr_id count_terms(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_add || operand(rw, d, 0)->op != CR_OP_add ||
+        operand(rw, d, 0)->dtype != CR_F32)
+        return CR_NONE;
+    cr_id a = cr_in(g, d->in[0], 0), term = cr_in(g, d->in[0], 1), x = d->in[1];
+    double count = 1;
+    if (term != x) {
+        const struct cr_node *node = &g->nodes[term];
+        if (node->op != CR_OP_mul || cr_in(g, term, 1) != x ||
+            g->nodes[cr_in(g, term, 0)].op != CR_OP_const)
+            return CR_NONE;
+        count = g->nodes[cr_in(g, term, 0)].value;
+    }
+    cr_id all = multiply(rw, constant_like(rw, x, count + 1), x);
+    return cr_rewrite_add(rw, CR_OP_add, 2, (cr_id[]){a, all}, NULL);
+}
+
 /* y / (1 + exp(-x)) is y sigmoid(x). */
 static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct draft *d)
 {
@@ -212,26 +260,36 @@ static bool is_power_of_two(const struct cr_node *node)
            fabs(frexp(node->value, &exponent)) == 0.5 && abs(exponent) < 32;
 }
 
-/* Powers of two gather in front of a product: (2 x) y is 2 (x y), and 2 (c x) is (2 c) x. */
-static cr_id gather_powers(struct cr_rewrite *rw, const struct draft *d)
+/* Whether the product of two constants is a number like any other in f32, too. */
+static bool is_tame_product(const struct cr_node *a, const struct cr_node *b)
+{
+    double size = fabs(a->value * b->value);
+    return a->op == CR_OP_const && b->op == CR_OP_const && a->dtype == CR_F32 && size > 1e-20 &&
+           size < 1e20;
+}
+
+/* Constants gather in front of a product: c (d x) is (c d) x; and powers of two come out of
+ * one: (2 x) y is 2 (x y). */
+static cr_id gather_constants(struct cr_rewrite *rw, const struct draft *d)
 {
     const struct cr_graph *g = rw->to;
     for (int i = 0; d->op == CR_OP_mul && i < 2; i++) {
         cr_id factor = d->in[1 - i], product = d->in[i];
-        if (g->nodes[product].op != CR_OP_mul)
-            continue;
-        cr_id c = cr_in(g, product, 0), x = cr_in(g, product, 1);
-        if (g->nodes[c].op == CR_OP_const && is_power_of_two(&g->nodes[factor]))
-            return multiply(rw, multiply(rw, factor, c), x);
-        if (is_power_of_two(&g->nodes[c]) && g->nodes[factor].op != CR_OP_const)
-            return multiply(rw, c, i ? multiply(rw, factor, x) : multiply(rw, x, factor));
+        for (int j = 0; g->nodes[product].op == CR_OP_mul && j < 2; j++) {
+            cr_id c = cr_in(g, product, j), x = cr_in(g, product, 1 - j);
+            if (is_tame_product(&g->nodes[factor], &g->nodes[c]))
+                return multiply(rw, multiply(rw, factor, c), x);
+            if (is_power_of_two(&g->nodes[c]) && g->nodes[factor].op != CR_OP_const)
+                return multiply(rw, c, i ? multiply(rw, factor, x) : multiply(rw, x, factor));
+        }
     }
     return CR_NONE;
 }
 
 static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
-    fold_constants,  drop_neutral,     merge_moves,     subtract,
-    normalise_first, sigmoid_for_tanh, sigmoid_for_exp, gather_powers,
+    fold_constants,   drop_neutral,     merge_moves,     subtract,
+    normalise_first,  sigmoid_for_tanh, sigmoid_for_exp, sigmoid_for_slope,
+    gather_constants, square,           count_terms,
 };
 
 /* ---- sharing equal nodes ---- */

@@ -3,8 +3,8 @@
  * k1_scatter: scatter, tests/golden/scatter.lua:4
  * out[2, 5, 6]
  * reads wte[11, 6], tokens[2, 5]
- * steps: tanh, mul, sub
- * 360 flop, reads 304 B, writes 240 B
+ * steps: mul, sigmoid, sub, mul, mul
+ * 600 flop, reads 304 B, writes 240 B
  */
 struct k1_args {
     const struct cr_kernels *rt;
@@ -17,15 +17,20 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    static const float c_1 = 1.0f;
+    static const float c_4 = 4.0f;
+    static const float c_2 = 2.0f;
     float *const r0 = scratch; /* one number a row, 10 */
     float *const t1 = scratch + 16; /* 10 x 6 */
+    static const float c_1 = 1.0f;
+    float *const t2 = scratch + 80; /* 10 x 6 */
     for (long item = begin; item < end; item++) {
         rt->load_i32(1, 10, r0, 0, a->tokens, 0, 1);
         rt->gather(10, 6, t1, 6, a->wte, 6, 11, r0);
-        rt->tanh_v(10, 6, t1, 6, t1, 6);
-        rt->mul_vv(10, 6, t1, 6, t1, 6, t1, 6);
-        rt->sub_sv(10, 6, a->out, 6, &c_1, 0, t1, 6);
+        rt->mul_sv(10, 6, t1, 6, &c_2, 0, t1, 6);
+        rt->sigmoid_v(10, 6, t1, 6, t1, 6);
+        rt->sub_sv(10, 6, t2, 6, &c_1, 0, t1, 6);
+        rt->mul_vv(10, 6, t1, 6, t1, 6, t2, 6);
+        rt->mul_sv(10, 6, a->out, 6, &c_4, 0, t1, 6);
     }
 }
 
@@ -59,7 +64,7 @@ static void k2_scatter(const void *args, long begin, long end, float *scratch)
 int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 80; /* for each thread */
+    const long scratch_floats = 144; /* for each thread */
     float *const scratch = arena + 64;
     const int *const in0 = inputs[0]; /* tokens[2, 5] */
     (void)in0;

@@ -1,0 +1,192 @@
+
+/*
+ * k1_columns: columns, tests/golden/columns.lua:5
+ * out[3, 1, 40] = sum over 50 rows of columns[40]
+ * reads x[3, 50, 40], b[40]
+ * steps: fma, sum
+ * 24 kflop, reads 24.16 kB, writes 480 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *b;
+    float *out;
+};
+
+static void k1_columns(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const lanes = scratch; /* 16 partial results a column */
+    static const float c_0 = 0.0f;
+    float *const tile = scratch + 640; /* what is reduced */
+    for (long item = begin; item < end; item++) {
+        const long o0 = item;
+        const long j0 = 0, j1 = 40;
+        const long n = j1 - j0;
+        rt->load(16, n, lanes, n, &c_0, 0, 0);
+        for (long i = 0; i < 50; i += 16) {
+            const long m = 50 - i < 16 ? 50 - i : 16;
+            rt->fma_vvv(m, n, tile, 40, a->x + o0 * 2000 + i * 40 + j0, 40,
+                a->x + o0 * 2000 + i * 40 + j0, 40, a->b + j0, 0);
+            rt->sum_down(m, n, lanes, tile, 40);
+        }
+        rt->sum_lanes(n, lanes);
+        rt->store(1, n, a->out + o0 * 40 + j0, 0, 1, lanes, 0);
+    }
+}
+
+/*
+ * k2_columns: columns, tests/golden/columns.lua:6
+ * out[1, 50, 40] = sum over 3 rows of columns[40]
+ * reads x[3, 50, 40]
+ * steps: sum
+ * 12 kflop, reads 24 kB, writes 8 kB
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    float *out;
+};
+
+static void k2_columns(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const lanes = scratch; /* 16 partial results a column */
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long o0 = item;
+        const long j0 = 0, j1 = 40;
+        const long n = j1 - j0;
+        rt->load(16, n, lanes, n, &c_0, 0, 0);
+        for (long i = 0; i < 3; i += 16) {
+            const long m = 3 - i < 16 ? 3 - i : 16;
+            rt->sum_down(m, n, lanes, a->x + o0 * 40 + i * 2000 + j0, 2000);
+        }
+        rt->sum_lanes(n, lanes);
+        rt->store(1, n, a->out + o0 * 40 + j0, 0, 1, lanes, 0);
+    }
+}
+
+/*
+ * k3_columns: columns, tests/golden/columns.lua:7
+ * out[3, 1, 40] = max over 50 rows of columns[40]
+ * reads x[3, 50, 40], b[40]
+ * steps: sub, max
+ * 24 kflop, reads 24.16 kB, writes 480 B
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *b;
+    float *out;
+};
+
+static void k3_columns(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const lanes = scratch; /* 16 partial results a column */
+    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
+    float *const tile = scratch + 640; /* what is reduced */
+    for (long item = begin; item < end; item++) {
+        const long o0 = item;
+        const long j0 = 0, j1 = 40;
+        const long n = j1 - j0;
+        rt->load(16, n, lanes, n, &c_MINUS_INFINITY, 0, 0);
+        for (long i = 0; i < 50; i += 16) {
+            const long m = 50 - i < 16 ? 50 - i : 16;
+            rt->sub_vv(m, n, tile, 40, a->x + o0 * 2000 + i * 40 + j0, 40, a->b + j0, 0);
+            rt->max_down(m, n, lanes, tile, 40);
+        }
+        rt->max_lanes(n, lanes);
+        rt->store(1, n, a->out + o0 * 40 + j0, 0, 1, lanes, 0);
+    }
+}
+
+/*
+ * k4_columns: columns, tests/golden/columns.lua:8
+ * out[1, 40] = sum over 50 rows of columns[40]
+ * steps: float, sum
+ * 6 kflop, reads 0 B, writes 160 B
+ */
+struct k4_args {
+    const struct cr_kernels *rt;
+    float *out;
+};
+
+static void k4_columns(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const lanes = scratch; /* 16 partial results a column */
+    static const float c_0 = 0.0f;
+    float *const tile = scratch + 640; /* what is reduced */
+    float *const r0 = scratch + 1280; /* one number a row, 16 */
+    for (long item = begin; item < end; item++) {
+        const long j0 = 0, j1 = 40;
+        const long n = j1 - j0;
+        rt->load(16, n, lanes, n, &c_0, 0, 0);
+        for (long i = 0; i < 50; i += 16) {
+            const long m = 50 - i < 16 ? 50 - i : 16;
+            rt->iota(1, m, r0, 0, i, 0, 1);
+            rt->float_v(1, m, r0, 0, r0, 0);
+            rt->load(m, n, tile, 40, r0, 1, 0);
+            rt->sum_down(m, n, lanes, tile, 40);
+        }
+        rt->sum_lanes(n, lanes);
+        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
+    }
+}
+
+/* Computes the outputs. */
+int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 1296; /* for each thread */
+    float *const scratch = arena + 0;
+    const float *const in0 = inputs[0]; /* x[3, 50, 40] */
+    (void)in0;
+    const float *const in1 = inputs[1]; /* b[40] */
+    (void)in1;
+    float *const out0 = outputs[0]; /* first[1, 50, 40] */
+    float *const out1 = outputs[1]; /* largest[3, 1, 40] */
+    float *const out2 = outputs[2]; /* middle[3, 1, 40] */
+    float *const out3 = outputs[3]; /* row[1, 40] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0,
+            .b = in1,
+            .out = out2,
+        };
+        rt->parallel(pool, 3, k1_columns, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = out0,
+        };
+        rt->parallel(pool, 50, k2_columns, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .x = in0,
+            .b = in1,
+            .out = out1,
+        };
+        rt->parallel(pool, 3, k3_columns, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .out = out3,
+        };
+        rt->parallel(pool, 1, k4_columns, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
