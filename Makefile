@@ -108,13 +108,13 @@ $(BUILD)/crescent $(BUILD)/libcrescent.a: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- Set-up --------------------------------------------------------------------------
-# `make test` and `make demo` install what is missing, before anything is compiled;
-# other targets leave the machine as it is.
+# `make test`, `make demo` and `make experiments` install what is missing, before anything
+# is compiled; other targets leave the machine as it is.
 
 setup:
 	@sh tests/setup.sh
 
-ifneq ($(filter setup test demo,$(MAKECMDGOALS)),)
+ifneq ($(filter setup test demo experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(main_object) $(compiler_objects) $(runtime_objects) \
     $(call object,$(support_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)))
@@ -127,7 +127,8 @@ endif
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
 suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
     $(call script,$(1),fixtures.sh) $(call script,$(1),nano_sort.sh) \
-    $(call script,$(1),malformed.sh) $(call script,$(1),golden.sh) $(call generate,--check,$(1))
+    $(call script,$(1),malformed.sh) $(call script,$(1),golden.sh) $(call generate,--check,$(1)) \
+    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check'
 built_for = $(call suites,$(1)) $(BUILD)/$(1)/crescent
 
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand.
@@ -193,6 +194,12 @@ bless: generated
 demo: setup all
 	@CRESCENT=$(BUILD)/crescent sh tests/demo.sh
 
+# The numbers of docs/experiments.md and its pictures, which gnuplot draws.
+experiments: setup all
+	@sh tests/setup.sh pictures
+	@sh -c $(call docs,--write docs/experiments.md)
+	@CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/experiments.sh --draw
+
 # SCRIPT:OPTIONS, measured with each number of THREADS; exported to the scripts.
 ROWS ?= \
     gpt2_block:B=1,T=1 gpt2_block:B=1,T=10 gpt2_block:B=2,T=32 gpt2_block:B=1,T=128 \
@@ -238,6 +245,7 @@ help:
 	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
 	@echo 'make demo              set up, build, and run a GPT-2 block against PyTorch'
+	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments.md'
 	@echo 'make test              set up, build, and run every test with both Luas'
 	@echo 'make check             build and run the tests with one Lua; no set-up'
 	@echo 'make setup             install what is missing (Debian packages)'
@@ -254,5 +262,5 @@ help:
 	@echo 'make clean             remove build/'
 
 always:
-.PHONY: all always asan bench bench-peers bless check check-generated clean demo docs format generated help \
-    install layers setup test valgrind
+.PHONY: all always asan bench bench-peers bless check check-generated clean demo docs experiments format \
+    generated help install layers setup test valgrind

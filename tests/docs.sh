@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs.sh --write|--check - what README.md and docs/ show of the program's output.
+# docs.sh --write|--check [PAGE...] - what README.md and docs/ show of the program's output.
 #
 # A passage that follows a line `<!-- $ COMMAND -->`, up to `<!-- end -->`, is what COMMAND
 # prints when it runs from the top folder; where it begins with a fence (```lua, say), the
@@ -17,6 +17,8 @@ case "$mode" in
 --write | --check) ;;
 *) echo "docs.sh: found '$mode', expected --write or --check" >&2; exit 2 ;;
 esac
+shift
+[ $# -gt 0 ] || set -- README.md docs/*.md
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
@@ -73,7 +75,7 @@ report() {
     fi
 }
 
-for page in README.md docs/*.md; do
+for page in "$@"; do
     renew "$page" >"$scratch/page"
     status=$?
     if [ "$mode" = --write ]; then

@@ -1,5 +1,6 @@
 #!/bin/sh
-# setup.sh - installs what building and testing need, where it is missing.
+# setup.sh [pictures] - installs what building and testing need, where it is missing;
+# with `pictures` also what draws those of docs/.
 #
 # Prints each package and why it is wanted before the package manager is called.
 # When nothing is missing it says nothing and touches neither network nor disk.
@@ -7,6 +8,7 @@
 # not asked for: those tests say that they were skipped.
 set -u
 
+for_what="${1-}"
 compiler="${CC:-cc}"
 
 # PACKAGE | how to see that it is there | why it is wanted
@@ -22,6 +24,7 @@ libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memo
 libjansson-dev|links jansson.h json_null jansson|JSON, the header of safetensors files
 check|pkg-config --exists check|the framework of the unit tests
 TABLE
+    [ "$for_what" != pictures ] || echo 'gnuplot-nox|have gnuplot|draws the pictures of docs/'
 }
 
 have() {
