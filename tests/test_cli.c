@@ -426,6 +426,26 @@ START_TEST(same_gradients)
 }
 END_TEST
 
+/* Ten steps of training from one seed end in the same bits, whoever computes them. */
+START_TEST(same_training)
+{
+#define TRAINING                                                                                   \
+    "run tests/scripts/train_steps.lua --set optimiser=adamw --set steps=10 --set lr=0.05 "        \
+    "--set clip=0.5 --seed 3 --output losses=$T/%s.loss --output params=$T/%s.npy %s"
+    static const char *const ways[] = {"--threads 1", "--threads 2", "--threads 3",
+                                       "--backend cc --threads 2", "--isa plain"};
+    char command[512];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const char *name = i ? "other" : "one";
+        snprintf(command, sizeof command, TRAINING, name, name, ways[i]);
+        ck_assert_int_eq(run(command)->status, 0);
+        snprintf(command, sizeof command, "cmp $T/one.npy $T/%s.npy && cmp $T/one.loss $T/%s.loss",
+                 name, name);
+        ck_assert_msg(system(command) == 0, "%s", ways[i]);
+    }
+}
+END_TEST
+
 /* What is drawn depends on the seed and the tensor, on nothing else. */
 START_TEST(seeds)
 {
@@ -434,6 +454,24 @@ START_TEST(seeds)
     ck_assert_int_eq(run("run " BLOCK "--output y=$T/3.npy --seed 7")->status, 0);
     ck_assert_int_eq(system("cmp -s $T/1.npy $T/2.npy"), 0);
     ck_assert_int_ne(system("cmp -s $T/1.npy $T/3.npy"), 0);
+}
+END_TEST
+
+/* An input without a file holds what its init says, for every backend. */
+START_TEST(inputs_begin_as_they_say)
+{
+    static const char *const backends[] = {"tcc", "ref"};
+    const float want[] = {2.5f, 2.5f, -4, -4};
+    write_text("begin.lua", "local a = input('a', {2}, 'f32', {fill = 2.5})\n"
+                            "local i = input('i', {2}, 'i32', {fill = -4})\n"
+                            "return {y = concat({a, float(i)}, 1)}\n");
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "run $T/begin.lua --output y=$T/begin.npy --backend %s",
+                 backends[i]);
+        ck_assert_int_eq(run(command)->status, 0);
+        expect_floats("begin.npy", want, 4);
+    }
 }
 END_TEST
 
@@ -450,6 +488,8 @@ int main(void)
     tcase_add_test(all, surplus_tensors);
     tcase_add_test(all, gradients);
     tcase_add_test(all, same_gradients);
+    tcase_add_test(all, same_training);
+    tcase_add_test(all, inputs_begin_as_they_say);
     tcase_add_test(all, seeds);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

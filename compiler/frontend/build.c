@@ -108,27 +108,13 @@ static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
     return 1;
 }
 
-/* input(name, shape [, type]) */
-static int make_input(lua_State *L)
-{
-    struct cr_attr attr = {0};
-    cr_arg_count(L, "input", 2, 3);
-    attr.name = cr_arg_name(L, 1, "input", "name");
-    read_shape(L, 2, "input", &attr);
-    attr.dtype = cr_arg_dtype(L, 3, "input");
-    if (attr.dtype == CR_BOOL)
-        cr_raise(L, "input: type bool, f32 or i32 is expected");
-    return named_leaf(L, CR_OP_input, &attr);
-}
-
-/* {uniform = bound}, {normal = std} or {fill = value}; zeros if there is none. */
-static void read_init(lua_State *L, int index, struct cr_attr *attr)
+/* {uniform = bound}, {normal = std} or {fill = value} for op; false if there is none. */
+static bool read_init(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
     static const char *const kinds[] = {
         [CR_INIT_UNIFORM] = "uniform", [CR_INIT_NORMAL] = "normal", [CR_INIT_FILL] = "fill"};
-    attr->init = CR_INIT_FILL;
     if (lua_isnoneornil(L, index))
-        return;
+        return false;
     int found = 0, entries = 0;
     if (lua_type(L, index) == LUA_TTABLE) {
         lua_pushnil(L);
@@ -141,17 +127,59 @@ static void read_init(lua_State *L, int index, struct cr_attr *attr)
         if (!lua_isnil(L, -1)) {
             found++;
             attr->init = (enum cr_init)kind;
-            attr->value = cr_arg_number(L, -1, "param", kinds[kind]);
+            attr->value = cr_arg_number(L, -1, op, kinds[kind]);
         }
         lua_pop(L, 1);
     }
     if (found != 1)
-        cr_raise(L, "param: init: {uniform = bound}, {normal = std} or {fill = value} is expected");
+        cr_raise(L, "%s: init: {uniform = bound}, {normal = std} or {fill = value} is expected",
+                 op);
     if (!isfinite(attr->value) || (attr->init != CR_INIT_FILL && attr->value < 0))
         cr_raise(L,
-                 "param: init: found %s = %g, a finite number, not below 0 as a width, is "
+                 "%s: init: found %s = %g, a finite number, not below 0 as a width, is "
                  "expected",
-                 kinds[attr->init], attr->value);
+                 op, kinds[attr->init], attr->value);
+    return true;
+}
+
+/* An i32 begins with one number everywhere, if it says with what. */
+static void check_integer_init(lua_State *L, const struct cr_attr *attr)
+{
+    bool whole = attr->value == floor(attr->value) && fabs(attr->value) <= INT32_MAX;
+    if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !whole))
+        cr_raise(L, "input: init: an i32 is expected to have {fill = a whole number}");
+}
+
+/* input(name, shape [, type [, init]]) */
+static int make_input(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "input", 2, 4);
+    attr.name = cr_arg_name(L, 1, "input", "name");
+    read_shape(L, 2, "input", &attr);
+    attr.dtype = cr_arg_dtype(L, 3, "input");
+    if (attr.dtype == CR_BOOL)
+        cr_raise(L, "input: type bool, f32 or i32 is expected");
+    if (read_init(L, 4, "input", &attr))
+        check_integer_init(L, &attr);
+    if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
+        attr.init = CR_INIT_FILL; /* a width of 0 stands for no init */
+    return named_leaf(L, CR_OP_input, &attr);
+}
+
+/* parameters(): a table of those declared so far, by name */
+static int all_parameters(lua_State *L)
+{
+    const struct cr_graph *g = cr_run_of(L)->graph;
+    cr_arg_count(L, "parameters", 0, 0);
+    lua_newtable(L);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op != CR_OP_param)
+            continue;
+        cr_push_tensor(L, id);
+        lua_setfield(L, -2, g->nodes[id].name);
+    }
+    return 1;
 }
 
 /* param(name, shape [, init]): the scope's path stands before the name */
@@ -166,7 +194,8 @@ static int make_param(lua_State *L)
     cr_check_name(L, full, "param", "full name");
     attr.name = full;
     read_shape(L, 2, "param", &attr);
-    read_init(L, 3, &attr);
+    if (!read_init(L, 3, "param", &attr))
+        attr.init = CR_INIT_FILL;
     return named_leaf(L, CR_OP_param, &attr);
 }
 
@@ -365,15 +394,24 @@ static int make_concat(lua_State *L)
 
 void cr_add_primitives(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"input", make_input},     {"param", make_param},
-        {"const", make_const},     {"iota", make_iota},
-        {"sum", make_sum},         {"max", make_max},
-        {"matmul", cr_lua_matmul}, {"reshape", make_reshape},
-        {"permute", make_permute}, {"transpose", make_transpose},
-        {"expand", make_expand},   {"slice", make_slice},
-        {"concat", make_concat},   {"gather", make_gather},
-        {"detach", make_detach},   {"scatter_add", make_scatter_add},
-        {"grad", cr_lua_grad},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"input", make_input},
+                                         {"param", make_param},
+                                         {"const", make_const},
+                                         {"iota", make_iota},
+                                         {"sum", make_sum},
+                                         {"max", make_max},
+                                         {"matmul", cr_lua_matmul},
+                                         {"reshape", make_reshape},
+                                         {"permute", make_permute},
+                                         {"transpose", make_transpose},
+                                         {"expand", make_expand},
+                                         {"slice", make_slice},
+                                         {"concat", make_concat},
+                                         {"gather", make_gather},
+                                         {"detach", make_detach},
+                                         {"scatter_add", make_scatter_add},
+                                         {"grad", cr_lua_grad},
+                                         {"parameters", all_parameters},
+                                         {NULL, NULL}};
     cr_add_functions(L, functions);
 }

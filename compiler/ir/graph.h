@@ -69,7 +69,8 @@ struct cr_op_info {
 
 extern const struct cr_op_info cr_ops[CR_OP_COUNT];
 
-/* How a parameter starts when no weights are given, as PyTorch's layers do. */
+/* How a parameter starts when no weights are given, as PyTorch's layers do; and an input, if it
+ * says so (CR_INIT_UNIFORM of width 0 is for one that does not). */
 enum cr_init {
     CR_INIT_UNIFORM /* -bound..bound */,
     CR_INIT_NORMAL /* std = bound */,
@@ -93,7 +94,7 @@ struct cr_attr {
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts */
     double value;               /* const; the bound of an init */
     const char *name;           /* input, param */
-    enum cr_init init;          /* param */
+    enum cr_init init;          /* param, input */
 };
 
 struct cr_node {

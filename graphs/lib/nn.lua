@@ -65,6 +65,40 @@ function nn.softmax(s)
     return e / sum(e, -1)
 end
 
+-- The sum of all elements, a scalar.
+function nn.total(x)
+    return sum(x:reshape{-1}, 1):reshape{}
+end
+
+-- The mean of the squared differences, a scalar, as torch.nn.functional.mse_loss.
+function nn.mse_loss(x, target)
+    local squares = (x - target) ^ 2
+    local count = 1
+    for _, size in ipairs(squares.shape) do count = count * size end
+    return nn.total(squares) / count
+end
+
+-- The mean of -log softmax(logits)[target] over all positions, a scalar, as
+-- torch.nn.functional.cross_entropy: log(sum_j exp(s_j)) - s_target, so that probabilities
+-- are never there.  logits [.., n], targets i32 [..]; a position whose target is
+-- config.ignore_index (-100) does not count.
+function nn.cross_entropy(logits, targets, config)
+    local ignored = config and config.ignore_index or -100
+    local wide = {}
+    for i, size in ipairs(targets.shape) do wide[i] = size end
+    table.insert(wide, 1)
+    local s = logits - detach(max(logits, -1))
+    local hit = eq(iota(s.shape, s.rank), targets:reshape(wide))
+    local loss = log(sum(exp(s), -1, false)) - sum(where(hit, s, 0), -1, false)
+    local counts = ne(targets, ignored)
+    return nn.total(where(counts, loss, 0)) / nn.total(float(counts))
+end
+
+-- Rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.
+function nn.embedding(ids, n, size)
+    return gather(param("weight", {n, size}, {normal = 1}), ids)
+end
+
 -- Dropout with probability p.  Outside of training it does nothing.
 function nn.dropout(x, p, train)
     if p < 0 or p >= 1 then error("dropout " .. p .. ", expected at least 0 and less than 1") end
