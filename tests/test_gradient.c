@@ -263,7 +263,7 @@ START_TEST(every_op_has_a_case)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
         bool found = cr_ops[op].kind == CR_KIND_ELEMENTWISE || cr_ops[op].kind == CR_KIND_LEAF ||
-                     op == CR_OP_detach;
+                     op == CR_OP_detach || op == CR_OP_random;
         for (int i = 0; i < N_CASES; i++)
             found |= (int)cases[i].op == op;
         ck_assert_msg(found, "no case for %s", cr_ops[op].name);

@@ -178,7 +178,7 @@ static int arity(const struct cr_value *v)
 {
     if (v->source == CR_MAP)
         return cr_ops[v->op].arity;
-    return v->source == CR_REDUCE || v->source == CR_GATHER;
+    return v->source == CR_REDUCE || v->source == CR_GATHER || v->source == CR_RANDOM;
 }
 
 static void find_last_uses(struct job *job)
@@ -251,6 +251,23 @@ static void print_iota(struct job *job, const struct cr_value *v, struct place *
     else
         call(job, "iota(%s, %s, %s, %lld, %s, %lld, %lld)", j->rows, j->cols, place->address,
              (long long)place->ld, from, rs, cs);
+}
+
+static void print_random(struct job *job, const struct cr_value *v, struct place *place)
+{
+    const struct cr_tile_job *j = job->j;
+    char base[CR_ADDRESS_SIZE] = "0";
+    const char *seed = job->places[v->arg[0]].address;
+    long long rs = coef(&v->at, j->row), cs = coef(&v->at, j->col), stream = (long long)v->number;
+    append_affine(job->p, base, sizeof base, &v->at, j->row, j->first_row, j->col, j->first_col);
+    const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
+    take_temp(job, place, v->by_row);
+    if (v->by_row)
+        call(job, "random(1, %s, %s, 0, %s, %lld, %s, 0, %lld)", j->rows, place->address, seed,
+             stream, from, rs);
+    else
+        call(job, "random(%s, %s, %s, %lld, %s, %lld, %s, %lld, %lld)", j->rows, j->cols,
+             place->address, (long long)place->ld, seed, stream, from, rs, cs);
 }
 
 /* The same numbers as one a row at a distance of 1, or all over a tile. */
@@ -349,7 +366,8 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
 static void tell_scope(struct job *job, const struct cr_value *v)
 {
     const struct cr_where *where = &job->p->g->nodes[v->node].where;
-    bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER;
+    bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER ||
+                    v->source == CR_RANDOM;
     if (!computes || !*where->scope || where->scope == job->p->scope)
         return;
     char name[CR_NAME_SIZE];
@@ -374,6 +392,9 @@ static void print_value(struct job *job, int i, const struct cr_tile_at *dest)
         break;
     case CR_IOTA:
         print_iota(job, v, place);
+        break;
+    case CR_RANDOM:
+        print_random(job, v, place);
         break;
     case CR_CONST:
         cr_print_constant(job->p, place->address, sizeof place->address, v->number);

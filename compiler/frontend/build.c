@@ -5,6 +5,8 @@
 
 #include "compiler/frontend/frontend.h"
 
+enum { MAX_SEED = 1 << 24 }; /* an i32 is a float in kernels */
+
 static const char names_key; /* registry: name of an input or parameter -> its node */
 
 /* The origin of the nodes to come: the user's line, or what the dump says. */
@@ -374,6 +376,43 @@ static int make_scatter_add(lua_State *L)
     return cr_return(L, CR_OP_scatter_add, 2, in, &attr);
 }
 
+/* The seed of random: one i32, or a number that a float can hold. */
+static cr_id read_seed(lua_State *L, int index)
+{
+    if (cr_is_tensor(L, index))
+        return cr_tensor_at(L, index);
+    struct cr_attr attr = {.dtype = CR_I32,
+                           .value = (double)cr_arg_integer(L, index, "random", "seed")};
+    if (fabs(attr.value) > MAX_SEED)
+        cr_raise(L, "random: seed: found %.14g, at most %d is expected", attr.value, MAX_SEED);
+    return cr_add(L, CR_OP_const, 0, NULL, &attr);
+}
+
+/* A stream for each call of random: how many there were before. */
+static int64_t next_stream(const struct cr_graph *g)
+{
+    int64_t n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        n += g->nodes[id].op == CR_OP_random;
+    return n;
+}
+
+/* random(seed, shape [, stream]) */
+static int make_random(lua_State *L)
+{
+    struct cr_attr attr = {.dtype = CR_F32};
+    cr_arg_count(L, "random", 2, 3);
+    cr_id seed = read_seed(L, 1);
+    read_shape(L, 2, "random", &attr);
+    bool given = !lua_isnoneornil(L, 3);
+    int64_t stream =
+        given ? cr_arg_integer(L, 3, "random", "stream") : next_stream(cr_run_of(L)->graph);
+    if (stream < 0)
+        cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
+    attr.value = (double)stream;
+    return cr_return(L, CR_OP_random, 1, &seed, &attr);
+}
+
 /* detach(a) */
 static int make_detach(lua_State *L)
 {
@@ -411,6 +450,7 @@ void cr_add_primitives(lua_State *L)
                                          {"detach", make_detach},
                                          {"scatter_add", make_scatter_add},
                                          {"grad", cr_lua_grad},
+                                         {"random", make_random},
                                          {"parameters", all_parameters},
                                          {NULL, NULL}};
     cr_add_functions(L, functions);

@@ -97,6 +97,11 @@ static void print_attributes(FILE *out, const struct cr_node *node)
         print_list(out, node->rank, node->index, 0);
         print_list(out, node->rank, node->shape, 0);
         break;
+    case CR_OP_random:
+        print_list(out, node->rank, node->shape, 0);
+        fputs(", ", out);
+        print_number(out, node->value);
+        break;
     case CR_OP_scatter_add:
         fprintf(out, ", %lld", (long long)node->shape[0]);
         break;

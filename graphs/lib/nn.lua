@@ -99,11 +99,15 @@ function nn.embedding(ids, n, size)
     return gather(param("weight", {n, size}, {normal = 1}), ids)
 end
 
--- Dropout with probability p.  Outside of training it does nothing.
-function nn.dropout(x, p, train)
+-- Dropout: each element becomes 0 with probability p, and what stays is made larger, so
+-- that the mean stays what it was (Srivastava et al.: Dropout, 2014).  Which elements is
+-- told by the seed, a number or an i32 tensor; without one, outside of training, nothing
+-- is dropped.  p is rounded to 24 bits, as many as random numbers have.
+function nn.dropout(x, p, seed)
     if p < 0 or p >= 1 then error("dropout " .. p .. ", expected at least 0 and less than 1") end
-    if train and p > 0 then error("train = true: dropout is not available yet, expected false") end
-    return x
+    if not seed or p == 0 then return x end
+    local threshold = math.floor(p * 2 ^ 24 + 0.5) / 2 ^ 24
+    return where(ge(random(seed, x.shape), threshold), x * (1 / (1 - p)), 0)
 end
 
 return nn
