@@ -29,7 +29,7 @@ static struct cr_graph *run_script(const char *path, const crescent_setting *set
     struct cr_script script = {0};
     struct cr_graph *graph = NULL;
     for (int i = 0; i < n; i++)
-        copies[i] = (struct cr_setting){settings[i].key, settings[i].value};
+        copies[i] = (struct cr_setting){settings[i].key, settings[i].value, false};
     if (cr_script_run(path, copies, n, &script, &last_error) == 0) {
         graph = script.graph;
         script.graph = NULL;

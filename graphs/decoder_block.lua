@@ -9,21 +9,21 @@ local o = options {
     B = 2, T = 32, -- batch, tokens
     n_embd = 768, n_head = 12,
     n_positions = 1024, -- the most tokens
-    dropout = 0.1, train = false,
+    dropout = 0.1, train = false, seed = 0, -- of what is dropped in training
     bias = true, -- of the Linears; layer norms always have theirs
 }
 
 if o.T > o.n_positions then error("T " .. o.T .. " is more than n_positions " .. o.n_positions) end
 
 local function drop(x)
-    return nn.dropout(x, o.dropout, o.train)
+    return nn.dropout(x, o.dropout, o.train and o.seed)
 end
 
 -- The attention branch: out_proj(heads(qkv_proj(ln1(x)))).
 local function attend(x)
     local n = scope("ln1", nn.layer_norm, x, {eps = 1e-5})
     local a = scope("attn", attention.fused, n, {
-        n_head = o.n_head, mask = attention.causal_mask(o.T),
+        n_head = o.n_head, mask = attention.causal_mask(o.T), drop = drop,
         project = nn.linear, bias = o.bias, qkv_name = "qkv_proj", out_name = "out_proj"})
     return (drop(a))
 end

@@ -9,20 +9,20 @@ local o = options {
     B = 2, T = 16, -- batch, tokens
     n_embd = 64, n_head = 4,
     block_size = 32, -- the most tokens
-    dropout = 0.1, train = false,
+    dropout = 0.1, train = false, seed = 0, -- of what is dropped in training
 }
 
 if o.T > o.block_size then error("T " .. o.T .. " is more than block_size " .. o.block_size) end
 
 local function drop(x)
-    return nn.dropout(x, o.dropout, o.train)
+    return nn.dropout(x, o.dropout, o.train and o.seed)
 end
 
 -- The attention branch: proj(concat(heads(ln1(x)))).
 local function attend(x)
     local n = scope("ln1", nn.layer_norm, x, {eps = 1e-5})
     local a = scope("attn", attention.of_heads, n, {
-        n_head = o.n_head, mask = attention.causal_mask(o.T)})
+        n_head = o.n_head, mask = attention.causal_mask(o.T), drop = drop})
     return (drop(a))
 end
 

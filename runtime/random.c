@@ -7,14 +7,8 @@
 
 #include <string.h>
 
+#include "philox.h"
 #include "vector.h"
-
-enum { CR_PHILOX_ROUNDS = 10 };
-
-#define CR_PHILOX_M0 0xd2511f53u
-#define CR_PHILOX_M1 0xcd9e8d57u
-#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
-#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
 /* Makes the numbers of a group. */
 typedef void cr_group(const struct cr_sequence *sequence, uint64_t group, float *y);
@@ -43,22 +37,7 @@ struct cr_groups {
 
 CR_API void cr_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        uint64_t p0 = (uint64_t)CR_PHILOX_M0 * c0;
-        uint64_t p1 = (uint64_t)CR_PHILOX_M1 * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
+    cr_philox_rounds(counter, key, out);
 }
 
 CR_API float cr_random_uniform(uint64_t seed, uint64_t stream, uint64_t index)
@@ -70,6 +49,13 @@ CR_API float cr_random_uniform(uint64_t seed, uint64_t stream, uint64_t index)
     uint32_t words[4];
     cr_philox(counter, key, words);
     return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
+}
+
+CR_API float cr_random_element(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    uint32_t words[4];
+    cr_random_block(seed, stream, index / 4, words);
+    return cr_uniform_of_word(words, (int)(index % 4));
 }
 
 /* What makes the groups of a sequence with the instructions that these kernels use. */

@@ -47,4 +47,8 @@ CR_API void cr_random_fill(const struct cr_kernels *rt, const struct cr_sequence
 /* One number of CR_UNIFORM, as it is. */
 CR_API float cr_random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
 
+/* Uniform likewise, but numbered as the elements of a `random` node are, in whose kernels neighbours
+ * share a block: number index % 4 of block index / 4. */
+CR_API float cr_random_element(uint64_t seed, uint64_t stream, uint64_t index);
+
 #endif

@@ -73,6 +73,9 @@ struct cr_kernels {
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
     /* y[r, c] = base + r * rs + c * cs, an index */
     void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
+    /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
+    void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
+                   long base, long rs, long cs);
     /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
     void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */

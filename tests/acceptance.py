@@ -6,6 +6,8 @@
 For each graph, with random weights of odd sizes:
     accuracy    every backend within 2e-5 of PyTorch's float64 (or 5 times the error of
                 PyTorch's float32, where that is more)
+    gradients   of the input and every parameter: the same tolerance, on every backend, and
+                equal bits for TinyCC and the system's compiler, 1 and 2 threads
     bits        TinyCC and the system's compiler, 1 and 2 threads: equal bits
     batch       each item of a batch alone: equal bits
     prefix      causal graphs: the first 20 of 37 rows alone: equal bits
@@ -45,11 +47,11 @@ class Model:
 
     def __init__(self, crescent, graph, options, seed, folder):
         self.crescent, self.graph, self.options, self.folder = crescent, graph, options, folder
-        self.module, rng = fixtures.build(graph, options, seed)
+        self.module, self.rng = fixtures.build(graph, options, seed)
         self.weights = self.path("model.safetensors")
         fixtures.write_model(self.weights, self.module, options.get("prefix", ""))
         shape = options["B"], options["T"], options["n_embd"]
-        self.x = rng.standard_normal(shape).astype(np.float32)
+        self.x = self.rng.standard_normal(shape).astype(np.float32)
         self.y, self.torch_error = fixtures.reference(self.module, self.x)
         self.atol = max(2e-5, 5 * self.torch_error)
 
@@ -102,6 +104,29 @@ def check_accuracy(tally, model):
                     (backend, model, worst[backend], model.torch_error))
     print("%s: %s PyTorch %.1e" % (model, " ".join("%s %.1e" % item for item in worst.items()),
                                    model.torch_error))
+
+
+def check_gradients(tally, model):
+    c = (2 * model.rng.standard_normal(model.x.shape) + 0.5).astype(np.float32)
+    grads, error = fixtures.reference_grads(model.module, model.x, c)
+    prefix = model.options.get("prefix", "")
+    np.save(model.path("c.npy"), c)
+    fixtures.write_safetensors(model.path("grads.safetensors"),
+                               {name if name == "x" else prefix + name: np.ascontiguousarray(grad)
+                                for name, grad in grads.items()})
+    cotangent = ["--cotangent", "y=" + model.path("c.npy")]
+    backends = "tcc,cc,ref" if model.x.size <= REF_MAX_ELEMENTS else "tcc,cc"
+    done = call(model.command("compare", model.options, model.weights, model.x) + cotangent +
+                ["--expect-grads", model.path("grads.safetensors"), "--backends", backends,
+                 "--atol", str(max(2e-5, 5 * error))])
+    tally.check(done.returncode == 0, "gradients of %s: exit status %d: %s%s" %
+                (model, done.returncode, done.stderr, done.stdout))
+    files = [model.path("grads%d.safetensors" % threads) for threads in (1, 2)]
+    for threads, path in zip((1, 2), files):
+        call(model.command("run", model.options, model.weights, model.x) + cotangent +
+             ["--grads", path, "--threads", str(threads)])
+    first, second = (open(path, "rb").read() for path in files)
+    tally.check(first == second, "gradients of %s with 1 and 2 threads" % model)
 
 
 def check_bits(tally, model):
@@ -189,6 +214,7 @@ def check_graph(tally, crescent, graph, trials, seed):
         with tempfile.TemporaryDirectory() as folder:
             model = Model(crescent, graph, random_options(graph, rng), seed + trial, folder)
             check_accuracy(tally, model)
+            check_gradients(tally, model)
             check_bits(tally, model)
             check_compare(tally, model)
     with tempfile.TemporaryDirectory() as folder:

@@ -16,23 +16,24 @@ passed=0 failed=0
 compare() {
     what=$1 folder="tests/fixtures/$2"
     shift 2
-    arguments=
+    arguments= inputs= expected=
     while read -r key value; do
         case "$key" in
         script) arguments="$value $arguments" ;;
         set) arguments="$arguments --set $value" ;;
         atol) [ $what = gradients ] || arguments="$arguments --atol $value" ;;
+        input) inputs="$inputs --input $value=$folder/$value.npy" ;;
+        expect) expected="$expected --expect $value=$folder/$value.npy" ;;
         grad_atol) [ $what = outputs ] || arguments="$arguments --atol $value" ;;
-        *) echo "$folder/case.txt: found '$key', expected script, set, atol or grad_atol" >&2
+        *) echo "$folder/case.txt: found '$key', which has no meaning here" >&2
            return 99 ;;
         esac
     done <"$folder/case.txt"
-    case $what in
-    outputs) expected="--expect y=$folder/y.npy" ;;
-    *) expected="--expect-grads $folder/grads.safetensors --cotangent y=$folder/c.npy" ;;
-    esac
+    [ -n "$expected" ] || expected="--expect y=$folder/y.npy"
+    [ $what = outputs ] ||
+        expected="--expect-grads $folder/grads.safetensors --cotangent y=$folder/c.npy"
     "$crescent" compare $arguments --backends ref,tcc,cc --weights "$folder/model.safetensors" \
-        --input "x=$folder/x.npy" $expected "$@"
+        ${inputs:---input x=$folder/x.npy} $expected "$@"
 }
 
 # expect STATUS outputs|gradients CASE [OPTION...]

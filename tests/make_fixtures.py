@@ -14,6 +14,10 @@ Each case is a folder with
         set KEY=VALUE       an option; any number of these
         atol NUMBER         the largest absolute error allowed
         grad_atol NUMBER    the same for gradients
+        input NAME          an input and its file, if it is not x
+        expect NAME         an output and its file, if it is not y
+
+The cases of TRAINING have the state after some steps of an optimiser.
 
 Needs torch and numpy.  The same bytes come out at every run on one version of them.
 """
@@ -396,11 +400,113 @@ def make_case(name, script, options, extra=None):
           (name, np.abs(y).max(), error))
 
 
+# ---- Training -------------------------------------------------------------------------
+
+# name: options of tests/scripts/train_steps.lua
+TRAINING = {
+    "train_sgd": dict(optimiser="sgd"),
+    "train_sgd_momentum": dict(optimiser="sgd", momentum=0.9, weight_decay=0.05),
+    "train_sgd_nesterov": dict(optimiser="sgd", momentum=0.8, nesterov=True, loss="mse", clip=0.3),
+    "train_adam": dict(optimiser="adam", lr=0.02, weight_decay=0.1),
+    "train_adamw": dict(optimiser="adamw", lr=0.02, weight_decay=0.1, clip=0.5),
+    "train_schedule": dict(optimiser="adamw", lr=0.05, weight_decay=0.2, decay_matrices_only=True,
+                           warmup=2, steps=7, loss="mse"),
+    "train_cosine": dict(optimiser="sgd", lr=0.5, warmup=0, steps=7),
+}
+
+
+def small_net():
+    net = nn.Module()
+    net.embed, net.fc1, net.fc2 = nn.Embedding(7, 6), nn.Linear(6, 10), nn.Linear(10, 7)
+    return net
+
+
+def optimiser(net, o):
+    """The optimiser of torch.optim, with weight decay for matrices only where that is said."""
+    decay, plain = o.get("weight_decay", 0.0), []
+    params = list(net.parameters())
+    if o.get("decay_matrices_only"):
+        plain = [p for p in params if p.dim() < 2]
+        params = [p for p in params if p.dim() >= 2]
+    groups = [dict(params=params, weight_decay=decay)]
+    if plain:
+        groups.append(dict(params=plain, weight_decay=0.0))
+    lr = o.get("lr", 0.1)
+    if o["optimiser"] == "sgd":
+        return torch.optim.SGD(groups, lr=lr, momentum=o.get("momentum", 0.0),
+                               nesterov=o.get("nesterov", False))
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[o["optimiser"]](groups, lr=lr)
+
+
+def learning_rate(step, o):
+    lr, warmup, steps = o.get("lr", 0.1), o.get("warmup", -1), 5
+    if warmup < 0:
+        return lr
+    if step < warmup:
+        return lr * (step + 1) / warmup
+    progress = min((step - warmup) / (steps - warmup), 1)
+    return lr / 10 + (lr - lr / 10) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def train(net, o, ids, target):
+    """All parameters in order of their names, and the losses."""
+    opt, losses = optimiser(net, o), []
+    dtype = net.fc1.bias.dtype
+    for step in range(o.get("steps", 6)):
+        for group in opt.param_groups:
+            group["lr"] = learning_rate(step, o)
+        logits = net.fc2(F.gelu(net.fc1(net.embed(ids))))
+        if o.get("loss") == "mse":
+            goal = (torch.arange(7)[None, :] == target[:, None]).to(dtype)
+            loss = F.mse_loss(logits, goal)
+        else:
+            loss = F.cross_entropy(logits, target)
+        opt.zero_grad()
+        loss.backward()
+        if o.get("clip"):
+            nn.utils.clip_grad_norm_(net.parameters(), o["clip"])
+        opt.step()
+        losses.append(loss.item())
+    values = [p.detach().flatten() for _, p in sorted(net.named_parameters())]
+    return torch.cat(values).double().numpy(), np.array(losses)
+
+
+def make_training(name, options):
+    rng = np.random.RandomState(zlib.crc32(name.encode()))
+    ids, target = rng.randint(0, 7, 9), rng.randint(0, 7, 9)
+    target[4] = -100  # does not count
+    net = small_net()
+    randomise(net, rng)
+    start = {key: value.clone() for key, value in net.state_dict().items()}
+    folder = os.path.join(HERE, "fixtures", name)
+    os.makedirs(folder, exist_ok=True)
+    write_model(os.path.join(folder, "model.safetensors"), net)
+    tensors = torch.from_numpy(ids), torch.from_numpy(target)
+    low = train(net, options, *tensors)
+    net.load_state_dict(start)
+    params, losses = train(net.double(), options, *tensors)
+    error = max(np.abs(low[0] - params).max(), np.abs(low[1] - losses).max())
+    for file, array in ("ids", ids), ("target", target), ("params", params), ("losses", losses):
+        np.save(os.path.join(folder, file + ".npy"), array)
+    with open(os.path.join(folder, "case.txt"), "w") as f:
+        f.write("script tests/scripts/train_steps.lua\n")
+        for key, value in options.items():
+            f.write("set %s=%s\n" % (key, option_text(value)))
+        f.write("input ids\ninput target\nexpect params\nexpect losses\n")
+        f.write("atol %s\n" % round_up(max(2e-6, 5 * error)))
+    print("%-18s loss %.4f to %.4f, PyTorch's float32 is off by %.1e" %
+          (name, losses[0], losses[-1], error))
+
+
 def main(names):
-    for name in names or CASES:
-        if name not in CASES:
-            sys.exit("%s is no case, expected one of: %s" % (name, " ".join(CASES)))
-        make_case(name, *CASES[name])
+    for name in names or list(CASES) + list(TRAINING):
+        if name in TRAINING:
+            make_training(name, TRAINING[name])
+        elif name in CASES:
+            make_case(name, *CASES[name])
+        else:
+            sys.exit("%s is no case, expected one of: %s" %
+                     (name, " ".join(list(CASES) + list(TRAINING))))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
+#include "runtime/random.h"
 
 /* Of one rounded operation, and of a function of the runtime, which is a little worse. */
 static const double unit = 0x1p-23, tiny = 1e-37;
@@ -229,6 +230,13 @@ static void add_scatter(struct evaluation *e)
     }
 }
 
+static void add_random(struct evaluation *e)
+{
+    uint64_t seed = (uint64_t)(int64_t)bounds_of(e, 0)->value[0];
+    for (int64_t i = 0; i < e->n; i++)
+        e->out->value[i] = (double)cr_random_element(seed, (uint64_t)e->node->value, (uint64_t)i);
+}
+
 /* ---- all ---- */
 
 void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all)
@@ -262,6 +270,9 @@ void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct 
         break;
     case CR_KIND_SCATTER:
         add_scatter(&e);
+        break;
+    case CR_KIND_RANDOM:
+        add_random(&e);
         break;
     }
 }

@@ -3,6 +3,7 @@
  * they end.  $CRESCENT is the program.
  */
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,16 +315,21 @@ static void write_npy(const char *name, const float *values)
 }
 
 /* The last floats of a file. */
-static void expect_floats(const char *name, const float *want, size_t n)
+static void read_floats(const char *name, float *got, size_t n)
 {
     char path[128];
-    float got[8];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(fseek(file, -(long)(n * sizeof *got), SEEK_END), 0);
     ck_assert_uint_eq(fread(got, sizeof *got, n, file), n);
     fclose(file);
+}
+
+static void expect_floats(const char *name, const float *want, size_t n)
+{
+    float got[8];
+    read_floats(name, got, n);
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(got[i] == want[i], "%s: number %zu is %g, not %g", name, i, (double)got[i],
                       (double)want[i]);
@@ -426,6 +432,71 @@ START_TEST(same_gradients)
 }
 END_TEST
 
+/* Ten steps of training from one seed end in the same bits, whoever computes them. */
+START_TEST(same_training)
+{
+#define TRAINING                                                                                   \
+    "run tests/scripts/train_steps.lua --set optimiser=adamw --set steps=10 --set lr=0.05 "        \
+    "--set clip=0.5 --seed 3 --output losses=$T/%s.loss --output params=$T/%s.npy %s"
+    static const char *const ways[] = {"--threads 1", "--threads 2", "--threads 3",
+                                       "--backend cc --threads 2", "--isa plain"};
+    char command[512];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const char *name = i ? "other" : "one";
+        snprintf(command, sizeof command, TRAINING, name, name, ways[i]);
+        ck_assert_int_eq(run(command)->status, 0);
+        snprintf(command, sizeof command, "cmp $T/one.npy $T/%s.npy && cmp $T/one.loss $T/%s.loss",
+                 name, name);
+        ck_assert_msg(system(command) == 0, "%s", ways[i]);
+    }
+}
+END_TEST
+
+/* What is dropped is told by the seed alone, forward and backward. */
+START_TEST(same_dropout)
+{
+#define DROPPING                                                                                   \
+    "run graphs/heads_block.lua --set T=13 --set n_embd=24 --set n_head=3 --set train=true "       \
+    "--output y=$T/%s.npy --grads $T/%s.safetensors %s"
+    static const struct {
+        const char *way;
+        bool same;
+    } ways[] = {
+        {"--threads 1 --seed 5", true},        {"--threads 3 --seed 5", true},
+        {"--backend cc --seed 5", true},       {"--isa plain --set seed=5 --seed 5", true},
+        {"--seed 5 --set seed=6", false},      {"--seed 5 --set dropout=0.2", false},
+        {"--seed 5 --set train=false", false},
+    };
+    char command[512];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const char *name = i ? "next" : "first";
+        snprintf(command, sizeof command, DROPPING, name, name, ways[i].way);
+        ck_assert_int_eq(run(command)->status, 0);
+        for (int f = 0; i && f < 2; f++) {
+            const char *end = f ? "safetensors" : "npy";
+            snprintf(command, sizeof command, "cmp -s $T/first.%s $T/next.%s", end, end);
+            ck_assert_msg((system(command) == 0) == ways[i].same, "%s, %s", ways[i].way, end);
+        }
+    }
+}
+END_TEST
+
+/* A share p becomes zero, the rest is made larger; the sums say so. */
+START_TEST(dropout_keeps_the_mean)
+{
+    float sums[3];
+    write_text("drop.lua", "local nn = require 'nn'\n"
+                           "local y = nn.dropout(const(1, {40000}), 0.3, 7)\n"
+                           "local parts = {sum(y, 1), sum(float(eq(y, 0)), 1), max(y, 1)}\n"
+                           "return {y = concat(parts, 1)}\n");
+    ck_assert_int_eq(run("run $T/drop.lua --output y=$T/drop.npy")->status, 0);
+    read_floats("drop.npy", sums, 3);
+    ck_assert_float_eq_tol(sums[0], 40000, 5 * 131); /* deviations of sqrt(n p / (1 - p)) */
+    ck_assert_float_eq_tol(sums[1], 12000, 5 * 92);
+    ck_assert_float_eq_tol(sums[2], 1 / 0.7f, 1e-6);
+}
+END_TEST
+
 /* What is drawn depends on the seed and the tensor, on nothing else. */
 START_TEST(seeds)
 {
@@ -434,6 +505,24 @@ START_TEST(seeds)
     ck_assert_int_eq(run("run " BLOCK "--output y=$T/3.npy --seed 7")->status, 0);
     ck_assert_int_eq(system("cmp -s $T/1.npy $T/2.npy"), 0);
     ck_assert_int_ne(system("cmp -s $T/1.npy $T/3.npy"), 0);
+}
+END_TEST
+
+/* An input without a file holds what its init says, for every backend. */
+START_TEST(inputs_begin_as_they_say)
+{
+    static const char *const backends[] = {"tcc", "ref"};
+    const float want[] = {2.5f, 2.5f, -4, -4};
+    write_text("begin.lua", "local a = input('a', {2}, 'f32', {fill = 2.5})\n"
+                            "local i = input('i', {2}, 'i32', {fill = -4})\n"
+                            "return {y = concat({a, float(i)}, 1)}\n");
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "run $T/begin.lua --output y=$T/begin.npy --backend %s",
+                 backends[i]);
+        ck_assert_int_eq(run(command)->status, 0);
+        expect_floats("begin.npy", want, 4);
+    }
 }
 END_TEST
 
@@ -450,6 +539,10 @@ int main(void)
     tcase_add_test(all, surplus_tensors);
     tcase_add_test(all, gradients);
     tcase_add_test(all, same_gradients);
+    tcase_add_test(all, same_training);
+    tcase_add_test(all, inputs_begin_as_they_say);
+    tcase_add_test(all, same_dropout);
+    tcase_add_test(all, dropout_keeps_the_mean);
     tcase_add_test(all, seeds);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

@@ -48,7 +48,7 @@ static int run_path(const char *path, const char *settings, struct cr_script *sc
         char *equals = strchr(word, '=');
         ck_assert(equals && n < MAX_SETTINGS);
         *equals = '\0';
-        list[n++] = (struct cr_setting){word, equals + 1};
+        list[n++] = (struct cr_setting){word, equals + 1, false};
     }
     return cr_script_run(path, list, n, script, error);
 }
@@ -175,6 +175,12 @@ static const struct graph_case {
     /* what is asked of a tensor */
     {"return {y = scatter_add(input('x', {2, 3, 4}), input('t', {2, 3}, 'i32'), 7)}",
      "input input scatter_add", "y f32 [7, 4]"},
+    {"return {y = input('x', {2}, 'f32', {uniform = 0}), z = input('z', {}, 'i32', {fill = -3})}",
+     "input input", "y f32 [2] z i32 []"},
+    {"param('b', {3})\nscope('s', param, 'a', {2})\nreturn parameters()", "param param",
+     "b f32 [3] s.a f32 [2]"},
+    {"return {y = random(3, {2, 4}), z = random(input('s', {1}, 'i32'), {}, 9)}",
+     "const random input random", "y f32 [2, 4] z f32 []"},
     {"return {y = detach(input('x', {2}))}", "input detach", "y f32 [2]"},
     /* x^2 twice over, and what the loss does not depend on */
     {"local x, z = input('x', {2}), input('z', {3})\n"
@@ -261,6 +267,14 @@ START_TEST(passes_attributes_on)
     ck_assert_str_eq(node[3].where.file, path_of("t.lua"));
     ck_assert_str_eq(script.graph->name, "t");
     cr_script_free(&script);
+    script = must_run("return {y = input('x', {2}, 'f32', {uniform = 0}), "
+                      "z = input('z', {}, 'i32', {fill = -3}), n = input('n', {})}",
+                      "");
+    node = script.graph->nodes;
+    ck_assert(node[0].init == CR_INIT_FILL && node[1].init == CR_INIT_FILL);
+    ck_assert_double_eq(node[1].value, -3);
+    ck_assert(node[2].init == CR_INIT_UNIFORM && node[2].value == 0);
+    cr_script_free(&script);
 }
 END_TEST
 
@@ -337,6 +351,27 @@ static const struct fail_case {
      "t.lua:1: matmul: operands are i32 and f32, f32 is expected"},
     {"gather(input('x', {2, 3}), input('z', {2}))",
      "t.lua:1: gather: index is f32, i32 is expected"},
+    {"input('x', {2}, 'f32', {fill = 1, normal = 2})",
+     "t.lua:1: input: init: {uniform = bound}, {normal = std} or {fill = value} is expected"},
+    {"input('x', {2}, 'f32', {normal = -1})", "t.lua:1: input: init: found normal = -1"},
+    {"input('x', {2}, 'i32', {normal = 1})",
+     "t.lua:1: input: init: an i32 is expected to have {fill = a whole number}"},
+    {"input('x', {2}, 'i32', {fill = 0.5})",
+     "t.lua:1: input: init: an i32 is expected to have {fill = a whole number}"},
+    {"input('x', {2})\ninput('x', {2}, 'f32', {fill = 0})",
+     "t.lua:2: input: 'x' starts with other values than before (line 1)"},
+    {"random(2 ^ 24 + 1, {2})", "t.lua:1: random: seed: found 16777217, at most 16777216 is"},
+    {"random(0.5, {2})", "t.lua:1: random: seed: found 0.5, a whole number is expected"},
+    {"random(input('x', {}), {2})", "t.lua:1: random: the seed is f32 [], one i32 is expected"},
+    {"random(iota({2}, 1), {2})", "t.lua:1: random: the seed is i32 [2], one i32 is expected"},
+    {"random(1, {2}, -1)", "t.lua:1: random: stream: found -1, 0 or more is expected"},
+    {"random(1, {0})", "t.lua:1: random: size 0 of axis 1, sizes are at least 1"},
+    {"local nn = require 'nn'\nnn.dropout(input('x', {2}), 1, 0)",
+     "t.lua:2: dropout 1, expected at least 0 and less than 1"},
+    {"parameters(1)", "t.lua:1: parameters: 1 arguments, 0 expected"},
+    {"local optim = require 'optim'\n"
+     "optim.cosine_schedule(const(0, {}, 'i32'), {lr = 1, warmup = 5, steps = 5})",
+     "t.lua:2: steps 5, expected more than warmup 5"},
     {"scatter_add(input('x', {2, 3}), input('z', {3}, 'i32'), 4)",
      "t.lua:1: scatter_add: rows [2, 3] and index [3]: the rows' first axes must be the index's"},
     {"scatter_add(input('x', {2, 3}), input('z', {2}), 4)",
@@ -721,7 +756,8 @@ END_TEST
 static const char *const scripts[] = {
     "graphs/decoder_block.lua",     "graphs/heads_block.lua",  "graphs/tiny_block.lua",
     "graphs/gpt2_block.lua",        "graphs/stream_block.lua", "graphs/gpt2_stack.lua",
-    "tests/scripts/rms_swiglu.lua", "tests/scripts/alibi.lua", "tests/scripts/spelled_block.lua"};
+    "tests/scripts/rms_swiglu.lua", "tests/scripts/alibi.lua", "tests/scripts/spelled_block.lua",
+    "tests/scripts/train_steps.lua"};
 
 /* With nothing set, a graph runs as it is; printed it is a script for the same graph. */
 START_TEST(reads_printed_graphs_back)
@@ -779,7 +815,8 @@ static const struct refusal {
     {"graphs/decoder_block.lua", "n_head=-3", "n_embd 768 is not divisible by n_head -3"},
     {"graphs/decoder_block.lua", "T=1025", "T 1025 is more than n_positions 1024"},
     {"graphs/heads_block.lua", "T=33", "T 33 is more than block_size 32"},
-    {"graphs/heads_block.lua", "train=true", "dropout is not available yet"},
+    {"graphs/heads_block.lua", "train=true dropout=-0.5",
+     "dropout -0.5, expected at least 0 and less than 1"},
     {"graphs/decoder_block.lua", "dropout=1", "dropout 1, expected at least 0 and less than 1"},
     {"graphs/gpt2_stack.lua", "n_layer=0", "a stack of 0 blocks, expected at least 1"},
     {"graphs/gpt2_block.lua", "B=0", "size 0 of axis 1"},

@@ -263,7 +263,7 @@ START_TEST(every_op_has_a_case)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
         bool found = cr_ops[op].kind == CR_KIND_ELEMENTWISE || cr_ops[op].kind == CR_KIND_LEAF ||
-                     op == CR_OP_detach;
+                     op == CR_OP_detach || op == CR_OP_random;
         for (int i = 0; i < N_CASES; i++)
             found |= (int)cases[i].op == op;
         ck_assert_msg(found, "no case for %s", cr_ops[op].name);
@@ -380,6 +380,57 @@ START_TEST(what_is_detached_or_elsewhere_gets_nothing)
 }
 END_TEST
 
+static cr_id slice_of(struct cr_graph *g, cr_id a, int64_t start, int64_t size)
+{
+    return cr_must(g, CR_OP_slice, 1, &a,
+                   &(struct cr_attr){.rank = 1, .shape = {size}, .index = {start}});
+}
+
+/* -a[2], a[0] and b in parts, out of order. */
+static cr_id make_parts(struct cr_graph *g, cr_id a, cr_id b)
+{
+    cr_id last = slice_of(g, a, 2, 1);
+    cr_id in[] = {cr_must(g, CR_OP_neg, 1, &last, NULL), slice_of(g, b, 1, 2), slice_of(g, a, 0, 1),
+                  slice_of(g, b, 0, 1)};
+    return cr_must(g, CR_OP_concat, 4, in, &(struct cr_attr){.axis = 0});
+}
+
+/* a[0..1] and a[1..2], and all of b. */
+static cr_id make_overlap(struct cr_graph *g, cr_id a, cr_id b)
+{
+    cr_id in[] = {slice_of(g, a, 0, 2), slice_of(g, a, 1, 2), slice_of(g, b, 0, 3)};
+    return cr_must(g, CR_OP_concat, 3, in, &(struct cr_attr){.axis = 0});
+}
+
+START_TEST(slices_come_together_again)
+{
+    double a[3], b[3];
+    gradients_of(make_parts, (double[]){1, 2, 3}, (double[]){1, 2, 3}, a, b);
+    expect3(a, 1, 0, -1);
+    expect3(b, 1, 1, 1);
+    gradients_of(make_overlap, (double[]){1, 2, 3}, (double[]){1, 2, 3}, a, b);
+    expect3(a, 1, 2, 1);
+    expect3(b, 1, 1, 1);
+}
+END_TEST
+
+/* Parts that make up a whole need no zeros and no sum. */
+START_TEST(parts_of_a_whole_are_joined)
+{
+    struct trial t = {.g = cr_graph_new("t")};
+    double values[3] = {0};
+    cr_id a = add_input(&t, CR_F32, (int64_t[]){3, 0}, values);
+    cr_id in[] = {slice_of(t.g, a, 1, 2), slice_of(t.g, a, 0, 1)};
+    cr_id y = cr_must(t.g, CR_OP_concat, 2, in, &(struct cr_attr){.axis = 0});
+    int before = t.g->n_nodes;
+    cr_id g = add_gradient(&t, y, a);
+    ck_assert_int_eq(t.g->nodes[g].op, CR_OP_concat);
+    for (cr_id id = before; id < t.g->n_nodes; id++)
+        ck_assert(t.g->nodes[id].op != CR_OP_add && t.g->nodes[id].op != CR_OP_const);
+    cr_graph_free(t.g);
+}
+END_TEST
+
 /* A weight that all batches share gets its gradient from one product. */
 START_TEST(a_shared_weight_needs_no_gradient_for_each_batch)
 {
@@ -456,6 +507,8 @@ int main(void)
     tcase_add_test(ops, ties_share_as_in_pytorch);
     tcase_add_test(ops, masks_give_zeros);
     tcase_add_test(ops, what_is_detached_or_elsewhere_gets_nothing);
+    tcase_add_test(ops, slices_come_together_again);
+    tcase_add_test(ops, parts_of_a_whole_are_joined);
     tcase_add_test(ops, a_shared_weight_needs_no_gradient_for_each_batch);
     tcase_add_test(ops, a_gradient_has_a_gradient);
     tcase_add_test(ops, a_backward_node_has_its_origin);

@@ -438,6 +438,11 @@ static bool is_scatter(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_SCATTER;
 }
 
+static bool is_random(const struct cr_kernel *k)
+{
+    return has_source(&k->program, CR_RANDOM);
+}
+
 static bool is_reduction(const struct cr_kernel *k)
 {
     return k->kind == CR_KERNEL_TILE && has_source(&k->program, CR_REDUCE);
@@ -500,6 +505,7 @@ static const struct {
 } kinds[] = {
     {"gather", is_gather},
     {"scatter", is_scatter},
+    {"random numbers", is_random},
     {"row reduction", is_reduction},
     {"rows cut into tiles", is_long_row},
     {"nested loops", is_nest},

@@ -728,6 +728,30 @@ START_TEST(test_scatter_add)
 }
 END_TEST
 
+/* Any part of a stream, in any order. */
+START_TEST(test_random_tiles)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    static const struct {
+        long base, rs, cs;
+    } places[] = {{0, 23, 1}, {5, 1, 7}, {1L << 33, 40, 3}, {9, 0, 1}, {9, 4, 0}};
+    static const float seeds[] = {0, 5, 16777216, -3};
+    enum { ROWS = 7, COLS = 23, LDY = 25 };
+    float y[ROWS * LDY];
+    for (int p = 0; k && p < COUNT(places); p++) {
+        float seed = seeds[p % COUNT(seeds)];
+        memset(y, 0, sizeof y);
+        k->random(ROWS, COLS, y, LDY, &seed, 6, places[p].base, places[p].rs, places[p].cs);
+        for (long i = 0; i < ROWS * LDY; i++) {
+            long r = i / LDY, c = i % LDY,
+                 at = places[p].base + r * places[p].rs + c * places[p].cs;
+            float want = c < COLS ? cr_random_element((uint64_t)(int64_t)seed, 6, (uint64_t)at) : 0;
+            CHECK(same(y[i], want), "%s: number %ld is %a, not %a", isas[_i], at, y[i], want);
+        }
+    }
+}
+END_TEST
+
 /* ---- matrix products ---- */
 
 /* By definition: one chain of fma, beginning with c * scale if there is a scale. */
@@ -1105,6 +1129,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_integers, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));

@@ -154,13 +154,30 @@ static int check_passes(const struct cr_options *o, struct cr_error *error)
 
 /* ---- loading ---- */
 
+/* Runs the script.  A script with an option `seed` takes --seed for it, the last 24 bits, which
+ * are what an i32 of a kernel may have, unless --set says otherwise; 0 is left to the script. */
+static int run_script(const struct cr_options *o, struct cr_script *script, struct cr_error *error)
+{
+    char text[32];
+    int n = o->seed != 0;
+    struct cr_setting *settings = cr_calloc((size_t)(o->set.n + n), sizeof *settings);
+    snprintf(text, sizeof text, "%lld", (long long)(o->seed & 0xffffff));
+    if (n)
+        settings[0] = (struct cr_setting){"seed", text, true};
+    for (int i = 0; i < o->set.n; i++)
+        settings[n + i] = o->set.items[i];
+    int status = cr_script_run(o->model, settings, o->set.n + n, script, error);
+    free(settings);
+    return status;
+}
+
 int cr_model_load(struct cr_model *m, const struct cr_options *o, struct cr_error *error)
 {
     *m = (struct cr_model){.options = o};
     if (check_passes(o, error) || check_readable(o->model, error))
         return -1;
     int64_t start = cr_clock();
-    if (cr_script_run(o->model, o->set.items, o->set.n, &m->script, error))
+    if (run_script(o, &m->script, error))
         return -1;
     m->script_ns = cr_clock() - start;
     m->n_script_outputs = m->script.graph->n_outputs;

@@ -128,7 +128,7 @@ static const struct option_row rows[] = {
     {"isa", 0, TEXT, "NAME", RUNNING | VARY, FIELD(isa), 0, 0,
      "avx512, avx2 or plain (default: the best there is)"},
     {"seed", 0, COUNT, "N", RUNNING | VARY, FIELD(seed), 0, INT64_MAX,
-     "of whatever is drawn at random (default 0)"},
+     "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},
     {"atol", 0, REAL, "X", COMPARE, FIELD(atol), 0, 0,
      "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
     {"rtol", 0, REAL, "X", COMPARE, FIELD(rtol), 0, 0,
@@ -163,7 +163,7 @@ static int take_pair(struct cr_pairs *pairs, const struct option_row *row, const
         return cr_fail(error, "--%s %.200s: expected %s", row->name, text, row->value);
     char *key = cr_strdup(text);
     key[equals - text] = '\0';
-    *CR_PUSH(pairs->items, pairs->n, pairs->cap) = (struct cr_setting){key, equals + 1};
+    *CR_PUSH(pairs->items, pairs->n, pairs->cap) = (struct cr_setting){key, equals + 1, false};
     return 0;
 }
 
@@ -261,7 +261,7 @@ static void copy_pairs(struct cr_pairs *pairs)
     *pairs = (struct cr_pairs){0};
     for (int i = 0; i < old.n; i++)
         *CR_PUSH(pairs->items, pairs->n, pairs->cap) =
-            (struct cr_setting){cr_strdup(old.items[i].key), old.items[i].value};
+            (struct cr_setting){cr_strdup(old.items[i].key), old.items[i].value, false};
 }
 
 static void copy_list(struct cr_list *list)

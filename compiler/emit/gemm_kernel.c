@@ -143,11 +143,12 @@ static void print_call(struct cr_printer *p, const struct cr_gemm_loops *s, cons
                        const char *panels, const struct cr_tile_at *c, const char *bias)
 {
     if (s->depth == s->K)
-        cr_put_line(p->text, s->indent + 8, "rt->gemm(m, n, %lld, %s, %s, %s, %lld, %s, 0);", (long long)s->K,
-                    rows, panels, c->address, (long long)c->ld, bias);
+        cr_put_line(p->text, s->indent + 8, "rt->gemm(m, n, %lld, %s, %s, %s, %lld, %s, 0);",
+                    (long long)s->K, rows, panels, c->address, (long long)c->ld, bias);
     else
-        cr_put_line(p->text, s->indent + 8, "rt->gemm(m, n, d, %s, %s, %s, %lld, k0 ? %s : 0, %lld);", rows,
-                    panels, c->address, (long long)c->ld, c->address, (long long)c->ld);
+        cr_put_line(p->text, s->indent + 8,
+                    "rt->gemm(m, n, d, %s, %s, %s, %lld, k0 ? %s : 0, %lld);", rows, panels,
+                    c->address, (long long)c->ld, c->address, (long long)c->ld);
 }
 
 /* The call of gemm and the epilogue on the tile it made. */
@@ -181,8 +182,7 @@ void cr_print_gemm_tiles(struct cr_printer *p, const struct cr_gemm_loops *s, co
     int in = s->indent;
     cr_put(p->text, "%*sfor (long j = j0; j < j1; j += %lld) {\n", in, "", (long long)s->cols);
     cr_print_count(p, in + 4, "n", "j", s->cols, "j1");
-    cr_put(p->text, "%*sfor (long i = i0; i < i1; i += %lld) {\n", in + 4, "",
-           (long long)s->rows);
+    cr_put(p->text, "%*sfor (long i = i0; i < i1; i += %lld) {\n", in + 4, "", (long long)s->rows);
     cr_print_count(p, in + 8, "m", "i", s->rows, "i1");
     print_tile(p, s, rows, panels);
     cr_put(p->text, "%*s}\n%*s}\n", in + 4, "", in, "");

@@ -68,8 +68,9 @@ static void print_pack_rows(struct cr_printer *p, const struct cr_gemm_loops *s)
     cr_take_scratch(p, "rows", s->depth * cr_round_up(s->block, PANEL),
                     "packed rows of the left operand");
     cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i0", whole ? -1 : k->k, "k0");
-    cr_put_line(p->text, s->indent, "rt->pack(%s, i1 - i0, rows, %lld, %s, %lld, 1);", whole ? depth : "d",
-                (long long)(s->depth * PANEL), at, (long long)cr_step(&k->a.at, k->k));
+    cr_put_line(p->text, s->indent, "rt->pack(%s, i1 - i0, rows, %lld, %s, %lld, 1);",
+                whole ? depth : "d", (long long)(s->depth * PANEL), at,
+                (long long)cr_step(&k->a.at, k->k));
 }
 
 /* Makes the rows of an item and says, as arguments of gemm, where they are. */

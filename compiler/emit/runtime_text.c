@@ -11,6 +11,7 @@
     F(select, "select.h")                                                                          \
     F(pool_h, "pool.h")                                                                            \
     F(place_h, "place.h")                                                                          \
+    F(philox, "philox.h")                                                                          \
     F(kernels, "kernels.c")                                                                        \
     F(kernels_inc, "kernels.inc")                                                                  \
     F(math, "math.inc")                                                                            \

@@ -174,19 +174,12 @@ static void free_dead(struct job *job, int i)
     }
 }
 
-static int arity(const struct cr_value *v)
-{
-    if (v->source == CR_MAP)
-        return cr_ops[v->op].arity;
-    return v->source == CR_REDUCE || v->source == CR_GATHER;
-}
-
 static void find_last_uses(struct job *job)
 {
     const struct cr_tiles *tiles = job->j->tiles;
     for (int i = 0; i < tiles->n; i++) {
         job->last_use[i] = i;
-        for (int a = 0; a < arity(&tiles->values[i]); a++)
+        for (int a = 0; a < cr_value_arity(&tiles->values[i]); a++)
             job->last_use[tiles->values[i].arg[a]] = i;
     }
     job->last_use[tiles->result] = tiles->n;
@@ -253,6 +246,23 @@ static void print_iota(struct job *job, const struct cr_value *v, struct place *
              (long long)place->ld, from, rs, cs);
 }
 
+static void print_random(struct job *job, const struct cr_value *v, struct place *place)
+{
+    const struct cr_tile_job *j = job->j;
+    char base[CR_ADDRESS_SIZE] = "0";
+    const char *seed = job->places[v->arg[0]].address;
+    long long rs = coef(&v->at, j->row), cs = coef(&v->at, j->col), stream = (long long)v->number;
+    append_affine(job->p, base, sizeof base, &v->at, j->row, j->first_row, j->col, j->first_col);
+    const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
+    take_temp(job, place, v->by_row);
+    if (v->by_row)
+        call(job, "random(1, %s, %s, 0, %s, %lld, %s, 0, %lld)", j->rows, place->address, seed,
+             stream, from, rs);
+    else
+        call(job, "random(%s, %s, %s, %lld, %s, %lld, %s, %lld, %lld)", j->rows, j->cols,
+             place->address, (long long)place->ld, seed, stream, from, rs, cs);
+}
+
 /* The same numbers as one a row at a distance of 1, or all over a tile. */
 static void spread(struct job *job, struct place *place, bool by_row)
 {
@@ -307,9 +317,9 @@ static void print_reduce(struct job *job, const struct cr_value *v, struct place
 static void spread_operands(struct job *job, const struct cr_value *v)
 {
     bool all_same = true;
-    for (int i = 0; i < arity(v); i++) {
+    for (int i = 0; i < cr_value_arity(v); i++) {
         struct place *arg = &job->places[v->arg[i]];
-        if (arg->ld > 1 || (i == arity(v) - 1 && all_same && arg->ld == 0))
+        if (arg->ld > 1 || (i == cr_value_arity(v) - 1 && all_same && arg->ld == 0))
             spread(job, arg, true);
         all_same &= arg->ld == 0;
     }
@@ -334,7 +344,7 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
     } else {
         take_temp(job, place, v->by_row);
     }
-    for (int i = 0; i < arity(v); i++) {
+    for (int i = 0; i < cr_value_arity(v); i++) {
         const struct place *arg = &job->places[v->arg[i]];
         strcat(variant, (v->by_row ? arg->ld == 0 : arg->by_row) ? "s" : "v");
         append(operands, sizeof operands, ", %s, %lld", arg->address,
@@ -349,7 +359,8 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
 static void tell_scope(struct job *job, const struct cr_value *v)
 {
     const struct cr_where *where = &job->p->g->nodes[v->node].where;
-    bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER;
+    bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER ||
+                    v->source == CR_RANDOM;
     if (!computes || !*where->scope || where->scope == job->p->scope)
         return;
     char name[CR_NAME_SIZE];
@@ -374,6 +385,9 @@ static void print_value(struct job *job, int i, const struct cr_tile_at *dest)
         break;
     case CR_IOTA:
         print_iota(job, v, place);
+        break;
+    case CR_RANDOM:
+        print_random(job, v, place);
         break;
     case CR_CONST:
         cr_print_constant(job->p, place->address, sizeof place->address, v->number);

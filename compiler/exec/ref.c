@@ -15,6 +15,7 @@
 #include "compiler/ir/mem.h"
 #include "exec.h"
 #include "memory.h"
+#include "runtime/random.h"
 
 struct buffer {
     int uses;
@@ -462,6 +463,17 @@ static int do_scatter(struct interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
+static int do_random(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    double seed = in->values[cr_inputs(in->graph, node)[0]].data[0];
+    if (own_all(in, out, node))
+        return -1;
+    for (int64_t i = 0; i < cr_elements(node->rank, node->shape); i++)
+        out->data[i] =
+            (double)cr_random_element((uint64_t)(int64_t)seed, (uint64_t)node->value, (uint64_t)i);
+    return 0;
+}
+
 /* ---- the interpreter ---- */
 
 static int do_leaf(struct interpreter *in, const struct cr_node *node, struct value *out)
@@ -481,6 +493,7 @@ static int (*const by_kind[])(struct interpreter *, const struct cr_node *, stru
     [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
     [CR_KIND_MOVE] = do_move,     [CR_KIND_JOIN] = do_concat,
     [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
+    [CR_KIND_RANDOM] = do_random,
 };
 
 /* Finds where each value is read last; what no output needs is never computed. */

@@ -217,11 +217,20 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
     const struct cr_port *port = &e->inputs[i];
     size_t n = (size_t)cr_port_elements(port);
     uint64_t stream = stream_of('i', port->name);
+    bool says = port->init != CR_INIT_UNIFORM || port->bound != 0;
     if (port->dtype == CR_F32) {
         struct drawing drawing = {{seed, stream, CR_NORMAL, 1, 0}, e->kernels};
-        struct cr_contents contents = {NULL, draw, &drawing};
+        if (says)
+            drawing.sequence = start_of(port, seed);
+        drawing.sequence.stream = stream;
+        bool fill = says && port->init == CR_INIT_FILL;
+        struct cr_contents contents = {NULL, fill ? repeat : draw, &drawing};
         cr_fill_tensor(&contents, (int64_t)n, e->kernels, e->pool, data);
     }
+    for (size_t j = 0; says && port->dtype == CR_I32 && j < n; j++)
+        ((int32_t *)data)[j] = (int32_t)port->bound;
+    if (says)
+        return;
     for (size_t j = 0; port->dtype != CR_F32 && j < n; j++) {
         double at = (double)cr_random_uniform(seed, stream, j);
         if (port->dtype == CR_I32)

@@ -23,7 +23,7 @@ int cr_draw_params(struct cr_engine *engine, uint64_t seed, struct cr_error *err
 int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
                   struct cr_error *error);
 
-/* Input i at random: standard normal, or uniform ids. */
+/* Input i as its init says, else at random: standard normal, or uniform ids. */
 void cr_draw_input(const struct cr_engine *engine, int i, uint64_t seed, void *data);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "compiler/frontend/frontend.h"
 
+enum { MAX_SEED = 1 << 24 }; /* an i32 is a float in kernels */
+
 static const char names_key; /* registry: name of an input or parameter -> its node */
 
 /* The origin of the nodes to come: the user's line, or what the dump says. */
@@ -108,27 +110,13 @@ static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
     return 1;
 }
 
-/* input(name, shape [, type]) */
-static int make_input(lua_State *L)
-{
-    struct cr_attr attr = {0};
-    cr_arg_count(L, "input", 2, 3);
-    attr.name = cr_arg_name(L, 1, "input", "name");
-    read_shape(L, 2, "input", &attr);
-    attr.dtype = cr_arg_dtype(L, 3, "input");
-    if (attr.dtype == CR_BOOL)
-        cr_raise(L, "input: type bool, f32 or i32 is expected");
-    return named_leaf(L, CR_OP_input, &attr);
-}
-
-/* {uniform = bound}, {normal = std} or {fill = value}; zeros if there is none. */
-static void read_init(lua_State *L, int index, struct cr_attr *attr)
+/* {uniform = bound}, {normal = std} or {fill = value} for op; false if there is none. */
+static bool read_init(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
     static const char *const kinds[] = {
         [CR_INIT_UNIFORM] = "uniform", [CR_INIT_NORMAL] = "normal", [CR_INIT_FILL] = "fill"};
-    attr->init = CR_INIT_FILL;
     if (lua_isnoneornil(L, index))
-        return;
+        return false;
     int found = 0, entries = 0;
     if (lua_type(L, index) == LUA_TTABLE) {
         lua_pushnil(L);
@@ -141,17 +129,59 @@ static void read_init(lua_State *L, int index, struct cr_attr *attr)
         if (!lua_isnil(L, -1)) {
             found++;
             attr->init = (enum cr_init)kind;
-            attr->value = cr_arg_number(L, -1, "param", kinds[kind]);
+            attr->value = cr_arg_number(L, -1, op, kinds[kind]);
         }
         lua_pop(L, 1);
     }
     if (found != 1)
-        cr_raise(L, "param: init: {uniform = bound}, {normal = std} or {fill = value} is expected");
+        cr_raise(L, "%s: init: {uniform = bound}, {normal = std} or {fill = value} is expected",
+                 op);
     if (!isfinite(attr->value) || (attr->init != CR_INIT_FILL && attr->value < 0))
         cr_raise(L,
-                 "param: init: found %s = %g, a finite number, not below 0 as a width, is "
+                 "%s: init: found %s = %g, a finite number, not below 0 as a width, is "
                  "expected",
-                 kinds[attr->init], attr->value);
+                 op, kinds[attr->init], attr->value);
+    return true;
+}
+
+/* An i32 begins with one number everywhere, if it says with what. */
+static void check_integer_init(lua_State *L, const struct cr_attr *attr)
+{
+    bool whole = attr->value == floor(attr->value) && fabs(attr->value) <= INT32_MAX;
+    if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !whole))
+        cr_raise(L, "input: init: an i32 is expected to have {fill = a whole number}");
+}
+
+/* input(name, shape [, type [, init]]) */
+static int make_input(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "input", 2, 4);
+    attr.name = cr_arg_name(L, 1, "input", "name");
+    read_shape(L, 2, "input", &attr);
+    attr.dtype = cr_arg_dtype(L, 3, "input");
+    if (attr.dtype == CR_BOOL)
+        cr_raise(L, "input: type bool, f32 or i32 is expected");
+    if (read_init(L, 4, "input", &attr))
+        check_integer_init(L, &attr);
+    if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
+        attr.init = CR_INIT_FILL; /* a width of 0 stands for no init */
+    return named_leaf(L, CR_OP_input, &attr);
+}
+
+/* parameters(): a table of those declared so far, by name */
+static int all_parameters(lua_State *L)
+{
+    const struct cr_graph *g = cr_run_of(L)->graph;
+    cr_arg_count(L, "parameters", 0, 0);
+    lua_newtable(L);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op != CR_OP_param)
+            continue;
+        cr_push_tensor(L, id);
+        lua_setfield(L, -2, g->nodes[id].name);
+    }
+    return 1;
 }
 
 /* param(name, shape [, init]): the scope's path stands before the name */
@@ -166,7 +196,8 @@ static int make_param(lua_State *L)
     cr_check_name(L, full, "param", "full name");
     attr.name = full;
     read_shape(L, 2, "param", &attr);
-    read_init(L, 3, &attr);
+    if (!read_init(L, 3, "param", &attr))
+        attr.init = CR_INIT_FILL;
     return named_leaf(L, CR_OP_param, &attr);
 }
 
@@ -345,6 +376,43 @@ static int make_scatter_add(lua_State *L)
     return cr_return(L, CR_OP_scatter_add, 2, in, &attr);
 }
 
+/* The seed of random: one i32, or a number that a float can hold. */
+static cr_id read_seed(lua_State *L, int index)
+{
+    if (cr_is_tensor(L, index))
+        return cr_tensor_at(L, index);
+    struct cr_attr attr = {.dtype = CR_I32,
+                           .value = (double)cr_arg_integer(L, index, "random", "seed")};
+    if (fabs(attr.value) > MAX_SEED)
+        cr_raise(L, "random: seed: found %.14g, at most %d is expected", attr.value, MAX_SEED);
+    return cr_add(L, CR_OP_const, 0, NULL, &attr);
+}
+
+/* A stream for each call of random: how many there were before. */
+static int64_t next_stream(const struct cr_graph *g)
+{
+    int64_t n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        n += g->nodes[id].op == CR_OP_random;
+    return n;
+}
+
+/* random(seed, shape [, stream]) */
+static int make_random(lua_State *L)
+{
+    struct cr_attr attr = {.dtype = CR_F32};
+    cr_arg_count(L, "random", 2, 3);
+    cr_id seed = read_seed(L, 1);
+    read_shape(L, 2, "random", &attr);
+    bool given = !lua_isnoneornil(L, 3);
+    int64_t stream =
+        given ? cr_arg_integer(L, 3, "random", "stream") : next_stream(cr_run_of(L)->graph);
+    if (stream < 0)
+        cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
+    attr.value = (double)stream;
+    return cr_return(L, CR_OP_random, 1, &seed, &attr);
+}
+
 /* detach(a) */
 static int make_detach(lua_State *L)
 {
@@ -365,15 +433,25 @@ static int make_concat(lua_State *L)
 
 void cr_add_primitives(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"input", make_input},     {"param", make_param},
-        {"const", make_const},     {"iota", make_iota},
-        {"sum", make_sum},         {"max", make_max},
-        {"matmul", cr_lua_matmul}, {"reshape", make_reshape},
-        {"permute", make_permute}, {"transpose", make_transpose},
-        {"expand", make_expand},   {"slice", make_slice},
-        {"concat", make_concat},   {"gather", make_gather},
-        {"detach", make_detach},   {"scatter_add", make_scatter_add},
-        {"grad", cr_lua_grad},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"input", make_input},
+                                         {"param", make_param},
+                                         {"const", make_const},
+                                         {"iota", make_iota},
+                                         {"sum", make_sum},
+                                         {"max", make_max},
+                                         {"matmul", cr_lua_matmul},
+                                         {"reshape", make_reshape},
+                                         {"permute", make_permute},
+                                         {"transpose", make_transpose},
+                                         {"expand", make_expand},
+                                         {"slice", make_slice},
+                                         {"concat", make_concat},
+                                         {"gather", make_gather},
+                                         {"detach", make_detach},
+                                         {"scatter_add", make_scatter_add},
+                                         {"grad", cr_lua_grad},
+                                         {"random", make_random},
+                                         {"parameters", all_parameters},
+                                         {NULL, NULL}};
     cr_add_functions(L, functions);
 }

@@ -3,7 +3,7 @@
 
 #include "compiler/frontend/frontend.h"
 
-#define MODULES(MODULE) MODULE(nn) MODULE(attention) MODULE(transformer) MODULE(gpt2)
+#define MODULES(MODULE) MODULE(nn) MODULE(attention) MODULE(transformer) MODULE(gpt2) MODULE(optim)
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \

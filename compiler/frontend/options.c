@@ -69,6 +69,8 @@ static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {
         struct cr_script_option key = {(char *)run->settings[i].key, NULL};
+        if (run->settings[i].optional)
+            continue;
         if (run->n_options &&
             bsearch(&key, run->options, (size_t)run->n_options, sizeof key, by_name))
             continue;

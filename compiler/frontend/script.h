@@ -10,6 +10,7 @@
 /* --set KEY=VALUE */
 struct cr_setting {
     const char *key, *value;
+    bool optional; /* a script need not have such an option */
 };
 
 /* An option the script declared, for reports. */

@@ -289,12 +289,24 @@ static bool infer_scatter(struct build *b)
     return take_shape(b, rank + 1, shape);
 }
 
+static bool infer_random(struct build *b)
+{
+    const struct cr_node *seed = b->in[0];
+    if (seed->dtype != CR_I32 || cr_elements(seed->rank, seed->shape) != 1)
+        return misfit(b, "the seed is %s %s, one i32 is expected", cr_dtype_name(seed->dtype),
+                      shape_of(seed));
+    b->node->dtype = CR_F32;
+    b->node->value = b->attr->value;
+    return take_shape(b, b->attr->rank, b->attr->shape);
+}
+
 /* The rule for each kind of op. */
 static bool (*const infer[])(struct build *) = {
     [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
     [CR_KIND_REDUCE] = infer_reduce, [CR_KIND_CONTRACT] = infer_contract,
     [CR_KIND_MOVE] = infer_move,     [CR_KIND_JOIN] = infer_join,
     [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
+    [CR_KIND_RANDOM] = infer_random,
 };
 
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,

@@ -12,12 +12,21 @@
 
 #include "mem.h"
 
+/* The gradient of a slice, which waits until those of the other slices are there. */
+struct part {
+    cr_id slice, gradient;
+    int next; /* of the same operand, or CR_NONE */
+};
+
 /* A walk; the arrays are by node of the graph as it was before. */
 struct walk {
     struct cr_graph *g;
     cr_id *gradient; /* what was handed over so far, or CR_NONE */
     bool *wanted;    /* asked for */
     bool *leads;     /* to a tensor asked for, through its operands */
+    int *first_part; /* of the node's slices, or CR_NONE */
+    struct part *parts;
+    int n_parts, cap_parts;
 };
 
 /* ---- nodes ---- */
@@ -291,6 +300,14 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
     hand_over(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
 }
 
+/* Slices wait: together they may make up the whole. */
+static void back_slice(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0);
+    *CR_PUSH(w->parts, w->n_parts, w->cap_parts) = (struct part){id, g, w->first_part[a]};
+    w->first_part[a] = w->n_parts - 1;
+}
+
 /* Zeros in the shape of g but for `size` along an axis. */
 static cr_id zeros(struct walk *w, cr_id g, int axis, int64_t size)
 {
@@ -300,24 +317,96 @@ static cr_id zeros(struct walk *w, cr_id g, int axis, int64_t size)
     return cr_must(w->g, CR_OP_const, 0, NULL, &attr);
 }
 
-/* slice: zeros around, along every axis that was cut. */
-static void back_pad(struct walk *w, cr_id id, cr_id g)
+/* The gradients of slices that do not overlap, in order, one after another along an axis, with
+ * zeros between them. */
+static cr_id joined(struct walk *w, int n, const struct part *parts, int axis, int64_t size)
 {
-    cr_id a = cr_in(w->g, id, 0);
-    struct cr_node out = node_of(w, id), in = node_of(w, a);
-    for (int i = out.rank - 1; i >= 0; i--) {
-        int64_t before = out.index[i], after = in.shape[i] - before - out.shape[i];
-        cr_id parts[3];
-        int n = 0;
-        if (before)
-            parts[n++] = zeros(w, g, i, before);
-        parts[n++] = g;
-        if (after)
-            parts[n++] = zeros(w, g, i, after);
-        if (n > 1)
-            g = cr_must(w->g, CR_OP_concat, n, parts, &(struct cr_attr){.axis = i});
+    cr_id *in = cr_calloc((size_t)(2 * n + 1), sizeof *in), g = parts[0].gradient;
+    int64_t end = 0;
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        struct cr_node slice = node_of(w, parts[i].slice);
+        if (slice.index[axis] > end)
+            in[count++] = zeros(w, g, axis, slice.index[axis] - end);
+        in[count++] = parts[i].gradient;
+        end = slice.index[axis] + slice.shape[axis];
     }
-    hand_over(w, a, g);
+    if (size > end)
+        in[count++] = zeros(w, g, axis, size - end);
+    if (count > 1)
+        g = cr_must(w->g, CR_OP_concat, count, in, &(struct cr_attr){.axis = axis});
+    free(in);
+    return g;
+}
+
+/* A slice's gradient with zeros around, along every axis that was cut. */
+static cr_id padded(struct walk *w, cr_id a, struct part part)
+{
+    struct cr_node in = node_of(w, a);
+    for (int i = in.rank - 1; i >= 0; i--)
+        part.gradient = joined(w, 1, &part, i, in.shape[i]);
+    return part.gradient;
+}
+
+/* The one axis that a slice cuts, or CR_NONE. */
+static int cut_axis(const struct cr_graph *g, cr_id slice)
+{
+    const struct cr_node *out = &g->nodes[slice], *in = &g->nodes[cr_in(g, slice, 0)];
+    int cut = CR_NONE;
+    for (int i = 0; i < out->rank; i++) {
+        if (out->shape[i] == in->shape[i])
+            continue;
+        if (cut != CR_NONE)
+            return CR_NONE;
+        cut = i;
+    }
+    return cut;
+}
+
+/* Puts the parts in order along the axis that all of them cut, and returns it; CR_NONE if
+ * there is no such axis, or two of them overlap. */
+static int order_parts(const struct cr_graph *g, int n, struct part *parts)
+{
+    int axis = cut_axis(g, parts[0].slice);
+    for (int i = 1; i < n && axis != CR_NONE; i++) {
+        struct part part = parts[i];
+        const struct cr_node *node = &g->nodes[part.slice];
+        int at = i;
+        if (cut_axis(g, part.slice) != axis)
+            return CR_NONE;
+        for (; at > 0 && g->nodes[parts[at - 1].slice].index[axis] > node->index[axis]; at--)
+            parts[at] = parts[at - 1];
+        parts[at] = part;
+    }
+    for (int i = 1; i < n && axis != CR_NONE; i++) {
+        const struct cr_node *left = &g->nodes[parts[i - 1].slice];
+        if (left->index[axis] + left->shape[axis] > g->nodes[parts[i].slice].index[axis])
+            return CR_NONE;
+    }
+    return axis;
+}
+
+/* Hands the gradients of a node's slices over: as one concat where that can be, so that a
+ * tensor taken apart is put together again; else each with zeros around it. */
+static void settle_slices(struct walk *w, cr_id id)
+{
+    int n = 0;
+    for (int i = w->first_part[id]; i != CR_NONE; i = w->parts[i].next)
+        n++;
+    if (n == 0)
+        return;
+    struct part *parts = cr_calloc((size_t)n, sizeof *parts);
+    for (int i = w->first_part[id], at = 0; i != CR_NONE; i = w->parts[i].next)
+        parts[at++] = w->parts[i];
+    w->g->here = w->g->nodes[parts[0].slice].where;
+    int axis = order_parts(w->g, n, parts);
+    if (axis != CR_NONE) {
+        hand_over(w, id, joined(w, n, parts, axis, w->g->nodes[id].shape[axis]));
+    } else {
+        for (int i = 0; i < n; i++)
+            hand_over(w, id, padded(w, id, parts[i]));
+    }
+    free(parts);
 }
 
 /* concat: each operand its part. */
@@ -392,6 +481,7 @@ static void find_ways(struct walk *w, int n, const cr_id *wanted)
 static void walk_back(struct walk *w, cr_id last)
 {
     for (cr_id id = last; id >= 0; id--) {
+        settle_slices(w, id);
         if (!w->leads[id] || w->gradient[id] == CR_NONE)
             continue;
         w->g->here = w->g->nodes[id].where;
@@ -404,10 +494,16 @@ void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *see
 {
     size_t nodes = (size_t)g->n_nodes;
     struct cr_where here = g->here;
-    struct walk w = {g, cr_calloc(nodes, sizeof *w.gradient), cr_calloc(nodes, sizeof *w.wanted),
-                     cr_calloc(nodes, sizeof *w.leads)};
+    struct walk w = {g,
+                     cr_calloc(nodes, sizeof *w.gradient),
+                     cr_calloc(nodes, sizeof *w.wanted),
+                     cr_calloc(nodes, sizeof *w.leads),
+                     cr_calloc(nodes, sizeof *w.first_part),
+                     NULL,
+                     0,
+                     0};
     for (size_t i = 0; i < nodes; i++)
-        w.gradient[i] = CR_NONE;
+        w.gradient[i] = w.first_part[i] = CR_NONE;
     find_ways(&w, n, wanted);
     for (int i = 0; i < n_seeds; i++)
         hand_over(&w, seeds[i].id, seeds[i].cotangent);
@@ -421,4 +517,6 @@ void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *see
     free(w.gradient);
     free(w.wanted);
     free(w.leads);
+    free(w.first_part);
+    free(w.parts);
 }

@@ -44,6 +44,7 @@ enum cr_kind {
     CR_KIND_JOIN,        /* concat */
     CR_KIND_GATHER,
     CR_KIND_SCATTER,
+    CR_KIND_RANDOM,
 };
 
 /* How element types of an elementwise op relate; see runtime/elementwise.h. */
@@ -69,7 +70,8 @@ struct cr_op_info {
 
 extern const struct cr_op_info cr_ops[CR_OP_COUNT];
 
-/* How a parameter starts when no weights are given, as PyTorch's layers do. */
+/* How a parameter starts when no weights are given, as PyTorch's layers do; and an input, if it
+ * says so (CR_INIT_UNIFORM of width 0 is for one that does not). */
 enum cr_init {
     CR_INIT_UNIFORM /* -bound..bound */,
     CR_INIT_NORMAL /* std = bound */,
@@ -87,13 +89,13 @@ struct cr_where {
 /* What an op needs besides its operands; the op says which fields count. */
 struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
-    int rank;                   /* leaves, reshape, expand: of `shape` */
-    int64_t shape[CR_MAX_RANK]; /* leaves, reshape, expand; of slice; scatter_add: shape[0] */
+    int rank;                   /* leaves, reshape, expand, random: of `shape` */
+    int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
     int axis;                   /* iota, sum, max, concat; from 0 */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts */
-    double value;               /* const; the bound of an init */
+    double value;               /* const; the bound of an init; the stream of random */
     const char *name;           /* input, param */
-    enum cr_init init;          /* param */
+    enum cr_init init;          /* param, input */
 };
 
 struct cr_node {

@@ -37,6 +37,20 @@ static void print_number(FILE *out, double value)
         fprintf(out, "%.17g", value);
 }
 
+/* An input need not say what it holds at first. */
+static bool has_init(const struct cr_node *node)
+{
+    return node->init != CR_INIT_UNIFORM || node->value != 0;
+}
+
+static void print_init(FILE *out, const struct cr_node *node)
+{
+    static const char *const inits[] = {"uniform", "normal", "fill"};
+    fprintf(out, ", {%s = ", inits[node->init]);
+    print_number(out, node->value);
+    fputc('}', out);
+}
+
 static void print_leaf(FILE *out, const struct cr_node *node)
 {
     if (node->op == CR_OP_const)
@@ -52,14 +66,10 @@ static void print_leaf(FILE *out, const struct cr_node *node)
         return;
     }
     print_list(out, node->rank, node->shape, 0);
-    if (node->op == CR_OP_param) {
-        static const char *const inits[] = {"uniform", "normal", "fill"};
-        fprintf(out, ", {%s = ", inits[node->init]);
-        print_number(out, node->value);
-        fputc('}', out);
-    } else {
+    if (node->op != CR_OP_param)
         fprintf(out, ", \"%s\"", cr_dtype_name(node->dtype));
-    }
+    if (node->op == CR_OP_param || (node->op == CR_OP_input && has_init(node)))
+        print_init(out, node);
 }
 
 static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_node *node)
@@ -86,6 +96,11 @@ static void print_attributes(FILE *out, const struct cr_node *node)
     case CR_OP_slice:
         print_list(out, node->rank, node->index, 0);
         print_list(out, node->rank, node->shape, 0);
+        break;
+    case CR_OP_random:
+        print_list(out, node->rank, node->shape, 0);
+        fputs(", ", out);
+        print_number(out, node->value);
         break;
     case CR_OP_scatter_add:
         fprintf(out, ", %lld", (long long)node->shape[0]);

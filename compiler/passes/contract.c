@@ -6,19 +6,12 @@
  */
 #include "evaluate.h"
 
-static int arity(const struct cr_value *value)
-{
-    if (value->source == CR_MAP)
-        return cr_ops[value->op].arity;
-    return value->source == CR_REDUCE || value->source == CR_GATHER;
-}
-
 static void count_uses(const struct cr_tiles *tiles, int *uses)
 {
     for (int i = 0; i < tiles->n; i++)
         uses[i] = i == tiles->result;
     for (int i = 0; i < tiles->n; i++)
-        for (int a = 0; a < arity(&tiles->values[i]); a++)
+        for (int a = 0; a < cr_value_arity(&tiles->values[i]); a++)
             uses[tiles->values[i].arg[a]]++;
 }
 
@@ -45,7 +38,7 @@ static void drop_unused(struct cr_tiles *tiles, const int *uses)
         if (!uses[i])
             continue;
         tiles->values[n] = tiles->values[i];
-        for (int a = 0; a < arity(&tiles->values[n]); a++)
+        for (int a = 0; a < cr_value_arity(&tiles->values[n]); a++)
             tiles->values[n].arg[a] = moved[tiles->values[n].arg[a]];
         moved[i] = n++;
     }

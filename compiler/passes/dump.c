@@ -9,13 +9,14 @@
 static void print_value(FILE *out, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
-    static const char *const sources[] = {"load", "gather", "index", "const", "product"};
+    static const char *const sources[] = {"load", "gather", "index", "random", "const", "product"};
     fprintf(out, "--       %%%d = ", i);
     if (v->source == CR_MAP || v->source == CR_REDUCE)
         fputs(cr_ops[v->op].name, out);
     else
         fputs(sources[v->source], out);
-    int arity = v->source == CR_MAP ? cr_ops[v->op].arity : v->source == CR_REDUCE;
+    int arity = v->source == CR_MAP ? cr_ops[v->op].arity
+                                    : v->source == CR_REDUCE || v->source == CR_RANDOM;
     for (int a = 0; a < arity; a++)
         fprintf(out, " %%%d", v->arg[a]);
     if (v->source == CR_CONST)

@@ -255,6 +255,17 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.ref < 0 ? blame(ev, id) : push(ev, &value, map);
 }
 
+/* The seed is one number, so the same for all elements. */
+static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id];
+    const struct cr_map start = {0};
+    struct cr_value value = {.source = CR_RANDOM, .node = id, .number = node->value};
+    value.at = cr_map_linear(map, node->rank, node->shape);
+    value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 0), &start);
+    return value.arg[0] < 0 ? -1 : push(ev, &value, map);
+}
+
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     int known = find(ev, id, map);
@@ -275,6 +286,8 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
         return evaluate_reduce(ev, id, map);
     case CR_KIND_GATHER:
         return evaluate_gather(ev, id, map);
+    case CR_KIND_RANDOM:
+        return evaluate_random(ev, id, map);
     default:
         return blame(ev, id);
     }
@@ -314,6 +327,7 @@ static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, i
     case CR_LOAD:
     case CR_GATHER:
     case CR_IOTA:
+    case CR_RANDOM:
         return col < 0 || value->at.coef[col] == 0;
     default:
         return true;

@@ -29,6 +29,7 @@ enum cr_source {
     CR_LOAD,   /* an element of ref at `at` */
     CR_GATHER, /* an element of ref at `at`, in the row that value arg[0] gives */
     CR_IOTA,   /* the number `at` */
+    CR_RANDOM, /* number `at` of the stream `number` of the seed arg[0] */
     CR_CONST,  /* `number` */
     CR_CORE,   /* the contraction's result */
     CR_MAP,    /* elementwise op of arg[..] */
@@ -42,12 +43,20 @@ struct cr_value {
     enum cr_op op;
     int arg[3];
     int ref;              /* LOAD, GATHER: index in kernel->refs */
-    struct cr_affine at;  /* LOAD, GATHER, IOTA */
+    struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM */
     int64_t table_rows;   /* GATHER */
     int64_t table_stride; /* GATHER */
-    double number;        /* CONST */
+    double number;        /* CONST, RANDOM */
     bool by_row;          /* the same for all columns: one number a row */
 };
+
+/* How many earlier values a value is made of. */
+static inline int cr_value_arity(const struct cr_value *value)
+{
+    if (value->source == CR_MAP)
+        return cr_ops[value->op].arity;
+    return value->source == CR_REDUCE || value->source == CR_GATHER || value->source == CR_RANDOM;
+}
 
 struct cr_tiles {
     struct cr_value *values;

@@ -65,11 +65,49 @@ function nn.softmax(s)
     return e / sum(e, -1)
 end
 
--- Dropout with probability p.  Outside of training it does nothing.
-function nn.dropout(x, p, train)
+-- The sum of all elements, a scalar.
+function nn.total(x)
+    return sum(x:reshape{-1}, 1):reshape{}
+end
+
+-- The mean of the squared differences, a scalar, as torch.nn.functional.mse_loss.
+function nn.mse_loss(x, target)
+    local squares = (x - target) ^ 2
+    local count = 1
+    for _, size in ipairs(squares.shape) do count = count * size end
+    return nn.total(squares) / count
+end
+
+-- The mean of -log softmax(logits)[target] over all positions, a scalar, as
+-- torch.nn.functional.cross_entropy: log(sum_j exp(s_j)) - s_target, so that probabilities
+-- are never there.  logits [.., n], targets i32 [..]; a position whose target is
+-- config.ignore_index (-100) does not count.
+function nn.cross_entropy(logits, targets, config)
+    local ignored = config and config.ignore_index or -100
+    local wide = {}
+    for i, size in ipairs(targets.shape) do wide[i] = size end
+    table.insert(wide, 1)
+    local s = logits - detach(max(logits, -1))
+    local hit = eq(iota(s.shape, s.rank), targets:reshape(wide))
+    local loss = log(sum(exp(s), -1, false)) - sum(where(hit, s, 0), -1, false)
+    local counts = ne(targets, ignored)
+    return nn.total(where(counts, loss, 0)) / nn.total(float(counts))
+end
+
+-- Rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.
+function nn.embedding(ids, n, size)
+    return gather(param("weight", {n, size}, {normal = 1}), ids)
+end
+
+-- Dropout: each element becomes 0 with probability p, and what stays is made larger, so
+-- that the mean stays what it was (Srivastava et al.: Dropout, 2014).  Which elements is
+-- told by the seed, a number or an i32 tensor; without one, outside of training, nothing
+-- is dropped.  p is rounded to 24 bits, as many as random numbers have.
+function nn.dropout(x, p, seed)
     if p < 0 or p >= 1 then error("dropout " .. p .. ", expected at least 0 and less than 1") end
-    if train and p > 0 then error("train = true: dropout is not available yet, expected false") end
-    return x
+    if not seed or p == 0 then return x end
+    local threshold = math.floor(p * 2 ^ 24 + 0.5) / 2 ^ 24
+    return where(ge(random(seed, x.shape), threshold), x * (1 / (1 - p)), 0)
 end
 
 return nn

@@ -1,0 +1,158 @@
+-- Optimisers: what the parameters are after a step, as more of the same graph.
+--
+-- A training step is one graph.  What it returns under the name of a parameter or an input
+-- is the value for the next step; an optimiser's own state is inputs that start at zero:
+--     local params = parameters()
+--     local grads = optim.clip_grad_norm(optim.gradients(loss, params), 1)
+--     local next = optim.adamw(params, grads, {lr = 3e-4})
+--     next.loss = loss
+--     return next
+--
+-- params, grads and what is returned are tables of tensors by name.  A learning rate is a
+-- number or a tensor of one element.
+
+local optim = {}
+
+-- dL/d(parameter) for each of a table of parameters.
+function optim.gradients(loss, params)
+    local names, list = {}, {}
+    for name, p in pairs(params) do
+        table.insert(names, name)
+        table.insert(list, p)
+    end
+    local grads = {}
+    for i, g in ipairs(grad(loss, list)) do grads[names[i]] = g end
+    return grads
+end
+
+-- The square root of the sum of all squares of all gradients, a scalar.
+function optim.grad_norm(grads)
+    local total
+    for _, g in pairs(grads) do
+        local squares = sum((g * g):reshape{-1}, 1):reshape{}
+        total = total and total + squares or squares
+    end
+    return sqrt(total)
+end
+
+-- Gradients whose norm, all together, is at most max_norm; and the norm they had
+-- (Pascanu, Mikolov, Bengio: On the Difficulty of Training Recurrent Neural Networks, 2013).
+function optim.clip_grad_norm(grads, max_norm)
+    local norm = optim.grad_norm(grads)
+    local scale = minimum(max_norm / (norm + 1e-6), 1)
+    local clipped = {}
+    for name, g in pairs(grads) do clipped[name] = g * scale end
+    return clipped, norm
+end
+
+-- An input that holds zeros at first.
+local function zeros(name, shape)
+    return input(name, shape, "f32", {fill = 0})
+end
+
+-- Whether weight decay is for a parameter: for all, or as config.decays(name, p) says.
+local function decay_of(config, default, name, p)
+    if config.decays and not config.decays(name, p) then return 0 end
+    return config.weight_decay or default
+end
+
+-- Stochastic gradient descent, as torch.optim.SGD:
+--     g = g + weight_decay p;  b = momentum b + g;  p = p - lr b
+-- (with nesterov: p - lr (g + momentum b)).  The state is sgd.NAME.
+-- config: lr, momentum, weight_decay, nesterov, decays, state.
+function optim.sgd(params, grads, config)
+    local state, momentum = config.state or zeros, config.momentum or 0
+    local next = {}
+    for name, p in pairs(params) do
+        local g, decay = grads[name], decay_of(config, 0, name, p)
+        if decay ~= 0 then g = g + decay * p end
+        if momentum ~= 0 then
+            local b = momentum * state("sgd." .. name, p.shape) + g
+            next["sgd." .. name] = b
+            g = config.nesterov and g + momentum * b or b
+        end
+        next[name] = p - config.lr * g
+    end
+    return next
+end
+
+-- A running average that begins at zero.  That of ones is 1 - beta^t after t steps: what part
+-- of a running average its values make up.
+local function average(old, value, beta)
+    return beta * old + (1 - beta) * value
+end
+
+-- Adam (Kingma, Ba: Adam, 2015): running averages m and v of the gradient and of its square,
+-- both made up for their beginning at zero:
+--     p = p - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
+-- `prepare(p, g, decay)` returns the parameter and the gradient that the step begins with.
+local function adam(params, grads, config, default_decay, prepare)
+    local state, eps = config.state or zeros, config.eps or 1e-8
+    local beta1, beta2 = 0.9, 0.999
+    if config.betas then beta1, beta2 = config.betas[1], config.betas[2] end
+    local part1 = average(state("adam.part1", {}), 1, beta1)
+    local part2 = average(state("adam.part2", {}), 1, beta2)
+    local next = {["adam.part1"] = part1, ["adam.part2"] = part2}
+    local rate, root = config.lr / part1, sqrt(part2)
+    for name, p in pairs(params) do
+        local old, g = prepare(p, grads[name], decay_of(config, default_decay, name, p))
+        local m = average(state("adam.m." .. name, p.shape), g, beta1)
+        local v = average(state("adam.v." .. name, p.shape), g * g, beta2)
+        next["adam.m." .. name], next["adam.v." .. name] = m, v
+        next[name] = old - rate * m / (sqrt(v) / root + eps)
+    end
+    return next
+end
+
+-- As torch.optim.Adam: weight decay is added to the gradient.  The state is adam.m.NAME,
+-- adam.v.NAME, adam.part1 and adam.part2.
+-- config: lr, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0, decays, state.
+function optim.adam(params, grads, config)
+    return adam(params, grads, config, 0, function(p, g, decay)
+        return p, decay ~= 0 and g + decay * p or g
+    end)
+end
+
+-- As torch.optim.AdamW: weight decay shrinks the parameter itself, whatever its gradient
+-- (Loshchilov, Hutter: Decoupled Weight Decay Regularization, 2019).
+-- config: as for adam, with weight_decay = 0.01.
+function optim.adamw(params, grads, config)
+    return adam(params, grads, config, 0.01, function(p, g, decay)
+        return decay ~= 0 and p * (1 - decay * config.lr) or p, g
+    end)
+end
+
+-- How many steps were made before this one, an i32 scalar, and next.step for the table that
+-- the script returns.
+function optim.step()
+    local step = input("step", {}, "i32", {fill = 0})
+    return step, step + 1
+end
+
+-- cos(pi x) for 0 <= x <= 1, as 1 - 2 sin^2(pi x / 2); the sine is its Taylor polynomial
+-- of degree 13, whose error is below 1e-9.
+local function cos_pi(x)
+    local u = x * (math.pi / 2)
+    local square, term = u * u, 1
+    for k = 12, 2, -2 do term = 1 - square * term / (k * (k + 1)) end
+    local sine = u * term
+    return 1 - 2 * sine * sine
+end
+
+-- A learning rate that rises from 0 to config.lr over `warmup` steps, then falls to
+-- config.min_lr (0) by half a cosine, until `steps` are made, and stays there:
+--     lr (step + 1) / warmup                                              step < warmup
+--     min_lr + (lr - min_lr) (1 + cos(pi (step - warmup) / (steps - warmup))) / 2
+-- (Loshchilov, Hutter: SGDR, 2017).  step: an i32 scalar, from 0.
+function optim.cosine_schedule(step, config)
+    local s, warmup, low = float(step), config.warmup or 0, config.min_lr or 0
+    if config.steps <= warmup then
+        error("steps " .. config.steps .. ", expected more than warmup " .. warmup)
+    end
+    local progress = minimum(maximum((s - warmup) / (config.steps - warmup), 0), 1)
+    local cosine = low + (config.lr - low) * 0.5 * (1 + cos_pi(progress))
+    if warmup == 0 then return cosine end
+    return where(lt(s, warmup), (s + 1) * (config.lr / warmup), cosine)
+end
+
+return optim

@@ -1,0 +1,294 @@
+
+/*
+ * k1_dropout: dropout, tests/golden/dropout.lua:5
+ * out[2, 3, 5]
+ * reads step[]
+ * steps: ge
+ * 120 flop, reads 4 B, writes 120 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const int *step;
+    float *out;
+};
+
+static void k1_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 6 */
+    float *const t1 = scratch + 16; /* 6 x 5 */
+    static const float c_0_25 = 0.25f;
+    for (long item = begin; item < end; item++) {
+        rt->load_i32(1, 6, r0, 0, a->step, 0, 0);
+        rt->random(6, 5, t1, 5, r0, 0, 0, 5, 1);
+        rt->ge_vs(6, 5, a->out, 5, t1, 5, &c_0_25, 0);
+    }
+}
+
+/*
+ * k2_dropout: dropout, tests/golden/dropout.lua:5
+ * out[2, 3, 5] = rows[6, 8] x columns[8, 5]
+ * reads v0_[2, 3, 5], x[2, 3, 8]
+ * then: mul, where
+ * 480 flop, reads 472 B, writes 120 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const float *x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k2_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
+    static const float c_1_3333334 = 1.3333334f;
+    float *const t0 = scratch + 192; /* 6 x 32 */
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 6;
+        const long j0 = 0, j1 = 5;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 6) {
+                const long m = i1 - i < 6 ? i1 - i : 6;
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
+                rt->mul_vs(m, n, t0, 32, product, 32, &c_1_3333334, 0);
+                rt->where_vvs(m, n, a->out + i * 5 + j, 5, a->v0_ + i * 5 + j, 5, t0, 32, &c_0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k3_dropout: dropout, tests/golden/dropout.lua:5
+ * out[2, 3, 5]
+ * steps: ge
+ * 120 flop, reads 0 B, writes 120 B
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    float *out;
+};
+
+static void k3_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_3 = 3.0f;
+    float *const t0 = scratch; /* 6 x 5 */
+    static const float c_0_5 = 0.5f;
+    for (long item = begin; item < end; item++) {
+        rt->random(6, 5, t0, 5, &c_3, 1, 0, 5, 1);
+        rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
+    }
+}
+
+/*
+ * k4_dropout: dropout, tests/golden/dropout.lua:5
+ * out[2, 3, 5]
+ * reads v0_[2, 3, 5], v1_[2, 3, 5]
+ * steps: tanh, mul, where
+ * 210 flop, reads 240 B, writes 120 B
+ */
+struct k4_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const float *v1_;
+    float *out;
+};
+
+static void k4_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 6 x 5 */
+    static const float c_2 = 2.0f;
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        rt->tanh_v(6, 5, t0, 5, a->v1_, 5);
+        rt->mul_vs(6, 5, t0, 5, t0, 5, &c_2, 0);
+        rt->where_vvs(6, 5, a->out, 5, a->v0_, 5, t0, 5, &c_0, 0);
+    }
+}
+
+/*
+ * k5_dropout: dropout, tests/golden/dropout.lua:5
+ * out[6, 5]
+ * reads v0_[2, 3, 5], v1_[2, 3, 5], v2_[2, 3, 5], v3_[2, 3, 5]
+ * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
+ * 570 flop, reads 480 B, writes 120 B
+ */
+struct k5_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const float *v1_;
+    const float *v2_;
+    const float *v3_;
+    float *out;
+};
+
+static void k5_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_8 = 8.0f;
+    float *const t0 = scratch; /* 6 x 5 */
+    static const float c_0 = 0.0f;
+    static const float c_2 = 2.0f;
+    float *const t1 = scratch + 32; /* 6 x 5 */
+    static const float c_1 = 1.0f;
+    float *const t2 = scratch + 64; /* 6 x 5 */
+    static const float c_1_3333334 = 1.3333334f;
+    for (long item = begin; item < end; item++) {
+        rt->add_vv(6, 5, t0, 5, a->v2_, 5, a->v2_, 5);
+        rt->where_vvs(6, 5, t0, 5, a->v1_, 5, t0, 5, &c_0, 0);
+        rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->v3_, 5);
+        rt->sigmoid_v(6, 5, t1, 5, t1, 5);
+        rt->sub_sv(6, 5, t2, 5, &c_1, 0, t1, 5);
+        rt->mul_vv(6, 5, t1, 5, t1, 5, t2, 5);
+        rt->mul_vv(6, 5, t0, 5, t0, 5, t1, 5);
+        rt->mul_sv(6, 5, t0, 5, &c_8, 0, t0, 5);
+        rt->where_vvs(6, 5, t0, 5, a->v0_, 5, t0, 5, &c_0, 0);
+        rt->mul_vs(6, 5, a->out, 5, t0, 5, &c_1_3333334, 0);
+    }
+}
+
+/*
+ * k6_dropout: dropout, tests/golden/dropout.lua:5
+ * out[6, 8]
+ * reads x[2, 3, 8]
+ * 48 flop, reads 192 B, writes 192 B
+ */
+struct k6_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    float *out;
+};
+
+static void k6_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k6_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(6, 8, a->out, 8, a->x, 8, 1);
+    }
+}
+
+/*
+ * k7_dropout: dropout, tests/golden/dropout.lua:5
+ * out[8, 5] = rows[8, 6] x columns[6, 5]
+ * reads v0_[6, 8], v1_[6, 5]
+ * 480 flop, reads 312 B, writes 160 B
+ */
+struct k7_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const float *v1_;
+    float *out;
+};
+
+static void k7_dropout(const void *args, long begin, long end, float *scratch)
+{
+    const struct k7_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const panels = scratch; /* packed columns */
+    float *const rows = scratch + 192; /* packed rows of the left operand */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 8;
+        const long j0 = 0, j1 = 5;
+        rt->pack(6, j1 - j0, panels, 192, a->v1_ + j0, 5, 1);
+        rt->pack(6, i1 - i0, rows, 192, a->v0_ + i0, 8, 1);
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 8) {
+                const long m = i1 - i < 8 ? i1 - i : 8;
+                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels + (j - j0) * 6, 192,
+                    a->out + i * 5 + j, 5, 0, 0);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 384; /* for each thread */
+    float *const scratch = arena + 128;
+    const float *const in0 = inputs[0]; /* x[2, 3, 8] */
+    (void)in0;
+    const int *const in1 = inputs[1]; /* step[] */
+    (void)in1;
+    float *const out0 = outputs[0]; /* w[8, 5] */
+    float *const out1 = outputs[1]; /* y[2, 3, 5] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .step = in1,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k1_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .v0_ = arena,
+            .x = in0,
+            .w = weights,
+            .out = arena + 32,
+        };
+        rt->parallel(pool, 1, k2_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .out = arena + 64,
+        };
+        rt->parallel(pool, 1, k3_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .v0_ = arena + 64,
+            .v1_ = arena + 32,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, k4_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .v0_ = arena,
+            .v1_ = arena + 64,
+            .v2_ = out1,
+            .v3_ = arena + 32,
+            .out = arena + 96,
+        };
+        rt->parallel(pool, 1, k5_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k6_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k6_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k7_args args = {
+            .rt = rt,
+            .v0_ = arena,
+            .v1_ = arena + 96,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k7_dropout, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
