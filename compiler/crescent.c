@@ -133,7 +133,7 @@ int crescent_set_weight(crescent_model *model, int index, const float *tensor)
     struct cr_engine *e = &model->engine;
     if (index < 0 || index >= e->n_params)
         return cr_fail(&last_error, "%s: parameter %d, there are %d", e->path, index, e->n_params);
-    if (cr_engine_set_param(e, index, tensor, &last_error))
+    if (cr_engine_set_param(e, index, &(struct cr_contents){.data = tensor}, &last_error))
         return CRESCENT_FAILED;
     model->given[index] = true;
     return CRESCENT_OK;

@@ -82,6 +82,8 @@
     OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
     OP(div,     2, FLOAT,   a / b,              "a / b", \
        (n_div(g, b), n_neg(n_div(n_mul(g, y), b)))) \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
+       (n_mul(g, b), n_mul(g, a), g)) \
 /* clang-format on */
 
 #endif
@@ -152,25 +154,30 @@ struct cr_kernels {
     void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
 
     /*
-     * c[M, N] = a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
-     * b is packed.  Each element is one chain of fma from 0 over k in order.
+     * c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
+     * b is packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to
+     * all), and a null start stands for zeros.  Each element is one chain of fma over k in
+     * order, from start on: a product cut along k gives the same bits if each part starts
+     * with the c of the one before.
      */
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
-                 long panel_stride, float *c, long ldc);
+                 long panel_stride, float *c, long ldc, const float *start, long lds);
 
-    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale instead of 0. */
+    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                         long panel_stride, float *c, long ldc, const float *scale);
 
     /*
-     * One block of an online softmax over rows (Milakov & Gimelshein 2018).  On
-     * entry m and l hold each row's running maximum and sum (-inf and 0 at first).
-     *     m' = max(m, max_j s[r, j]);  scale = exp(m - m');  s = exp(s - m')
-     *     l = fma(l, scale, sum_j s[r, j]);  m = m'
-     * A row that is all -inf so far gets s = 0 and scale = 1.
+     * One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the
+     * score of query c for key r.  On entry m and l hold each query's running maximum and
+     * sum (-inf and 0 at first); factor is positive.
+     *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m')
+     *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m'
+     * The sum is that of a row reduction with s transposed.  A query that has seen nothing but
+     * -inf so far gets s = 0 and scale = 1.
      */
-    void (*softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
-                          float *scale);
+    void (*softmax_block)(long rows, long cols, float *s, long lds, float factor, float *m,
+                          float *l, float *scale);
 
     /*
      * Runs body over 0 <= i < items, in contiguous shares, one a thread of the
@@ -294,7 +301,7 @@ static int decoder_block_execute(const struct cr_kernels *rt, struct cr_pool *po
  * k1_attn_qkv_proj: attn.qkv_proj, graphs/decoder_block.lua:25
  * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
  * reads attn_qkv_proj_bias[144], x[2, 8, 48], ln1_weight[48], ln1_bias[48]
- * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
+ * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add
  * 221.2 kflop, reads 31.68 kB, writes 9.216 kB
  */
@@ -334,18 +341,14 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
             rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
             rt->rsqrt_v(1, m, r0, 0, r0, 0);
             rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
-            rt->mul_vv(m, 48, t1, 48, t1, 48, a->ln1_weight, 0);
-            rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln1_bias, 0);
+            rt->fma_vvv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln1_weight, 0, a->ln1_bias, 0);
         }
         for (long j = j0; j < j1; j += 128) {
             const long n = j1 - j < 128 ? j1 - j : 128;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 144 + j, 144);
-                /* attn.qkv_proj */
-                rt->add_vv(m, n, a->out + i * 144 + j, 144, a->out + i * 144 + j, 144,
-                    a->attn_qkv_proj_bias + j, 0);
+                    a->out + i * 144 + j, 144, a->attn_qkv_proj_bias + j, 0);
             }
         }
     }
@@ -369,13 +372,13 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const keys = scratch; /* packed keys, transposed */
-    float *const values = scratch + 512; /* packed values */
-    float *const scores = scratch + 768; /* rows x a block of keys */
-    float *const sums = scratch + 1792; /* of exp(score - max) * value */
-    float *const max = scratch + 2048; /* of a row's scores so far */
-    float *const sum = scratch + 2064; /* of exp(score - max) so far */
-    float *const scale = scratch + 2080; /* exp(old max - new max) */
+    float *const values = scratch; /* packed values */
+    float *const queries = scratch + 256; /* packed queries of a step */
+    float *const scores = scratch + 768; /* a block of keys x queries */
+    float *const sums = scratch + 1024; /* of exp(score - max) * value */
+    float *const max = scratch + 1280; /* of a query's scores so far */
+    float *const sum = scratch + 1296; /* of exp(score - max) so far */
+    float *const scale = scratch + 1312; /* exp(old max - new max) */
     static const float c_0 = 0.0f;
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_25 = 0.25f;
@@ -383,12 +386,11 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
         const long o1 = item % 3;
         const long o0 = item / 3;
         const long i0 = 0, i1 = 8;
-        long visible = 8; /* keys that any row sees lie before */
+        long visible = 8; /* keys that any query sees lie before */
         if (i1 < visible)
             visible = i1;
         if (visible < 0)
             visible = 0;
-        rt->pack(16, visible, keys, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 48, 1, 144);
         rt->pack(visible, 16, values, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
         for (long i = i0; i < i1; i += 8) {
             const long m = i1 - i < 8 ? i1 - i : 8;
@@ -399,16 +401,15 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
             if (i + m < last)
                 last = i + m;
             const long first = 0;
+            rt->pack(16, m, queries, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144, 1, 144);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(m, n, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144, 144, 1,
-                    keys + j * 16, 512, scores, 128);
-                /* attn */
-                rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_25, 0);
-                if (j + n > i + 1) /* some row does not see some key */
-                    rt->hide(m, n, scores, 128, -m, i - j + 1);
-                rt->softmax_block(m, n, scores, 128, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 128, 1, values + j * 32, 256, sums, 32, scale);
+                rt->gemm(n, m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
+                    queries, 512, scores, 32, 0, 0);
+                if (j + n > i + 1) /* some query does not see some key */
+                    rt->hide(n, m, scores, 32, j - i, m);
+                rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
+                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale);
             }
             rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, sums, 32, sum, 1);
         }
@@ -435,7 +436,7 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 16 x 64 */
+    (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
         const long j0 = 0, j1 = 48;
@@ -444,10 +445,9 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536,
+                    a->out + i * 48 + j, 48, a->attn_out_proj_bias + j, 0);
+                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48,
                     a->out + i * 48 + j, 48);
-                /* attn.out_proj */
-                rt->add_vv(m, n, t0, 64, a->out + i * 48 + j, 48, a->attn_out_proj_bias + j, 0);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48, t0, 64);
             }
         }
     }
@@ -457,8 +457,8 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
  * k4_ffn_act: ffn.act, graphs/decoder_block.lua:34
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
  * reads ffn_fc1_bias[192], attn_residual[2, 8, 48], ln2_weight[48], ln2_bias[48]
- * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
- * then: add, mul, mul, erf, add, mul
+ * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
+ * then: add, mul, erf, add, mul, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k4_args {
@@ -481,11 +481,11 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     float *const t1 = scratch + 784; /* 16 x 48 */
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
+    float *const product = scratch + 2320; /* a tile of the product */
     static const float c_0_5 = 0.5f;
-    float *const t3 = scratch + 2320; /* 16 x 128 */
-    float *const t4 = scratch + 4368; /* 16 x 128 */
     static const float c_1 = 1.0f;
     static const float c_0_70710677 = 0.70710677f;
+    float *const t3 = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
         const long j0 = item % 2 * 128;
@@ -502,23 +502,20 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
             rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
             rt->rsqrt_v(1, m, r0, 0, r0, 0);
             rt->mul_vs(m, 48, t1, 48, t1, 48, r0, 1);
-            rt->mul_vv(m, 48, t1, 48, t1, 48, a->ln2_weight, 0);
-            rt->add_vv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln2_bias, 0);
+            rt->fma_vvv(m, 48, rows + (i - i0) * 48, 48, t1, 48, a->ln2_weight, 0, a->ln2_bias, 0);
         }
         for (long j = j0; j < j1; j += 128) {
             const long n = j1 - j < 128 ? j1 - j : 128;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
-                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 192 + j, 192);
-                /* ffn.fc1 */
-                rt->add_vv(m, n, t3, 128, a->out + i * 192 + j, 192, a->ffn_fc1_bias + j, 0);
+                rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, product, 128,
+                    a->ffn_fc1_bias + j, 0);
                 /* ffn */
-                rt->mul_sv(m, n, t4, 128, &c_0_5, 0, t3, 128);
-                rt->mul_vs(m, n, t3, 128, t3, 128, &c_0_70710677, 0);
+                rt->mul_vs(m, n, t3, 128, product, 128, &c_0_70710677, 0);
                 rt->erf_v(m, n, t3, 128, t3, 128);
                 rt->add_sv(m, n, t3, 128, &c_1, 0, t3, 128);
-                rt->mul_vv(m, n, a->out + i * 192 + j, 192, t4, 128, t3, 128);
+                rt->mul_vv(m, n, t3, 128, product, 128, t3, 128);
+                rt->mul_sv(m, n, a->out + i * 192 + j, 192, &c_0_5, 0, t3, 128);
             }
         }
     }
@@ -544,7 +541,7 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
 {
     const struct k5_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 16 x 64 */
+    (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
         const long j0 = 0, j1 = 48;
@@ -553,11 +550,9 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 192, a->ffn_act + i * 192, 192, 1, a->w + j * 192, 6144,
+                    a->out + i * 48 + j, 48, a->ffn_fc2_bias + j, 0);
+                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48,
                     a->out + i * 48 + j, 48);
-                /* ffn.fc2 */
-                rt->add_vv(m, n, t0, 64, a->out + i * 48 + j, 48, a->ffn_fc2_bias + j, 0);
-                rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48, t0,
-                    64);
             }
         }
     }
@@ -710,9 +705,74 @@ int decoder_block_run(const void *weights, const float *in_x, float *out_y, void
 /*
  * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
  *
- * The template, kernels.inc, is written over a vector type and compiled once with
- * each of vector_*.h.  It says fma where it means one; nothing may be fused beyond that.
+ * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
  */
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * philox.h - what random.c and the kernels share of the generator; see random.h.
+ */
+#ifndef CR_PHILOX_H
+#define CR_PHILOX_H
+
+#include <stdint.h>
+
+enum {
+    CR_PHILOX_ROUNDS = 10,
+    CR_RANDOM_BLOCKS = 16,                  /* of a group */
+    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* numbers */
+};
+
+#define CR_PHILOX_M0 0xd2511f53u
+#define CR_PHILOX_M1 0xcd9e8d57u
+#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
+#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
+
+/* One block: encrypts the counter under the key. */
+static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
+                                   uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)CR_PHILOX_M0 * c0;
+        uint64_t p1 = (uint64_t)CR_PHILOX_M1 * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* Number `index` of a stream, uniform in 0 <= u < 1. */
+static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
+                                 (uint32_t)(stream >> 32)};
+    uint32_t words[4];
+    cr_philox_block(counter, key, words);
+    return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
+}
+
+#endif
+/*
+ * vector.h - what all instances of a template share.
+ *
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once
+ * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ */
+#ifndef CR_VECTOR_H
+#define CR_VECTOR_H
+
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__TINYC__)
@@ -726,58 +786,7 @@ int decoder_block_run(const void *weights, const float *in_x, float *out_y, void
 #define CR_X86 0
 #endif
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-
-/*
- * philox.h - Philox4x32-10, for random.c and for kernels; see random.h.
- */
-#ifndef CR_PHILOX_H
-#define CR_PHILOX_H
-
-#include <stdint.h>
-
-enum { CR_PHILOX_ROUNDS = 10 };
-
-/* One block: encrypts the counter under the key. */
-static inline void cr_philox_rounds(const uint32_t counter[4], const uint32_t key[2],
-                                    uint32_t out[4])
-{
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        uint64_t p0 = (uint64_t)0xd2511f53u * c0;
-        uint64_t p1 = (uint64_t)0xcd9e8d57u * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9e3779b9u; /* the golden ratio */
-        k1 += 0xbb67ae85u; /* sqrt(3) - 1 */
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
-
-/* The block that holds the numbers of index 4 * block to 4 * block + 3. */
-static inline void cr_random_block(uint64_t seed, uint64_t stream, uint64_t block, uint32_t out[4])
-{
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
-                                 (uint32_t)(stream >> 32)};
-    cr_philox_rounds(counter, key, out);
-}
-
-/* Uniform in 0 <= u < 1, a multiple of 2^-24. */
-static inline float cr_uniform_of_word(const uint32_t words[4], int i)
-{
-    return (float)(words[i] >> 8) * 0x1p-24f;
-}
-
-#endif
 
 /* Functions that are meant to vanish into their callers, used there or not. */
 #if defined(__GNUC__) && !defined(__TINYC__)
@@ -786,13 +795,24 @@ static inline float cr_uniform_of_word(const uint32_t words[4], int i)
 #define CR_INLINE static inline
 #endif
 
-/* Before a loop over a constant number of vectors. */
+/* Before a loop over a constant number of vectors; before one over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
+#define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
 #elif defined(__GNUC__) && !defined(__TINYC__)
 #define CR_UNROLL _Pragma("GCC unroll 16")
+#define CR_UNROLL_BY_4 _Pragma("GCC unroll 4")
 #else
 #define CR_UNROLL
+#define CR_UNROLL_BY_4
+#endif
+
+/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+#define CR_ROUND 0x1.8p+23f
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+#define CR_LN2_HIGH 0x1.62e4p-1f
+#define CR_LN2_LOW 0x1.7f7d1cp-20f
+
 #endif
 
 /* Asks for memory that is needed soon, in the second-level cache. */
@@ -809,15 +829,17 @@ enum {
     CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
 };
 
-/* 1.5 2^23: adding it to a small x rounds x to an integer. */
-#define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
-#define CR_LN2_HIGH 0x1.62e4p-1f
-#define CR_LN2_LOW 0x1.7f7d1cp-20f
+/* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
+ * scale may be null. */
+struct cr_start {
+    const float *start;
+    long ld;
+    const float *scale;
+};
 
 /* A tile of gemm, see gemm.inc. */
 typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
-                     long panel_stride, float *c, long ldc, const float *scale);
+                     long panel_stride, float *c, long ldc, const struct cr_start *start);
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
 static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
@@ -854,25 +876,6 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ldy + c] = (float)(base + r * rs + c * cs);
-        }
-    }
-}
-
-/* Element by element, but each block of four numbers only once while they follow each other. */
-static void cr_random(long rows, long cols, float *y, long ldy, const float *seed, long stream,
-                      long base, long rs, long cs)
-{
-    uint64_t key = (uint64_t)(int64_t)*seed, block = 0;
-    uint32_t words[4];
-    cr_random_block(key, (uint64_t)stream, block, words);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (index / 4 != block) {
-                block = index / 4;
-                cr_random_block(key, (uint64_t)stream, block, words);
-            }
-            y[r * ldy + c] = cr_uniform_of_word(words, (int)(index % 4));
         }
     }
 }
@@ -975,7 +978,8 @@ CR_INLINE float v_split_plain(float x, float *e)
  * instruction set in its name.
  */
 /*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere.
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
  *
  * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
  * inverse.  The polynomials are minimax fits of the relative error of the function
@@ -1060,6 +1064,15 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
     return v_copysign(y, x);
 }
 
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
 /*
  * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
  * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
@@ -1108,6 +1121,8 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_LOG(a) CR_NAME(v_log)(a)
 #define CR_TANH(a) CR_NAME(v_tanh)(a)
 #define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
 /*
  * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
  * and columns of one value a row (s).
@@ -1133,7 +1148,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
         }                                                                                          \
         for (long r = 0; r < rows; r++) {                                                          \
             long i = 0;                                                                            \
-            row for (; i + CR_W <= cols; i += CR_W)                                                \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
                 full v_store(y + r * ldy + i, expression);                                         \
             }                                                                                      \
@@ -1198,11 +1213,10 @@ CR_ELEMENTWISE(CR_STRIPS)
  * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
  */
 #define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols, float shift)                           \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
     {                                                                                              \
         VF lane[CR_LANES / CR_W];                                                                  \
         long i = 0;                                                                                \
-        (void)shift;                                                                               \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
             lane[j] = v_set1(empty);                                                               \
@@ -1230,85 +1244,40 @@ CR_ELEMENTWISE(CR_STRIPS)
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
 CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
 
-/* Replaces p by exp(p - shift) and returns it. */
-CR_INLINE VF CR_NAME(v_exp_full)(float *p, float shift)
-{
-    VF x = CR_EXP(v_load(p) - v_set1(shift));
-    v_store(p, x);
-    return x;
-}
-
-/* The same for n floats; the other lanes are exp(-inf) = 0. */
-CR_INLINE VF CR_NAME(v_exp_part)(float *p, long n, float shift)
-{
-    VF x = CR_EXP(CR_MAX_PART(p, n) - v_set1(shift));
-    v_store_n(p, x, n);
-    return x;
-}
-
-#define CR_EXP_FULL(p) CR_NAME(v_exp_full)(p, shift)
-#define CR_EXP_PART(p, n) CR_NAME(v_exp_part)(p, n, shift)
-
-CR_ROW_REDUCTION(v_row_exp_sum, float, CR_ADD, 0.0f, CR_EXP_FULL, CR_EXP_PART)
-
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
     for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols, 0.0f);
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
     }
 }
 
 static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
 {
     for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols, 0.0f);
-    }
-}
-
-/*
- * For one vector of rows: takes their new maxima from top, updates m and scale and
- * leaves in top what is to be subtracted, which is 0 in a row that is all -inf.
- */
-CR_INLINE void CR_NAME(v_rescale)(long n, float *top, float *m, float *scale)
-{
-    VF old = CR_MAX_PART(m, n);
-    VF new = CR_MAX(old, CR_MAX_PART(top, n));
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    v_store(top, shift);
-    v_store_n(m, new, n);
-    v_store_n(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-}
-
-/* softmax_block for up to CR_LANES rows. */
-static void CR_NAME(cr_softmax_rows)(long rows, long cols, float *s, long lds, float *m, float *l,
-                                     float *scale)
-{
-    float top[CR_LANES];
-    for (long r = 0; r < rows; r++) {
-        top[r] = CR_NAME(v_row_max)(s + r * lds, cols, 0.0f);
-    }
-    for (long r = 0; r < rows; r += CR_W) {
-        long n = rows - r < CR_W ? rows - r : CR_W;
-        CR_NAME(v_rescale)(n, top + r, m + r, scale + r);
-    }
-    for (long r = 0; r < rows; r++) {
-        float sum = CR_NAME(v_row_exp_sum)(s + r * lds, cols, top[r]);
-        l[r] = fmaf(l[r], scale[r], sum);
-    }
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
-                                      float *scale)
-{
-    for (long r = 0; r < rows; r += CR_LANES) {
-        long n = rows - r < CR_LANES ? rows - r : CR_LANES;
-        CR_NAME(cr_softmax_rows)(n, cols, s + r * lds, lds, m + r, l + r, scale + r);
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
     }
 }
 /*
  * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
 
 static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
 {
@@ -1506,43 +1475,33 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_VECTOR_AT(b, j) \
     (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
 
-/* Loads the first n floats of a vector, n being anything. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+/* What a chain begins with: 0, start, or start * scale. */
+CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
 {
-    if (n >= CR_W) {
-        return v_load(p);
+    if (!s->start) {
+        return v_set1(0.0f);
     }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
+    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
+    if (s->scale) {
+        x = x * v_set1(s->scale[i]);
     }
+    return x;
 }
 
 /*
- * c[0 .. MR, 0 .. N) = a b, or c * scale + a b where scale is given.  MR and NV, the
- * height and the width in vectors, are constants in each call, so that all loops over
- * them unroll and acc lives in registers.
+ * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc lives in registers.
  */
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
                                long cs, const float *b, long panel_stride, float *c, long ldc,
-                               const float *scale)
+                               const struct cr_start *start)
 {
     VF acc[CR_TILE_ROWS][8];
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            acc[i][j] = v_set1(0.0f);
-            if (scale) {
-                acc[i][j] = CR_NAME(v_load_cut)(c + i * ldc + j * CR_W, N - j * CR_W);
-                acc[i][j] = acc[i][j] * v_set1(scale[i]);
-            }
+            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
         }
     }
     for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
@@ -1575,9 +1534,9 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
 #define CR_TILE(MR, NV)                                                                            \
     static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
                                              const float *b, long panel_stride, float *c,          \
-                                             long ldc, const float *scale)                         \
+                                             long ldc, const struct cr_start *start)               \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, scale);                  \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
     }
 
 /* The tiles of two vectors, by height. */
@@ -1599,40 +1558,309 @@ static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
 /* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
                                   long rs, long cs, const float *b, long panel_stride, float *c,
-                                  long ldc, const float *scale)
+                                  long ldc, const struct cr_start *start)
 {
     long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
     for (long t = 0; t < count; t++) {
         long m = M * t / count;
         long height = M * (t + 1) / count - m;
-        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc,
-                      scale ? scale + m : NULL);
+        struct cr_start here = *start;
+        here.start += here.start ? m * here.ld : 0;
+        here.scale += here.scale ? m : 0;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
     }
 }
 
 /* Goes through the columns, wide tiles first if the rows are few. */
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale)
+CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                               const float *b, long panel_stride, float *c, long ldc,
+                               struct cr_start start)
 {
-    long n = 0;
-    long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
-    for (; M <= 3 && n + wide <= N; n += wide) {
-        CR_NAME(v_columns)(CR_NAME(cr_wide_tiles), M, wide, K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
-                           ldc, scale);
-    }
-    for (; n < N; n += 2 * CR_W) {
-        CR_NAME(v_columns)(CR_NAME(cr_tiles), M, CR_LEAST(N - n, 2 * CR_W), K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
-                           ldc, scale);
+    long n = 0, step;
+    for (; n < N; n += step) {
+        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+        int few = M <= 3 && n + wide <= N;
+        step = few ? wide : 2 * CR_W;
+        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
+                           CR_LEAST(N - n, step), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
+                           &start);
+        start.start += start.start ? step : 0;
     }
 }
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc)
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds)
 {
-    CR_NAME(cr_gemm_scaled)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, NULL);
+    struct cr_start from = {start, lds, NULL};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    struct cr_start from = {c, ldc, scale};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
+ * vector ever need to be folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_MAX(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i++) {
+        VF sum = v_set1(0.0f);
+        for (long r = i; r < rows; r += CR_LANES) {
+            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
+            x = CR_EXP(x);
+            CR_NAME(v_store_cut)(s + r * lds, x, n);
+            sum = sum + x;
+        }
+        lane[i] = sum;
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+/*
+ * uniform.inc - tiles of random numbers, each by its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ */
+/*
+ * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ *
+ * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
+ * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_mul
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) v_of_bits_plain(a)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+CR_INLINE float v_of_bits_plain(uint32_t a)
+{
+    union cr_bits bits = {.u = a};
+    return bits.f;
+}
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A group is made when the first number of it is needed; where columns lie so far apart that
+ * few of a group are, each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+                               long stream, long base, long rs, long cs)
+{
+    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
+    float numbers[CR_RANDOM_GROUP];
+    uint64_t group = 0;
+    CR_NAME(cr_random_group)(key, id, group, numbers);
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            uint64_t index = (uint64_t)(base + r * rs + c * cs);
+            if (cs > 4) {
+                y[r * ldy + c] = cr_philox_uniform(key, id, index);
+                continue;
+            }
+            if (index / CR_RANDOM_GROUP != group) {
+                group = index / CR_RANDOM_GROUP;
+                CR_NAME(cr_random_group)(key, id, group, numbers);
+            }
+            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+        }
+    }
 }
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
@@ -1655,7 +1883,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = cr_random,
+    .random = CR_NAME(cr_random),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .scatter_add = CR_NAME(cr_scatter_add),
@@ -1700,6 +1928,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_LOG
 #undef CR_TANH
 #undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_LT
@@ -1844,7 +2074,8 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
  * instruction set in its name.
  */
 /*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere.
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
  *
  * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
  * inverse.  The polynomials are minimax fits of the relative error of the function
@@ -1929,6 +2160,15 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
     return v_copysign(y, x);
 }
 
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
 /*
  * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
  * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
@@ -1977,6 +2217,8 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_LOG(a) CR_NAME(v_log)(a)
 #define CR_TANH(a) CR_NAME(v_tanh)(a)
 #define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
 /*
  * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
  * and columns of one value a row (s).
@@ -2002,7 +2244,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
         }                                                                                          \
         for (long r = 0; r < rows; r++) {                                                          \
             long i = 0;                                                                            \
-            row for (; i + CR_W <= cols; i += CR_W)                                                \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
                 full v_store(y + r * ldy + i, expression);                                         \
             }                                                                                      \
@@ -2067,11 +2309,10 @@ CR_ELEMENTWISE(CR_STRIPS)
  * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
  */
 #define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols, float shift)                           \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
     {                                                                                              \
         VF lane[CR_LANES / CR_W];                                                                  \
         long i = 0;                                                                                \
-        (void)shift;                                                                               \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
             lane[j] = v_set1(empty);                                                               \
@@ -2099,85 +2340,40 @@ CR_ELEMENTWISE(CR_STRIPS)
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
 CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
 
-/* Replaces p by exp(p - shift) and returns it. */
-CR_INLINE VF CR_NAME(v_exp_full)(float *p, float shift)
-{
-    VF x = CR_EXP(v_load(p) - v_set1(shift));
-    v_store(p, x);
-    return x;
-}
-
-/* The same for n floats; the other lanes are exp(-inf) = 0. */
-CR_INLINE VF CR_NAME(v_exp_part)(float *p, long n, float shift)
-{
-    VF x = CR_EXP(CR_MAX_PART(p, n) - v_set1(shift));
-    v_store_n(p, x, n);
-    return x;
-}
-
-#define CR_EXP_FULL(p) CR_NAME(v_exp_full)(p, shift)
-#define CR_EXP_PART(p, n) CR_NAME(v_exp_part)(p, n, shift)
-
-CR_ROW_REDUCTION(v_row_exp_sum, float, CR_ADD, 0.0f, CR_EXP_FULL, CR_EXP_PART)
-
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
     for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols, 0.0f);
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
     }
 }
 
 static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
 {
     for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols, 0.0f);
-    }
-}
-
-/*
- * For one vector of rows: takes their new maxima from top, updates m and scale and
- * leaves in top what is to be subtracted, which is 0 in a row that is all -inf.
- */
-CR_INLINE void CR_NAME(v_rescale)(long n, float *top, float *m, float *scale)
-{
-    VF old = CR_MAX_PART(m, n);
-    VF new = CR_MAX(old, CR_MAX_PART(top, n));
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    v_store(top, shift);
-    v_store_n(m, new, n);
-    v_store_n(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-}
-
-/* softmax_block for up to CR_LANES rows. */
-static void CR_NAME(cr_softmax_rows)(long rows, long cols, float *s, long lds, float *m, float *l,
-                                     float *scale)
-{
-    float top[CR_LANES];
-    for (long r = 0; r < rows; r++) {
-        top[r] = CR_NAME(v_row_max)(s + r * lds, cols, 0.0f);
-    }
-    for (long r = 0; r < rows; r += CR_W) {
-        long n = rows - r < CR_W ? rows - r : CR_W;
-        CR_NAME(v_rescale)(n, top + r, m + r, scale + r);
-    }
-    for (long r = 0; r < rows; r++) {
-        float sum = CR_NAME(v_row_exp_sum)(s + r * lds, cols, top[r]);
-        l[r] = fmaf(l[r], scale[r], sum);
-    }
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
-                                      float *scale)
-{
-    for (long r = 0; r < rows; r += CR_LANES) {
-        long n = rows - r < CR_LANES ? rows - r : CR_LANES;
-        CR_NAME(cr_softmax_rows)(n, cols, s + r * lds, lds, m + r, l + r, scale + r);
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
     }
 }
 /*
  * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
 
 static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
 {
@@ -2375,43 +2571,33 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_VECTOR_AT(b, j) \
     (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
 
-/* Loads the first n floats of a vector, n being anything. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+/* What a chain begins with: 0, start, or start * scale. */
+CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
 {
-    if (n >= CR_W) {
-        return v_load(p);
+    if (!s->start) {
+        return v_set1(0.0f);
     }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
+    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
+    if (s->scale) {
+        x = x * v_set1(s->scale[i]);
     }
+    return x;
 }
 
 /*
- * c[0 .. MR, 0 .. N) = a b, or c * scale + a b where scale is given.  MR and NV, the
- * height and the width in vectors, are constants in each call, so that all loops over
- * them unroll and acc lives in registers.
+ * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc lives in registers.
  */
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
                                long cs, const float *b, long panel_stride, float *c, long ldc,
-                               const float *scale)
+                               const struct cr_start *start)
 {
     VF acc[CR_TILE_ROWS][8];
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            acc[i][j] = v_set1(0.0f);
-            if (scale) {
-                acc[i][j] = CR_NAME(v_load_cut)(c + i * ldc + j * CR_W, N - j * CR_W);
-                acc[i][j] = acc[i][j] * v_set1(scale[i]);
-            }
+            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
         }
     }
     for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
@@ -2444,9 +2630,9 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
 #define CR_TILE(MR, NV)                                                                            \
     static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
                                              const float *b, long panel_stride, float *c,          \
-                                             long ldc, const float *scale)                         \
+                                             long ldc, const struct cr_start *start)               \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, scale);                  \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
     }
 
 /* The tiles of two vectors, by height. */
@@ -2468,40 +2654,309 @@ static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
 /* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
                                   long rs, long cs, const float *b, long panel_stride, float *c,
-                                  long ldc, const float *scale)
+                                  long ldc, const struct cr_start *start)
 {
     long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
     for (long t = 0; t < count; t++) {
         long m = M * t / count;
         long height = M * (t + 1) / count - m;
-        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc,
-                      scale ? scale + m : NULL);
+        struct cr_start here = *start;
+        here.start += here.start ? m * here.ld : 0;
+        here.scale += here.scale ? m : 0;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
     }
 }
 
 /* Goes through the columns, wide tiles first if the rows are few. */
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale)
+CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                               const float *b, long panel_stride, float *c, long ldc,
+                               struct cr_start start)
 {
-    long n = 0;
-    long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
-    for (; M <= 3 && n + wide <= N; n += wide) {
-        CR_NAME(v_columns)(CR_NAME(cr_wide_tiles), M, wide, K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
-                           ldc, scale);
-    }
-    for (; n < N; n += 2 * CR_W) {
-        CR_NAME(v_columns)(CR_NAME(cr_tiles), M, CR_LEAST(N - n, 2 * CR_W), K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
-                           ldc, scale);
+    long n = 0, step;
+    for (; n < N; n += step) {
+        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+        int few = M <= 3 && n + wide <= N;
+        step = few ? wide : 2 * CR_W;
+        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
+                           CR_LEAST(N - n, step), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
+                           &start);
+        start.start += start.start ? step : 0;
     }
 }
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc)
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds)
 {
-    CR_NAME(cr_gemm_scaled)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, NULL);
+    struct cr_start from = {start, lds, NULL};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    struct cr_start from = {c, ldc, scale};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
+ * vector ever need to be folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_MAX(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i++) {
+        VF sum = v_set1(0.0f);
+        for (long r = i; r < rows; r += CR_LANES) {
+            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
+            x = CR_EXP(x);
+            CR_NAME(v_store_cut)(s + r * lds, x, n);
+            sum = sum + x;
+        }
+        lane[i] = sum;
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+/*
+ * uniform.inc - tiles of random numbers, each by its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ */
+/*
+ * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ *
+ * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
+ * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_mul
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) v_of_bits_plain(a)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+CR_INLINE float v_of_bits_plain(uint32_t a)
+{
+    union cr_bits bits = {.u = a};
+    return bits.f;
+}
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A group is made when the first number of it is needed; where columns lie so far apart that
+ * few of a group are, each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+                               long stream, long base, long rs, long cs)
+{
+    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
+    float numbers[CR_RANDOM_GROUP];
+    uint64_t group = 0;
+    CR_NAME(cr_random_group)(key, id, group, numbers);
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            uint64_t index = (uint64_t)(base + r * rs + c * cs);
+            if (cs > 4) {
+                y[r * ldy + c] = cr_philox_uniform(key, id, index);
+                continue;
+            }
+            if (index / CR_RANDOM_GROUP != group) {
+                group = index / CR_RANDOM_GROUP;
+                CR_NAME(cr_random_group)(key, id, group, numbers);
+            }
+            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+        }
+    }
 }
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
@@ -2524,7 +2979,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = cr_random,
+    .random = CR_NAME(cr_random),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .scatter_add = CR_NAME(cr_scatter_add),
@@ -2569,6 +3024,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_LOG
 #undef CR_TANH
 #undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_LT
@@ -2713,7 +3170,8 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
  * instruction set in its name.
  */
 /*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere.
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
  *
  * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
  * inverse.  The polynomials are minimax fits of the relative error of the function
@@ -2798,6 +3256,15 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
     return v_copysign(y, x);
 }
 
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
 /*
  * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
  * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
@@ -2846,6 +3313,8 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_LOG(a) CR_NAME(v_log)(a)
 #define CR_TANH(a) CR_NAME(v_tanh)(a)
 #define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
 /*
  * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
  * and columns of one value a row (s).
@@ -2871,7 +3340,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
         }                                                                                          \
         for (long r = 0; r < rows; r++) {                                                          \
             long i = 0;                                                                            \
-            row for (; i + CR_W <= cols; i += CR_W)                                                \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
                 full v_store(y + r * ldy + i, expression);                                         \
             }                                                                                      \
@@ -2936,11 +3405,10 @@ CR_ELEMENTWISE(CR_STRIPS)
  * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
  */
 #define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols, float shift)                           \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
     {                                                                                              \
         VF lane[CR_LANES / CR_W];                                                                  \
         long i = 0;                                                                                \
-        (void)shift;                                                                               \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
             lane[j] = v_set1(empty);                                                               \
@@ -2968,85 +3436,40 @@ CR_ELEMENTWISE(CR_STRIPS)
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
 CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
 
-/* Replaces p by exp(p - shift) and returns it. */
-CR_INLINE VF CR_NAME(v_exp_full)(float *p, float shift)
-{
-    VF x = CR_EXP(v_load(p) - v_set1(shift));
-    v_store(p, x);
-    return x;
-}
-
-/* The same for n floats; the other lanes are exp(-inf) = 0. */
-CR_INLINE VF CR_NAME(v_exp_part)(float *p, long n, float shift)
-{
-    VF x = CR_EXP(CR_MAX_PART(p, n) - v_set1(shift));
-    v_store_n(p, x, n);
-    return x;
-}
-
-#define CR_EXP_FULL(p) CR_NAME(v_exp_full)(p, shift)
-#define CR_EXP_PART(p, n) CR_NAME(v_exp_part)(p, n, shift)
-
-CR_ROW_REDUCTION(v_row_exp_sum, float, CR_ADD, 0.0f, CR_EXP_FULL, CR_EXP_PART)
-
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
     for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols, 0.0f);
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
     }
 }
 
 static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
 {
     for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols, 0.0f);
-    }
-}
-
-/*
- * For one vector of rows: takes their new maxima from top, updates m and scale and
- * leaves in top what is to be subtracted, which is 0 in a row that is all -inf.
- */
-CR_INLINE void CR_NAME(v_rescale)(long n, float *top, float *m, float *scale)
-{
-    VF old = CR_MAX_PART(m, n);
-    VF new = CR_MAX(old, CR_MAX_PART(top, n));
-    VF dead = CR_EQ(new, v_set1(-INFINITY));
-    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
-    v_store(top, shift);
-    v_store_n(m, new, n);
-    v_store_n(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
-}
-
-/* softmax_block for up to CR_LANES rows. */
-static void CR_NAME(cr_softmax_rows)(long rows, long cols, float *s, long lds, float *m, float *l,
-                                     float *scale)
-{
-    float top[CR_LANES];
-    for (long r = 0; r < rows; r++) {
-        top[r] = CR_NAME(v_row_max)(s + r * lds, cols, 0.0f);
-    }
-    for (long r = 0; r < rows; r += CR_W) {
-        long n = rows - r < CR_W ? rows - r : CR_W;
-        CR_NAME(v_rescale)(n, top + r, m + r, scale + r);
-    }
-    for (long r = 0; r < rows; r++) {
-        float sum = CR_NAME(v_row_exp_sum)(s + r * lds, cols, top[r]);
-        l[r] = fmaf(l[r], scale[r], sum);
-    }
-}
-
-static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
-                                      float *scale)
-{
-    for (long r = 0; r < rows; r += CR_LANES) {
-        long n = rows - r < CR_LANES ? rows - r : CR_LANES;
-        CR_NAME(cr_softmax_rows)(n, cols, s + r * lds, lds, m + r, l + r, scale + r);
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
     }
 }
 /*
  * move.inc - copies between strided memory, tiles and packed panels, rows added up.
  */
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
 
 static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
 {
@@ -3244,43 +3667,33 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_VECTOR_AT(b, j) \
     (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
 
-/* Loads the first n floats of a vector, n being anything. */
-CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+/* What a chain begins with: 0, start, or start * scale. */
+CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
 {
-    if (n >= CR_W) {
-        return v_load(p);
+    if (!s->start) {
+        return v_set1(0.0f);
     }
-    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
-}
-
-CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
-{
-    if (n >= CR_W) {
-        v_store(p, x);
-    } else if (n > 0) {
-        v_store_n(p, x, n);
+    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
+    if (s->scale) {
+        x = x * v_set1(s->scale[i]);
     }
+    return x;
 }
 
 /*
- * c[0 .. MR, 0 .. N) = a b, or c * scale + a b where scale is given.  MR and NV, the
- * height and the width in vectors, are constants in each call, so that all loops over
- * them unroll and acc lives in registers.
+ * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc lives in registers.
  */
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
                                long cs, const float *b, long panel_stride, float *c, long ldc,
-                               const float *scale)
+                               const struct cr_start *start)
 {
     VF acc[CR_TILE_ROWS][8];
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            acc[i][j] = v_set1(0.0f);
-            if (scale) {
-                acc[i][j] = CR_NAME(v_load_cut)(c + i * ldc + j * CR_W, N - j * CR_W);
-                acc[i][j] = acc[i][j] * v_set1(scale[i]);
-            }
+            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
         }
     }
     for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
@@ -3313,9 +3726,9 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
 #define CR_TILE(MR, NV)                                                                            \
     static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
                                              const float *b, long panel_stride, float *c,          \
-                                             long ldc, const float *scale)                         \
+                                             long ldc, const struct cr_start *start)               \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, scale);                  \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
     }
 
 /* The tiles of two vectors, by height. */
@@ -3337,40 +3750,309 @@ static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
 /* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
                                   long rs, long cs, const float *b, long panel_stride, float *c,
-                                  long ldc, const float *scale)
+                                  long ldc, const struct cr_start *start)
 {
     long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
     for (long t = 0; t < count; t++) {
         long m = M * t / count;
         long height = M * (t + 1) / count - m;
-        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc,
-                      scale ? scale + m : NULL);
+        struct cr_start here = *start;
+        here.start += here.start ? m * here.ld : 0;
+        here.scale += here.scale ? m : 0;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
     }
 }
 
 /* Goes through the columns, wide tiles first if the rows are few. */
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale)
+CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                               const float *b, long panel_stride, float *c, long ldc,
+                               struct cr_start start)
 {
-    long n = 0;
-    long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
-    for (; M <= 3 && n + wide <= N; n += wide) {
-        CR_NAME(v_columns)(CR_NAME(cr_wide_tiles), M, wide, K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
-                           ldc, scale);
-    }
-    for (; n < N; n += 2 * CR_W) {
-        CR_NAME(v_columns)(CR_NAME(cr_tiles), M, CR_LEAST(N - n, 2 * CR_W), K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n,
-                           ldc, scale);
+    long n = 0, step;
+    for (; n < N; n += step) {
+        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+        int few = M <= 3 && n + wide <= N;
+        step = few ? wide : 2 * CR_W;
+        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
+                           CR_LEAST(N - n, step), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
+                           &start);
+        start.start += start.start ? step : 0;
     }
 }
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc)
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds)
 {
-    CR_NAME(cr_gemm_scaled)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, NULL);
+    struct cr_start from = {start, lds, NULL};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    struct cr_start from = {c, ldc, scale};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
+ * vector ever need to be folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_MAX(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i++) {
+        VF sum = v_set1(0.0f);
+        for (long r = i; r < rows; r += CR_LANES) {
+            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
+            x = CR_EXP(x);
+            CR_NAME(v_store_cut)(s + r * lds, x, n);
+            sum = sum + x;
+        }
+        lane[i] = sum;
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+/*
+ * uniform.inc - tiles of random numbers, each by its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ */
+/*
+ * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ *
+ * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
+ * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_mul
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) v_of_bits_plain(a)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+CR_INLINE float v_of_bits_plain(uint32_t a)
+{
+    union cr_bits bits = {.u = a};
+    return bits.f;
+}
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A group is made when the first number of it is needed; where columns lie so far apart that
+ * few of a group are, each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+                               long stream, long base, long rs, long cs)
+{
+    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
+    float numbers[CR_RANDOM_GROUP];
+    uint64_t group = 0;
+    CR_NAME(cr_random_group)(key, id, group, numbers);
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            uint64_t index = (uint64_t)(base + r * rs + c * cs);
+            if (cs > 4) {
+                y[r * ldy + c] = cr_philox_uniform(key, id, index);
+                continue;
+            }
+            if (index / CR_RANDOM_GROUP != group) {
+                group = index / CR_RANDOM_GROUP;
+                CR_NAME(cr_random_group)(key, id, group, numbers);
+            }
+            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+        }
+    }
 }
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
@@ -3393,7 +4075,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = cr_random,
+    .random = CR_NAME(cr_random),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
     .scatter_add = CR_NAME(cr_scatter_add),
@@ -3438,6 +4120,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_LOG
 #undef CR_TANH
 #undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_LT

@@ -44,6 +44,8 @@
        (n_mul(g, n_sub(n_number(y, 1), n_mul(y, y))))) \
     OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a", \
        (n_mul(g, n_mul(n_number(a, 1.1283791670955126), n_exp(n_neg(n_mul(a, a))))))) \
+    OP(sigmoid, 1, FLOAT,   CR_SIGMOID(a),      "1 / (1 + exp(-a))", \
+       (n_mul(g, n_mul(y, n_sub(n_number(y, 1), y))))) \
     OP(add,     2, ARITH,   a + b,              "a + b", (g, g)) \
     OP(sub,     2, ARITH,   a - b,              "a - b", (g, n_neg(g))) \
     OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
@@ -64,6 +66,8 @@
     OP(logical_or,  2, LOGIC, CR_MAX(a, b),     "a or b", (NONE, NONE)) \
     OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere", \
        (NONE, n_where(a, g, n_number(g, 0)), n_where(a, n_number(g, 0), g))) \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
+       (n_mul(g, b), n_mul(g, a), g)) \
     OP(float,   1, CONVERT, a,                  "the number a as f32; true is 1", (NONE))
 /* clang-format on */
 

@@ -1,46 +1,16 @@
 /*
  * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
  *
- * The template, kernels.inc, is written over a vector type and compiled once with
- * each of vector_*.h.  It says fma where it means one; nothing may be fused beyond that.
+ * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
  */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__TINYC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
-#define CR_X86 1
-#include <immintrin.h>
-#else
-#define CR_X86 0
-#endif
-#include <math.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "philox.h"
 #include "pool.h"
 #include "runtime.h"
 #include "select.h"
-
-/* Functions that are meant to vanish into their callers, used there or not. */
-#if defined(__GNUC__) && !defined(__TINYC__)
-#define CR_INLINE static inline __attribute__((always_inline, unused))
-#else
-#define CR_INLINE static inline
-#endif
-
-/* Before a loop over a constant number of vectors. */
-#if defined(__clang__)
-#define CR_UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__) && !defined(__TINYC__)
-#define CR_UNROLL _Pragma("GCC unroll 16")
-#else
-#define CR_UNROLL
-#endif
+#include "vector.h"
 
 /* Asks for memory that is needed soon, in the second-level cache. */
 #if defined(__GNUC__) && !defined(__TINYC__)
@@ -56,15 +26,17 @@ enum {
     CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
 };
 
-/* 1.5 2^23: adding it to a small x rounds x to an integer. */
-#define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
-#define CR_LN2_HIGH 0x1.62e4p-1f
-#define CR_LN2_LOW 0x1.7f7d1cp-20f
+/* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
+ * scale may be null. */
+struct cr_start {
+    const float *start;
+    long ld;
+    const float *scale;
+};
 
 /* A tile of gemm, see gemm.inc. */
 typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
-                     long panel_stride, float *c, long ldc, const float *scale);
+                     long panel_stride, float *c, long ldc, const struct cr_start *start);
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
 static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
@@ -101,25 +73,6 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ldy + c] = (float)(base + r * rs + c * cs);
-        }
-    }
-}
-
-/* Element by element, but each block of four numbers only once while they follow each other. */
-static void cr_random(long rows, long cols, float *y, long ldy, const float *seed, long stream,
-                      long base, long rs, long cs)
-{
-    uint64_t key = (uint64_t)(int64_t)*seed, block = 0;
-    uint32_t words[4];
-    cr_random_block(key, (uint64_t)stream, block, words);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (index / 4 != block) {
-                block = index / 4;
-                cr_random_block(key, (uint64_t)stream, block, words);
-            }
-            y[r * ldy + c] = cr_uniform_of_word(words, (int)(index % 4));
         }
     }
 }

@@ -85,25 +85,30 @@ struct cr_kernels {
     void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
 
     /*
-     * c[M, N] = a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
-     * b is packed.  Each element is one chain of fma from 0 over k in order.
+     * c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
+     * b is packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to
+     * all), and a null start stands for zeros.  Each element is one chain of fma over k in
+     * order, from start on: a product cut along k gives the same bits if each part starts
+     * with the c of the one before.
      */
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
-                 long panel_stride, float *c, long ldc);
+                 long panel_stride, float *c, long ldc, const float *start, long lds);
 
-    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale instead of 0. */
+    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                         long panel_stride, float *c, long ldc, const float *scale);
 
     /*
-     * One block of an online softmax over rows (Milakov & Gimelshein 2018).  On
-     * entry m and l hold each row's running maximum and sum (-inf and 0 at first).
-     *     m' = max(m, max_j s[r, j]);  scale = exp(m - m');  s = exp(s - m')
-     *     l = fma(l, scale, sum_j s[r, j]);  m = m'
-     * A row that is all -inf so far gets s = 0 and scale = 1.
+     * One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the
+     * score of query c for key r.  On entry m and l hold each query's running maximum and
+     * sum (-inf and 0 at first); factor is positive.
+     *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m')
+     *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m'
+     * The sum is that of a row reduction with s transposed.  A query that has seen nothing but
+     * -inf so far gets s = 0 and scale = 1.
      */
-    void (*softmax_block)(long rows, long cols, float *s, long lds, float *m, float *l,
-                          float *scale);
+    void (*softmax_block)(long rows, long cols, float *s, long lds, float factor, float *m,
+                          float *l, float *scale);
 
     /*
      * Runs body over 0 <= i < items, in contiguous shares, one a thread of the

@@ -413,23 +413,38 @@ static void convert_f64(float *out, const unsigned char *data, int64_t n)
     }
 }
 
+int cr_safetensors_check(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                         char *error, size_t size)
+{
+    if (cr_st_is_float(tensor->type))
+        return 0;
+    return cr_file_fail(error, size, file->path,
+                        "tensor %s has dtype %s, expected F32, F16, BF16 or F64",
+                        show_name(tensor->name).text, cr_st_type_name(tensor->type));
+}
+
+void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out)
+{
+    const unsigned char *data = tensor->data;
+
+    assert(cr_st_is_float(tensor->type) && first >= 0 && n <= tensor->elements - first);
+    data += (size_t)first * (size_t)(types[tensor->type].bits / 8);
+    if (tensor->type == CR_ST_F16)
+        convert_f16(out, data, n);
+    else if (tensor->type == CR_ST_BF16)
+        convert_bf16(out, data, n);
+    else if (tensor->type == CR_ST_F64)
+        convert_f64(out, data, n);
+    else if (n > 0)
+        memcpy(out, data, (size_t)n * sizeof *out);
+}
+
 int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                         float *out, char *error, size_t size)
 {
-    if (tensor->type == CR_ST_F32) {
-        if (tensor->bytes > 0)
-            memcpy(out, tensor->data, tensor->bytes);
-    } else if (tensor->type == CR_ST_F16) {
-        convert_f16(out, tensor->data, tensor->elements);
-    } else if (tensor->type == CR_ST_BF16) {
-        convert_bf16(out, tensor->data, tensor->elements);
-    } else if (tensor->type == CR_ST_F64) {
-        convert_f64(out, tensor->data, tensor->elements);
-    } else {
-        return cr_file_fail(error, size, file->path,
-                            "tensor %s has dtype %s, expected F32, F16, BF16 or F64",
-                            show_name(tensor->name).text, cr_st_type_name(tensor->type));
-    }
+    if (cr_safetensors_check(file, tensor, error, size) != 0)
+        return -1;
+    cr_st_convert(tensor, 0, tensor->elements, out);
     return 0;
 }
 

@@ -65,8 +65,16 @@ const char *cr_safetensors_metadata(const struct cr_safetensors *file, const cha
 /* Whether a tensor can be read as floats: F32, F16, BF16 or F64. */
 int cr_st_is_float(enum cr_st_type type);
 
-/* Copies a tensor as floats to out[elements].  F16 and BF16 convert exactly, F64 rounds to
- * nearest (to infinity where it is out of range); F32 keeps its bits. */
+/* Refuses a tensor that cannot be read as floats. */
+int cr_safetensors_check(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                         char *error, size_t size);
+
+/* Copies n elements from `first` on of a tensor that can be read as floats.  F16 and BF16
+ * convert exactly, F64 rounds to nearest (to infinity where it is out of range); F32 keeps
+ * its bits. */
+void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out);
+
+/* Copies a whole tensor to out[elements], or refuses it. */
 int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                         float *out, char *error, size_t size);
 

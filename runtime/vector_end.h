@@ -33,6 +33,8 @@
 #undef CR_LOG
 #undef CR_TANH
 #undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_LT

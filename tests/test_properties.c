@@ -19,15 +19,17 @@ static const struct script {
     const char *path, *settings[MAX_SETTINGS]; /* keys and values by turns */
     int width;                                 /* of x and y: n_embd */
     int later_matters;                         /* a token depends on those after it */
+    int drawn;                                 /* weights come from a seed */
 } scripts[] = {
-    {"graphs/decoder_block.lua", {"n_embd", "33", "n_head", "3"}, 33, 0},
-    {"graphs/heads_block.lua", {"n_embd", "30", "n_head", "5", "block_size", "512"}, 30, 0},
-    {"graphs/tiny_block.lua", {"n_embd", "26", "n_head", "2", "bias", "false"}, 26, 0},
-    {"graphs/gpt2_block.lua", {"n_embd", "40", "n_head", "1"}, 40, 0},
-    {"graphs/stream_block.lua", {"n_embd", "36", "n_head", "4", "d_ff", "75"}, 36, 1},
-    {"graphs/gpt2_stack.lua", {"n_embd", "24", "n_head", "3", "n_layer", "3"}, 24, 0},
+    {"graphs/decoder_block.lua", {"n_embd", "33", "n_head", "3"}, 33, 0, 0},
+    {"graphs/heads_block.lua", {"n_embd", "30", "n_head", "5", "block_size", "512"}, 30, 0, 0},
+    {"graphs/tiny_block.lua", {"n_embd", "26", "n_head", "2", "bias", "false"}, 26, 0, 0},
+    {"graphs/gpt2_block.lua", {"n_embd", "40", "n_head", "1"}, 40, 0, 0},
+    {"graphs/stream_block.lua", {"n_embd", "36", "n_head", "4", "d_ff", "75"}, 36, 1, 0},
+    {"graphs/gpt2_stack.lua", {"n_embd", "24", "n_head", "3", "n_layer", "3"}, 24, 0, 0},
 };
-enum { SCRIPTS = sizeof scripts / sizeof *scripts };
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+enum { SCRIPTS = COUNT(scripts) };
 
 /* How a script is run. */
 struct way {
@@ -104,7 +106,10 @@ static float *run(const struct script *script, const char *path, const struct wa
         printf("test_properties: skipped: %s\n", crescent_error());
         return NULL;
     }
-    set_weights(model);
+    if (script->drawn)
+        ck_assert_int_eq(crescent_draw_weights(model, 7), CRESCENT_OK);
+    else
+        set_weights(model);
     float *y = calloc((size_t)B * T * script->width, sizeof *y);
     ck_assert_int_eq(crescent_run(model, (const void *[]){x}, (void *[]){y}), CRESCENT_OK);
     crescent_close(model);
@@ -150,6 +155,36 @@ START_TEST(any_way_to_run)
             check_bits(script, what, other, y, n);
         free(other);
     }
+    free(x);
+    free(y);
+}
+END_TEST
+
+/* Large enough for many tiles, with columns and rows left over. */
+static const struct script drawn[] = {
+    {"graphs/gpt2_block.lua", {"n_embd", "550", "n_head", "5"}, 550, 0, 1},
+    {"graphs/gpt2_block.lua", {"n_embd", "550", "n_head", "5", "layout", "linear"}, 550, 0, 1},
+    {"graphs/heads_block.lua", {"n_embd", "520", "n_head", "10"}, 520, 0, 1},
+};
+
+/* Weights are drawn in tiles that the threads share, but by the interpreter, which keeps them
+ * as they are. */
+START_TEST(weights_from_a_seed)
+{
+    const struct script *script = &drawn[_i];
+    const struct way exact = {CRESCENT_REF, 1, "plain"};
+    int64_t n = 2 * script->width;
+    float *x = numbers("x", n), *y = run(script, script->path, &usual, 1, 2, x);
+    float *expected = run(script, script->path, &exact, 1, 2, x);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_float_eq_tol(y[i], expected[i], 1e-4f);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        float *other = run(script, script->path, &ways[i], 1, 2, x);
+        if (other)
+            check_bits(script, "drawn weights", other, y, n);
+        free(other);
+    }
+    free(expected);
     free(x);
     free(y);
 }
@@ -236,14 +271,13 @@ START_TEST(dump_read_back)
 }
 END_TEST
 
-#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
-
 int main(void)
 {
     Suite *suite = suite_create("properties");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, any_way_to_run, 0, SCRIPTS);
+    tcase_add_loop_test(all, weights_from_a_seed, 0, COUNT(drawn));
     tcase_add_loop_test(all, alone_as_in_a_batch, 0, SCRIPTS * COUNT(batches));
     tcase_add_loop_test(all, beginning_of_a_longer_sequence, 0, SCRIPTS * COUNT(lengths));
     tcase_add_loop_test(all, dump_read_back, 0, SCRIPTS * (cr_n_passes + 1));

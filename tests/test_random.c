@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/exec.h"
+#include "compiler/exec/fill.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
@@ -190,12 +191,21 @@ static void outputs_free(struct outputs *o)
     free(o->data);
 }
 
+static void read_data(const void *data, int64_t first, int64_t n, float *out)
+{
+    memcpy(out, (const float *)data + first, (size_t)n * sizeof *out);
+}
+
+/* Every other parameter is handed in as elements to be read, not as memory. */
 static struct guarded loaded_weights(const struct cr_random_graph *r, const struct cr_program *p,
-                                     const struct cr_kernels *rt)
+                                     const struct cr_kernels *rt, struct cr_pool *pool)
 {
     struct guarded weights = guarded_new(p->weights_bytes / (int64_t)sizeof(float));
-    for (int i = 0; i < p->n_params; i++)
-        cr_program_load(p, rt, i, data_of(r, p->params[i].name), weights.data);
+    for (int i = 0; i < p->n_params; i++) {
+        const void *data = data_of(r, p->params[i].name);
+        struct cr_contents contents = {i % 2 ? data : NULL, read_data, data};
+        cr_fill_weights(p, i, &contents, rt, pool, weights.data);
+    }
     return weights;
 }
 
@@ -206,7 +216,7 @@ static struct outputs run(const struct cr_random_graph *r, const struct compiled
     const struct cr_kernels *rt = cr_runtime_select(isa);
     struct cr_pool *pool = threads > 1 ? cr_pool_new(threads) : NULL;
     int64_t bytes = p->arena_bytes + cr_pool_threads(pool) * p->scratch_bytes;
-    struct guarded weights = loaded_weights(r, p, rt);
+    struct guarded weights = loaded_weights(r, p, rt, pool);
     struct guarded arena = guarded_new(bytes / (int64_t)sizeof(float));
     struct outputs o = outputs_new(p);
     const void **in = cr_calloc((size_t)p->n_inputs, sizeof *in);

@@ -113,6 +113,8 @@ static double ulps(float got, double want)
 #define CR_SQRT(a) sqrt(a)
 #define CR_TANH(a) tanh(a)
 #define CR_ERF(a) erf(a)
+#define CR_SIGMOID(a) (1.0 / (1.0 + exp(-(a))))
+#define CR_FMA(a, b, c) fma(a, b, c)
 #define CR_MAX(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmax(a, b))
 #define CR_MIN(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmin(a, b))
 #define CR_LT(a, b) ((a) < (b) ? 1.0 : 0.0)
@@ -200,7 +202,7 @@ static void check_strip(const struct strip *s, const struct tiles *t, const floa
             x[j] = t->x[j][r * t->ld[j] + (s->letters[j] == 'v' ? c : 0)];
         }
         double want = s->define(x[0], x[1], x[2]);
-        CHECK(ulps(t->y[i], want) <= 2.0, "%s_%s(%a, %a, %a) is %a, not %a", s->name, s->letters,
+        CHECK(ulps(t->y[i], want) <= 2.5, "%s_%s(%a, %a, %a) is %a, not %a", s->name, s->letters,
               x[0], x[1], x[2], t->y[i], want);
     }
 }
@@ -271,6 +273,11 @@ END_TEST
 
 #define MEMBER(name) offsetof(struct cr_kernels, name##_v)
 
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
 static const struct {
     const char *name;
     size_t member;
@@ -278,9 +285,12 @@ static const struct {
     double limit;
     float low, high; /* where to look closely */
 } functions[] = {
-    {"exp", MEMBER(exp), exp, 1.1, -104.0f, 89.0f},   {"log", MEMBER(log), log, 1.0, 0.25f, 4.0f},
-    {"tanh", MEMBER(tanh), tanh, 2.0, -10.0f, 10.0f}, {"erf", MEMBER(erf), erf, 2.0, -4.0f, 4.0f},
+    {"exp", MEMBER(exp), exp, 1.1, -104.0f, 89.0f},
+    {"log", MEMBER(log), log, 1.0, 0.25f, 4.0f},
+    {"tanh", MEMBER(tanh), tanh, 2.0, -10.0f, 10.0f},
+    {"erf", MEMBER(erf), erf, 2.0, -4.0f, 4.0f},
     {"sqrt", MEMBER(sqrt), sqrt, 0.5, 0.0f, 4.0f},
+    {"sigmoid", MEMBER(sigmoid), sigmoid, 2.5, -104.0f, 17.0f},
 };
 
 static void check_accuracy(const struct cr_kernels *k, int f, const float *x, size_t n)
@@ -341,6 +351,11 @@ static const struct {
     {MEMBER(tanh), INFINITY, 1.0f},
     {MEMBER(tanh), -10.0f, -1.0f},
     {MEMBER(tanh), NAN, NAN},
+    {MEMBER(sigmoid), -0.0f, 0.5f},
+    {MEMBER(sigmoid), INFINITY, 1.0f},
+    {MEMBER(sigmoid), -INFINITY, 0.0f},
+    {MEMBER(sigmoid), -103.0f, 0x1p-149f},
+    {MEMBER(sigmoid), NAN, NAN},
     {MEMBER(erf), -0.0f, -0.0f},
     {MEMBER(erf), INFINITY, 1.0f},
     {MEMBER(erf), -4.0f, -1.0f},
@@ -419,34 +434,32 @@ END_TEST
 
 /* ---- softmax ---- */
 
-/* Runs softmax_block over all columns in blocks and returns the worst error of s / l. */
-static double softmax_error(const struct cr_kernels *k, const float *s, long rows, long cols,
-                            long block)
+/* Runs softmax_block over all keys (rows) in blocks and returns the worst error of s / l. */
+static double softmax_error(const struct cr_kernels *k, const float *s, long keys, long queries,
+                            long block, float factor)
 {
-    float *p = malloc((size_t)(rows * cols) * sizeof *p), m[40], l[40], scale[40];
+    float *p = malloc((size_t)(keys * queries) * sizeof *p), m[40], l[40], scale[40];
     double worst = 0;
-    memcpy(p, s, (size_t)(rows * cols) * sizeof *p);
-    for (long r = 0; r < rows; r++) {
-        m[r] = -INFINITY;
-        l[r] = 0;
+    memcpy(p, s, (size_t)(keys * queries) * sizeof *p);
+    for (long c = 0; c < queries; c++) {
+        m[c] = -INFINITY;
+        l[c] = 0;
     }
-    for (long c = 0; c < cols; c += block) {
-        long n = cols - c < block ? cols - c : block;
-        k->softmax_block(rows, n, p + c, cols, m, l, scale);
-        for (long r = 0; r < rows; r++) { /* as the accumulator would be */
-            for (long i = 0; i < c; i++) {
-                p[r * cols + i] *= scale[r];
-            }
+    for (long r = 0; r < keys; r += block) {
+        long n = keys - r < block ? keys - r : block;
+        k->softmax_block(n, queries, p + r * queries, queries, factor, m, l, scale);
+        for (long i = 0; i < r * queries; i++) { /* as the accumulator would be */
+            p[i] *= scale[i % queries];
         }
     }
-    for (long r = 0; r < rows; r++) {
+    for (long c = 0; c < queries; c++) {
         double sum = 0;
-        for (long c = 0; c < cols; c++) {
-            sum += exp((double)s[r * cols + c] - (double)m[r]);
+        for (long r = 0; r < keys; r++) {
+            sum += exp((double)factor * s[r * queries + c] - (double)m[c]);
         }
-        for (long c = 0; c < cols; c++) {
-            double want = exp((double)s[r * cols + c] - (double)m[r]) / sum;
-            worst = fmax(worst, fabs(p[r * cols + c] / l[r] - want));
+        for (long r = 0; r < keys; r++) {
+            double want = exp((double)factor * s[r * queries + c] - (double)m[c]) / sum;
+            worst = fmax(worst, fabs(p[r * queries + c] / l[c] - want));
         }
     }
     free(p);
@@ -456,63 +469,78 @@ static double softmax_error(const struct cr_kernels *k, const float *s, long row
 START_TEST(test_softmax_splitting)
 {
     const struct cr_kernels *k = cr_runtime_select(isas[_i]);
-    enum { ROWS = 37, COLS = 100 };
-    float *s = filled(ROWS * COLS, tame, 3);
-    for (int i = 0; i < ROWS * COLS; i++) {
-        s[i] = i % COLS > 60 && i % 7 == 0 ? -INFINITY : 20.0f * s[i];
+    enum { KEYS = 100, QUERIES = 37 };
+    float *s = filled(KEYS * QUERIES, tame, 3);
+    for (int i = 0; i < KEYS * QUERIES; i++) {
+        int key = i / QUERIES;
+        s[i] = key > 60 && (key + i % QUERIES) % 7 == 0 ? -INFINITY : 20.0f * s[i];
     }
-    for (long block = 1; k && block <= COLS; block += block < 34 ? 1 : 11) {
-        double error = softmax_error(k, s, ROWS, COLS, block);
+    for (long block = 1; k && block <= KEYS; block += block < 34 ? 1 : 11) {
+        double error = softmax_error(k, s, KEYS, QUERIES, block, block % 2 ? 1.0f : 0.7f);
         CHECK(error < 1e-6, "%s, blocks of %ld: error %g", isas[_i], block, error);
     }
     free(s);
 }
 END_TEST
 
-/* One block of softmax by its definition in runtime.h, with the set's own exp. */
-static void define_softmax(const struct cr_kernels *k, long cols, float *s, float *m, float *l,
-                           float *scale)
+/* One query's block of softmax by its definition in runtime.h, with the set's own exp. */
+static void define_softmax(const struct cr_kernels *k, long keys, float *s, float factor, float *m,
+                           float *l, float *scale)
 {
-    float top = larger(*m, lanes_and_tree(s, cols, -INFINITY, larger));
+    float top = larger(*m, lanes_and_tree(s, keys, -INFINITY, larger) * factor);
     float shift = top == -INFINITY ? 0.0f : top, old = *m - shift;
     k->exp_v(1, 1, scale, 1, &old, 1);
     if (top == -INFINITY) {
         *scale = 1.0f;
     }
-    for (long c = 0; c < cols; c++) {
-        s[c] -= shift;
+    for (long r = 0; r < keys; r++) {
+        s[r] = fmaf(factor, s[r], -shift);
     }
-    k->exp_v(1, cols, s, cols, s, cols);
-    *l = fmaf(*l, *scale, lanes_and_tree(s, cols, 0.0f, sum_of));
+    k->exp_v(1, keys, s, keys, s, keys);
+    *l = fmaf(*l, *scale, lanes_and_tree(s, keys, 0.0f, sum_of));
     *m = top;
 }
 
-START_TEST(test_softmax_rows)
+/* Compares a block with queries as columns, which may be any number, with its definition. */
+static void check_softmax(const struct cr_kernels *k, long keys, long queries, float factor)
+{
+    enum { KEYS = 40, LD = 43 };
+    const struct cr_kernels *plain = cr_runtime_select("plain");
+    float got[KEYS * LD], want[KEYS * LD], column[KEYS];
+    float m[2][LD], l[2][LD], scale[2][LD];
+    for (int i = 0; i < KEYS * LD; i++) {
+        int c = i % LD;
+        float value = 10.0f * tame(5, (unsigned)i);
+        got[i] = want[i] = c % 3 == 0 ? mixed(4, (unsigned)i) : c % 3 == 1 ? -INFINITY : value;
+    }
+    for (int c = 0; c < LD; c++) {
+        m[0][c] = m[1][c] = c % 2 ? -INFINITY : tame(6, (unsigned)c);
+        l[0][c] = l[1][c] = c % 2 ? 0.0f : 3.0f;
+        scale[0][c] = scale[1][c] = 7.0f;
+    }
+    k->softmax_block(keys, queries, got, LD, factor, m[0], l[0], scale[0]);
+    for (int c = 0; c < queries; c++) {
+        for (int r = 0; r < keys; r++) {
+            column[r] = want[r * LD + c];
+        }
+        define_softmax(plain, keys, column, factor, &m[1][c], &l[1][c], &scale[1][c]);
+        for (int r = 0; r < keys; r++) {
+            want[r * LD + c] = column[r];
+        }
+    }
+    assert_same(got, want, KEYS * LD, "softmax_block, s", k->isa);
+    assert_same(m[0], m[1], LD, "softmax_block, m", k->isa);
+    assert_same(l[0], l[1], LD, "softmax_block, l", k->isa);
+    assert_same(scale[0], scale[1], LD, "softmax_block, scale", k->isa);
+}
+
+START_TEST(test_softmax_block)
 {
     const struct cr_kernels *k = cr_runtime_select(isas[_i]);
-    const struct cr_kernels *plain = cr_runtime_select("plain");
-    enum { ROWS = 21, COLS = 40, LD = 43 };
-    for (long cols = 0; k && cols <= COLS; cols++) {
-        float *got = filled(ROWS * LD, mixed, 4), *want = filled(ROWS * LD, mixed, 4);
-        float m[2][ROWS], l[2][ROWS], scale[2][ROWS];
-        for (int r = 0; r < ROWS; r++) {
-            for (int c = 0; c < LD && r % 3 != 0; c++) {
-                got[r * LD + c] = want[r * LD + c] =
-                    r % 3 == 1 ? -INFINITY : 10.0f * tame(5, (unsigned)(r * LD + c));
-            }
-            m[0][r] = m[1][r] = r % 2 ? -INFINITY : tame(6, (unsigned)r);
-            l[0][r] = l[1][r] = r % 2 ? 0.0f : 3.0f;
+    for (long keys = 0; k && keys <= 40; keys++) {
+        for (long queries = 1; queries <= 40; queries += 1 + keys % 4) {
+            check_softmax(k, keys, queries, keys % 3 ? 0.125f : 1.0f);
         }
-        k->softmax_block(ROWS, cols, got, LD, m[0], l[0], scale[0]);
-        for (int r = 0; r < ROWS; r++) {
-            define_softmax(plain, cols, want + r * LD, &m[1][r], &l[1][r], &scale[1][r]);
-        }
-        assert_same(got, want, ROWS * LD, "softmax_block, s", isas[_i]);
-        assert_same(m[0], m[1], ROWS, "softmax_block, m", isas[_i]);
-        assert_same(l[0], l[1], ROWS, "softmax_block, l", isas[_i]);
-        assert_same(scale[0], scale[1], ROWS, "softmax_block, scale", isas[_i]);
-        free(got);
-        free(want);
     }
 }
 END_TEST
@@ -724,29 +752,38 @@ static void check_product(const struct cr_kernels *k, const struct product *p)
     long ldc = p->N + 3, panel_stride = p->K * CR_PANEL + 7;
     float *a = filled((size_t)((p->M + 2) * (p->K + 1)), p->value, 1);
     float *b = filled((size_t)(p->K * p->N), p->value, 2);
-    float *c[2] = {filled((size_t)(p->M * ldc), p->value, 3),
-                   filled((size_t)(p->M * ldc), p->value, 3)};
-    float *scale = filled((size_t)p->M, p->value, 4);
+    enum { ZERO, SCALED, ROW, ITSELF, WAYS };
+    static const char *const ways[WAYS] = {"", ", scaled", ", from a row", ", from c"};
+    float *c[WAYS];
+    for (int w = 0; w < WAYS; w++) {
+        c[w] = filled((size_t)(p->M * ldc), p->value, 3);
+    }
+    float *scale = filled((size_t)p->M, p->value, 4), *row = filled((size_t)p->N, p->value, 6);
     float *panels = packed(k, p, b, brs, bcs, panel_stride);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[0], ldc);
-    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[1], ldc, scale);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0);
+    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc);
     for (long i = 0; i < p->M * ldc; i++) {
         long m = i / ldc, n = i % ldc;
-        float was = p->value(3, (unsigned)i), want[2] = {was, was};
-        if (n < p->N) {
-            want[0] = dot(a + m * rs, cs, b + n * bcs, brs, p->K, 0.0f);
-            want[1] = dot(a + m * rs, cs, b + n * bcs, brs, p->K, was * scale[m]);
-        }
-        for (int s = 0; s < 2; s++) {
-            CHECK(same(c[s][i], want[s]), "%s%s, %ld x %ld x %ld: c[%ld, %ld] is %a, not %a",
-                  k->isa, s ? ", scaled" : "", p->M, p->K, p->N, m, n, c[s][i], want[s]);
+        float was = p->value(3, (unsigned)i);
+        for (int w = 0; w < WAYS; w++) {
+            float start[] = {0.0f, n < p->N ? was * scale[m] : 0, n < p->N ? row[n] : 0, was};
+            float want = was;
+            if (n < p->N) {
+                want = dot(a + m * rs, cs, b + n * bcs, brs, p->K, start[w]);
+            }
+            CHECK(same(c[w][i], want), "%s%s, %ld x %ld x %ld: c[%ld, %ld] is %a, not %a", k->isa,
+                  ways[w], p->M, p->K, p->N, m, n, c[w][i], want);
         }
     }
     free(a);
     free(b);
-    free(c[0]);
-    free(c[1]);
+    for (int w = 0; w < WAYS; w++) {
+        free(c[w]);
+    }
     free(scale);
+    free(row);
     free(panels);
 }
 
@@ -778,7 +815,7 @@ START_TEST(test_gemm_accuracy)
     float *panels = filled(2 * K * CR_PANEL, tame, 3), c[M * N] = {0};
     if (k) {
         k->pack(K, N, panels, K * CR_PANEL, b, N, 1);
-        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N);
+        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0);
     }
     for (int i = 0; k && i < M * N; i++) {
         double want = 0, size = 0;
@@ -894,32 +931,70 @@ START_TEST(test_philox)
 }
 END_TEST
 
-/* Numbers 2 i and 2 i + 1 are the two coordinates made from words 2 i and 2 i + 1. */
+static const struct cr_sequence standard[] = {{42, 1, CR_UNIFORM, 1, 0}, {42, 1, CR_NORMAL, 1, 0}};
+
+/* Words of a block as random.h numbers them: `of[i]` is number i of the block's. */
+static void block_of(uint64_t index, uint32_t words[4])
+{
+    uint64_t block = index / 64 * 16 + index % 16;
+    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), 9, 4}, key[2] = {5, 2};
+    cr_philox(counter, key, words);
+}
+
+/* Words 0 and 1 make the first two numbers of a block, 2 and 3 the others. */
 START_TEST(test_random_normal)
 {
-    const uint32_t counter[4] = {3, 1, 9, 4}, key[2] = {5, 2};
-    uint32_t words[4];
-    cr_philox(counter, key, words);
-    for (uint32_t i = 0; i < 4; i++) {
-        double radius = sqrt(-2 * log((words[i & 2] + 1.0) / 4294967296.0));
-        double angle = 2 * acos(-1.0) * words[(i & 2) + 1] / 4294967296.0;
-        float got = cr_random_normal(5 | 2ull << 32, 9 | 4ull << 32, (3 | 1ull << 32) * 4 + i);
-        ck_assert_double_le(ulps(got, radius * (i & 1 ? sin(angle) : cos(angle))), 1.0);
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_sequence s = {5 | 2ull << 32, 9 | 4ull << 32, CR_NORMAL, 1, 0};
+    for (uint64_t i = 3 | 1ull << 40; k && i < (1ull << 40) + 20000; i++) {
+        uint32_t words[4];
+        float got;
+        block_of(i, words);
+        const uint32_t *pair = words + (i % 64 / 32) * 2;
+        float uniform = (float)((pair[0] + 0.5) / 4294967296.0);
+        double radius = sqrt(-2 * log(uniform));
+        double angle = acos(-1.0) / 2 * ((pair[1] & 0x3fffffff) + 0.5) / 1073741824.0;
+        int second = i % 32 / 16, negative = second ? pair[1] >> 30 & 1 : pair[1] >> 31;
+        double want = (negative ? -radius : radius) * (second ? sin(angle) : cos(angle));
+        cr_random_fill(k, &s, i, 1, &got);
+        CHECK(fabs(got - want) <= 5e-7 * fabs(want), "number %llu is %a, not %a",
+              (unsigned long long)i, got, want);
     }
 }
 END_TEST
 
+/* Whatever part of a sequence is asked for, and of whichever instruction set. */
 START_TEST(test_random_fill)
 {
-    enum { N = 23 };
-    float uniform[N], normal[N];
-    for (uint64_t first = 0; first < 9; first++) {
-        cr_random_fill_uniform(uniform, N, 5, 6, first);
-        cr_random_fill_normal(normal, N, 5, 6, first);
-        for (uint64_t i = 0; i < N; i++) {
-            ck_assert(same(uniform[i], cr_random_uniform(5, 6, first + i)));
-            ck_assert(same(normal[i], cr_random_normal(5, 6, first + i)));
+    enum { N = 300 };
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]), *plain = cr_runtime_select("plain");
+    float whole[N], part[N];
+    for (int normal = 0; k && normal < 2; normal++) {
+        struct cr_sequence s = standard[normal];
+        s.scale = 0.3f;
+        s.shift = -0.2f;
+        cr_random_fill(plain, &s, 0, N, whole);
+        for (size_t first = 0; first < 130; first++) {
+            for (size_t n = 0; first + n <= N; n += 17) {
+                cr_random_fill(k, &s, first, n, part);
+                assert_same(part, whole + first, n, "random", isas[_i]);
+            }
         }
+    }
+}
+END_TEST
+
+START_TEST(test_random_uniform)
+{
+    enum { N = 1000 };
+    float y[N];
+    cr_random_fill(cr_runtime_select(NULL), &standard[0], 77, N, y);
+    for (uint64_t i = 0; i < N; i++) {
+        uint32_t words[4];
+        ck_assert(same(y[i], cr_random_uniform(42, 1, 77 + i)));
+        block_of(i, words);
+        float want = (float)(words[i % 64 / 16] >> 8) / 16777216.0f;
+        ck_assert(same(want, cr_random_uniform(5 | 2ull << 32, 9 | 4ull << 32, i)));
     }
     ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(2, 2, 3)));
     ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(1, 3, 3)));
@@ -927,26 +1002,54 @@ START_TEST(test_random_fill)
 }
 END_TEST
 
-/* Four moments and the covariance of neighbours, each within 6 standard errors. */
+/* So many numbers of a sequence; the caller frees them. */
+static float *drawn(int normal, size_t n)
+{
+    float *y = malloc(n * sizeof *y);
+    ck_assert_ptr_nonnull(y);
+    cr_random_fill(cr_runtime_select(NULL), &standard[normal], 0, n, y);
+    return y;
+}
+
+/* Four moments and the covariances of neighbours, of pairs and of the halves of a group,
+ * each within 6 standard errors. */
 START_TEST(test_random_moments)
 {
-    enum { N = 200000 };
-    static const double want[2][5] = {{0.5, 1.0 / 3, 0.25, 0.2, 0.25}, {0, 1, 0, 3, 0}};
-    float *y = malloc(N * sizeof *y);
+    enum { N = 200000, MOMENTS = 8 };
+    static const double want[2][MOMENTS] = {{0.5, 1.0 / 3, 0.25, 0.2, 0.25, 0.25, 0.25, 0.25},
+                                            {0, 1, 0, 3, 0, 0, 0, 0}};
+    static const int apart[] = {1, 16, 32, 64};
     for (int normal = 0; normal < 2; normal++) {
-        double moment[5] = {0}, allowed = 6 * (normal ? 10 : 0.5) / sqrt(N);
-        (normal ? cr_random_fill_normal : cr_random_fill_uniform)(y, N, 42, 1, 0);
+        double moment[MOMENTS] = {0}, allowed = 6 * (normal ? 10 : 0.5) / sqrt(N);
+        float *y = drawn(normal, N);
         for (int i = 0; i < N; i++) {
-            double x = y[i], next = y[(i + 1) % N];
+            double x = y[i];
             CHECK(normal || (x >= 0 && x < 1), "%g is not uniform in [0, 1)", x);
             for (int j = 0; j < 4; j++) {
                 moment[j] += pow(x, j + 1) / N;
+                moment[4 + j] += x * y[(i + apart[j]) % N] / N;
             }
-            moment[4] += x * next / N;
         }
-        for (int j = 0; j < 5; j++) {
+        for (int j = 0; j < MOMENTS; j++) {
             ck_assert_double_le(fabs(moment[j] - want[normal][j]), allowed);
         }
+        free(y);
+    }
+}
+END_TEST
+
+/* How many normal numbers lie beyond a bound, on either side, within 6 standard errors. */
+START_TEST(test_random_tails)
+{
+    enum { N = 1 << 21 };
+    float *y = drawn(1, N);
+    for (double bound = -5; bound <= 5; bound += 0.5) {
+        double expected = N * erfc(fabs(bound) / sqrt(2)) / 2, beyond = 0;
+        for (int i = 0; i < N; i++) {
+            beyond += bound < 0 ? y[i] < bound : y[i] > bound;
+        }
+        CHECK(fabs(beyond - expected) <= 6 * sqrt(expected) + 1, "%g numbers beyond %g, not %g",
+              beyond, bound, expected);
     }
     free(y);
 }
@@ -979,7 +1082,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_accuracy, 0, COUNT(functions));
     tcase_add_loop_test(kernels, test_reductions, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_softmax_splitting, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_softmax_rows, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_softmax_block, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_integers, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
@@ -995,9 +1098,11 @@ static Suite *runtime_suite(void)
     tcase_add_test(support, test_parallel);
     tcase_add_test(support, test_pool_limits);
     tcase_add_loop_test(support, test_philox, 0, COUNT(known));
-    tcase_add_test(support, test_random_normal);
-    tcase_add_test(support, test_random_fill);
+    tcase_add_loop_test(support, test_random_normal, 0, COUNT(isas));
+    tcase_add_loop_test(support, test_random_fill, 0, COUNT(isas));
+    tcase_add_test(support, test_random_uniform);
     tcase_add_test(support, test_random_moments);
+    tcase_add_test(support, test_random_tails);
     suite_add_tcase(suite, support);
     return suite;
 }

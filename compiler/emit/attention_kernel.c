@@ -2,7 +2,12 @@
  * Attention without its matrix of scores: blocks of keys, a running maximum and sum for
  * each query (Milakov & Gimelshein 2018, Dao et al. 2022), blocks that the mask hides
  * skipped.
+ *
+ * Scores stand transposed, keys down and queries across: a vector holds the scores of as
+ * many queries for one key, so that softmax never folds a vector, keys are read where
+ * they lie, and only the few queries of a step are packed.
  */
+#include <float.h>
 #include <stdio.h>
 
 #include "parts.h"
@@ -30,11 +35,11 @@ static struct attention_shape attention_shape(const struct cr_kernel *k)
 static void take_attention_scratch(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
-    cr_take_scratch(p, "keys", k->K * cr_round_up(s->keys, PANEL), "packed keys, transposed");
     cr_take_scratch(p, "values", s->keys * s->width, "packed values");
-    cr_take_scratch(p, "scores", s->rows * KEY_BLOCK, "rows x a block of keys");
+    cr_take_scratch(p, "queries", k->K * PANEL, "packed queries of a step");
+    cr_take_scratch(p, "scores", cr_min(s->keys, KEY_BLOCK) * PANEL, "a block of keys x queries");
     cr_take_scratch(p, "sums", s->rows * s->width, "of exp(score - max) * value");
-    cr_take_scratch(p, "max", s->rows, "of a row's scores so far");
+    cr_take_scratch(p, "max", s->rows, "of a query's scores so far");
     cr_take_scratch(p, "sum", s->rows, "of exp(score - max) so far");
     cr_take_scratch(p, "scale", s->rows, "exp(old max - new max)");
 }
@@ -73,63 +78,78 @@ static void print_bounds(struct cr_printer *p, int indent, bool upper, const cha
     }
 }
 
-/* Packs the keys and values that the rows of an item see. */
-static void print_pack_keys(struct cr_printer *p, const struct attention_shape *s)
+/* Packs the values that the rows of an item see. */
+static void print_pack_values(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
     char at[CR_ADDRESS_SIZE];
-    cr_put(p->text, "        %slong visible = %lld; /* keys that any row sees lie before */\n",
+    cr_put(p->text, "        %slong visible = %lld; /* keys that any query sees lie before */\n",
            has_bound(k, true) ? "" : "const ", (long long)s->keys);
     print_bounds(p, 8, true, "visible", "i1");
     if (has_bound(k, true))
         cr_put(p->text, "        if (visible < 0)\n            visible = 0;\n");
-    cr_print_address(p, at, sizeof at, k->b.ref, &k->b.at, -1, "", -1, "");
-    cr_put_line(p->text, 8, "rt->pack(%lld, visible, keys, %lld, %s, %lld, %lld);", (long long)k->K,
-                (long long)(k->K * PANEL), at, (long long)cr_step(&k->b.at, k->k),
-                (long long)cr_step(&k->b.at, k->key));
     cr_print_address(p, at, sizeof at, k->v.ref, &k->v.at, -1, "", -1, "");
     cr_put_line(p->text, 8, "rt->pack(visible, %lld, values, %lld, %s, %lld, %lld);",
                 (long long)k->N, (long long)(s->keys * PANEL), at,
                 (long long)cr_step(&k->v.at, k->key), (long long)cr_step(&k->v.at, k->col));
 }
 
-/* Hides the keys of a block that lie outside a bound, if there are any for some row. */
+/* Hides the keys of a block that lie outside a bound, if there are any for some query:
+ * row r of the block is key j + r, column c query i + c. */
 static void print_hide(struct cr_printer *p, const struct cr_bound *b)
 {
     struct cr_text *t = p->text;
     cr_put(t, b->upper ? "                if (j + n > " : "                if (j < ");
     print_sum(t, b->upper ? "i" : "i + m", b->offset + (b->upper ? 1 : -1));
     cr_put(t,
-           ") /* some row does not see some key */\n"
-           "                    rt->hide(m, n, scores, %d, ",
-           KEY_BLOCK);
+           ") /* some query does not see some key */\n"
+           "                    rt->hide(n, m, scores, %d, ",
+           PANEL);
     if (!b->upper)
-        print_sum(t, "i - j", b->offset);
-    cr_put(t, b->upper ? "-m, " : ", n");
-    if (b->upper)
-        print_sum(t, "i - j", b->offset + 1);
-    cr_put(t, ");\n");
+        cr_put(t, "-n, ");
+    print_sum(t, "j - i", b->upper ? -b->offset : 1 - b->offset);
+    cr_put(t, b->upper ? ", m);\n" : ");\n");
 }
 
-/* From the product of q and k to logits. */
-static void print_scores(struct cr_printer *p, const struct attention_shape *s)
+/* The number that logits are scores times, if that is all there is between them, else 0. */
+static double score_factor(const struct cr_tiles *scores)
+{
+    const struct cr_value *last = &scores->values[scores->result], *v = scores->values;
+    double number = 0;
+    if (last->source == CR_CORE)
+        return 1;
+    if (last->source != CR_MAP || (last->op != CR_OP_mul && last->op != CR_OP_div))
+        return 0;
+    const struct cr_value *a = &v[last->arg[0]], *b = &v[last->arg[1]];
+    if (a->source == CR_CORE && b->source == CR_CONST)
+        number = last->op == CR_OP_mul ? b->number : 1 / b->number;
+    else if (last->op == CR_OP_mul && a->source == CR_CONST && b->source == CR_CORE)
+        number = a->number;
+    return number > 0 && number <= FLT_MAX ? number : 0;
+}
+
+/* From the product of k and q to logits; returns the factor that is left to softmax. */
+static double print_scores(struct cr_printer *p)
 {
     const struct cr_kernel *k = p->k;
+    double factor = score_factor(&k->scores);
     struct cr_tile_job job = {.tiles = &k->scores,
-                              .row = k->row,
-                              .col = k->key,
-                              .max_rows = s->rows,
-                              .max_cols = KEY_BLOCK,
-                              .first_row = "i",
-                              .first_col = "j",
-                              .rows = "m",
-                              .cols = "n",
-                              .core = {"scores", KEY_BLOCK},
-                              .dest = {"scores", KEY_BLOCK},
+                              .row = k->key,
+                              .col = k->row,
+                              .max_rows = cr_min(k->keys, KEY_BLOCK),
+                              .max_cols = PANEL,
+                              .first_row = "j",
+                              .first_col = "i",
+                              .rows = "n",
+                              .cols = "m",
+                              .core = {"scores", PANEL},
+                              .dest = {"scores", PANEL},
                               .indent = 16};
-    cr_print_tiles(p, &job);
+    if (!factor)
+        cr_print_tiles(p, &job);
     for (int i = 0; i < k->n_bounds; i++)
         print_hide(p, &k->bounds[i]);
+    return factor ? factor : 1;
 }
 
 /* Nothing seen yet: a maximum of -inf, sums of 0; and the range of keys to go through. */
@@ -153,53 +173,56 @@ static void print_row_start(struct cr_printer *p, const struct attention_shape *
                KEY_BLOCK);
 }
 
-/* The arguments of gemm for the queries: in place, or computed into scratch. */
-static void print_queries(struct cr_printer *p, const struct attention_shape *s, char *queries,
-                          size_t size)
+/* Packs the queries of a step, from where they lie or as a prologue computes them. */
+static void print_pack_queries(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
-    char at[CR_ADDRESS_SIZE], count[32];
-    if (!k->prologue.n) {
+    char at[CR_ADDRESS_SIZE] = "rows", count[32];
+    long long k_step = 1, row_step = k->K;
+    if (k->prologue.n) {
+        snprintf(count, sizeof count, "%lld", (long long)k->K);
+        struct cr_tile_job job = {.tiles = &k->prologue,
+                                  .row = k->row,
+                                  .col = k->k,
+                                  .max_rows = s->rows,
+                                  .max_cols = k->K,
+                                  .first_row = "i",
+                                  .first_col = "0",
+                                  .rows = "m",
+                                  .cols = count,
+                                  .dest = {"rows", k->K},
+                                  .indent = 12};
+        cr_take_scratch(p, "rows", s->rows * k->K, "of queries");
+        cr_print_tiles(p, &job);
+    } else {
         cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i", -1, "");
-        snprintf(queries, size, "%s, %lld, %lld", at, (long long)cr_step(&k->a.at, k->row),
-                 (long long)cr_step(&k->a.at, k->k));
-        return;
+        k_step = cr_step(&k->a.at, k->k);
+        row_step = cr_step(&k->a.at, k->row);
     }
-    snprintf(count, sizeof count, "%lld", (long long)k->K);
-    struct cr_tile_job job = {.tiles = &k->prologue,
-                              .row = k->row,
-                              .col = k->k,
-                              .max_rows = s->rows,
-                              .max_cols = k->K,
-                              .first_row = "i",
-                              .first_col = "0",
-                              .rows = "m",
-                              .cols = count,
-                              .dest = {"queries", k->K},
-                              .indent = 12};
-    cr_take_scratch(p, "queries", s->rows * k->K, "rows of queries");
-    cr_print_tiles(p, &job);
-    snprintf(queries, size, "queries, %lld, 1", (long long)k->K);
+    cr_put_line(p->text, 12, "rt->pack(%lld, m, queries, %lld, %s, %lld, %lld);", (long long)k->K,
+                (long long)(k->K * PANEL), at, k_step, row_step);
 }
 
-/* The online softmax over blocks of keys for rows i to i + m. */
+/* The online softmax over blocks of keys for queries i to i + m. */
 static void print_key_loop(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
     struct cr_text *t = p->text;
-    char queries[256];
-    print_queries(p, s, queries, sizeof queries);
+    char keys[CR_ADDRESS_SIZE], factor[64];
+    print_pack_queries(p, s);
     cr_put(t, "            for (long j = first; j < last; j += %d) {\n", KEY_BLOCK);
     cr_print_count(p, 16, "n", "j", KEY_BLOCK, "last");
-    cr_put_line(t, 16, "rt->gemm(m, n, %lld, %s, keys + j * %lld, %lld, scores, %d);",
-                (long long)k->K, queries, (long long)k->K, (long long)(k->K * PANEL), KEY_BLOCK);
-    print_scores(p, s);
-    cr_put(t, "                rt->softmax_block(m, n, scores, %d, max, sum, scale);\n", KEY_BLOCK);
+    cr_print_address(p, keys, sizeof keys, k->b.ref, &k->b.at, k->key, "j", -1, "");
+    cr_put_line(t, 16, "rt->gemm(n, m, %lld, %s, %lld, %lld, queries, %lld, scores, %d, 0, 0);",
+                (long long)k->K, keys, (long long)cr_step(&k->b.at, k->key),
+                (long long)cr_step(&k->b.at, k->k), (long long)(k->K * PANEL), PANEL);
+    cr_print_constant(p, factor, sizeof factor, print_scores(p));
+    cr_put_line(t, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
+                factor + 1);
     cr_put_line(t, 16,
-                "rt->gemm_scaled(m, %lld, n, scores, %d, 1, values + j * %d, %lld, sums, %lld, "
+                "rt->gemm_scaled(m, %lld, n, scores, 1, %d, values + j * %d, %lld, sums, %lld, "
                 "scale);",
-                (long long)k->N, KEY_BLOCK, PANEL, (long long)(s->keys * PANEL),
-                (long long)s->width);
+                (long long)k->N, PANEL, PANEL, (long long)(s->keys * PANEL), (long long)s->width);
     cr_put(t, "            }\n");
 }
 
@@ -239,7 +262,7 @@ int64_t cr_print_attention_kernel(struct cr_printer *p)
     take_attention_scratch(p, &s);
     cr_print_items(p, s.chunks);
     cr_print_part(p, "i0", "i1", 1, s.chunks, s.chunk, s.M);
-    print_pack_keys(p, &s);
+    print_pack_values(p, &s);
     cr_put(p->text, "        for (long i = i0; i < i1; i += %lld) {\n", (long long)s.rows);
     cr_print_count(p, 12, "m", "i", s.rows, "i1");
     print_row_start(p, &s);

@@ -4,6 +4,7 @@
  * first-level cache.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "parts.h"
 
@@ -109,12 +110,73 @@ static void print_pack_columns(struct cr_printer *p, const struct gemm_shape *s)
                 (long long)cr_step(&k->b.at, k->col));
 }
 
+/*
+ * If the first that happens to the product is that a row is added to all its rows, the
+ * product can begin with that row: returns its address, and makes the sum the core of the
+ * epilogue.  Else returns "0".
+ */
+static void take_bias(struct cr_printer *p, struct cr_tiles *epilogue, char *bias, size_t size)
+{
+    const struct cr_kernel *k = p->k;
+    int core = -1, uses = 0, sum = -1;
+    snprintf(bias, size, "0");
+    for (int i = 0; i < epilogue->n; i++) {
+        const struct cr_value *v = &epilogue->values[i];
+        int arity = v->source == CR_MAP ? cr_ops[v->op].arity : 0;
+        core = v->source == CR_CORE ? i : core;
+        for (int a = 0; a < arity && core >= 0; a++) {
+            uses += v->arg[a] == core;
+            sum = v->arg[a] == core ? i : sum;
+        }
+    }
+    if (uses != 1 || epilogue->values[sum].op != CR_OP_add)
+        return;
+    struct cr_value *add = &epilogue->values[sum];
+    const struct cr_value *row = &epilogue->values[add->arg[add->arg[0] == core]];
+    if (row->source != CR_LOAD || row->by_row || cr_step(&row->at, k->row) ||
+        cr_step(&row->at, k->col) != 1 || p->g->nodes[k->refs[row->ref]].dtype != CR_F32)
+        return;
+    cr_print_address(p, bias, size, row->ref, &row->at, -1, "", k->col, "j");
+    add->source = CR_CORE;
+}
+
+/* Ops left in an epilogue. */
+static int count_maps(const struct cr_tiles *tiles)
+{
+    int n = 0;
+    for (int i = 0; i < tiles->n; i++)
+        n += tiles->values[i].source == CR_MAP;
+    return n;
+}
+
+/* Where the product goes: to its place if there is little left to do to it, else to scratch,
+ * where rows do not lie a power of two apart and fall on each other in the cache. */
+static void place_product(struct cr_printer *p, const struct gemm_shape *s, struct cr_tile_job *job)
+{
+    const struct cr_kernel *k = p->k;
+    job->dest_strided = cr_step(&k->dest, k->col) != 1;
+    if (!job->dest_strided) {
+        cr_print_address(p, job->dest.address, sizeof job->dest.address, -1, &k->dest, k->row, "i",
+                         k->col, "j");
+        job->dest.ld = cr_step(&k->dest, k->row);
+    }
+    job->core = job->dest;
+    if (job->dest_strided || count_maps(job->tiles) > 1) {
+        cr_take_scratch(p, "product", s->rows * s->cols, "a tile of the product");
+        job->core = (struct cr_tile_at){"product", s->cols};
+    }
+}
+
 /* The call of gemm and the epilogue on the tile it made. */
 static void print_product(struct cr_printer *p, const struct gemm_shape *s)
 {
     const struct cr_kernel *k = p->k;
-    char rows[256], panels[256];
-    struct cr_tile_job job = {.tiles = &k->program,
+    char rows[256], panels[256], bias[CR_ADDRESS_SIZE];
+    struct cr_value values[CR_MAX_VALUES];
+    struct cr_tiles epilogue = {values, k->program.n, k->program.result};
+    memcpy(values, k->program.values, (size_t)k->program.n * sizeof *values);
+    take_bias(p, &epilogue, bias, sizeof bias);
+    struct cr_tile_job job = {.tiles = &epilogue,
                               .row = k->row,
                               .col = k->col,
                               .max_rows = s->rows,
@@ -123,20 +185,12 @@ static void print_product(struct cr_printer *p, const struct gemm_shape *s)
                               .first_col = "j",
                               .rows = "m",
                               .cols = "n",
-                              .dest_strided = cr_step(&k->dest, k->col) != 1,
                               .indent = 16};
-    if (job.dest_strided) {
-        cr_take_scratch(p, "product", s->rows * s->cols, "a tile of the product");
-        job.core = (struct cr_tile_at){"product", s->cols};
-    } else {
-        cr_print_address(p, job.core.address, sizeof job.core.address, -1, &k->dest, k->row, "i",
-                         k->col, "j");
-        job.core.ld = cr_step(&k->dest, k->row);
-    }
-    job.dest = job.core;
+    place_product(p, s, &job);
     print_gemm_operands(p, s, rows, panels, sizeof rows);
-    cr_put_line(p->text, 16, "rt->gemm(m, n, %lld, %s, %s, %lld, %s, %lld);", (long long)s->K, rows,
-                panels, (long long)(s->K * PANEL), job.core.address, (long long)job.core.ld);
+    cr_put_line(p->text, 16, "rt->gemm(m, n, %lld, %s, %s, %lld, %s, %lld, %s, 0);",
+                (long long)s->K, rows, panels, (long long)(s->K * PANEL), job.core.address,
+                (long long)job.core.ld, bias);
     cr_print_tiles(p, &job);
 }
 

@@ -15,7 +15,7 @@ enum {
     TILE_FLOATS = 2048,         /* of an elementwise tile: it stays in the first-level cache */
     TILE_COLS = 1024,           /* columns of one, if it can be cut */
     GEMM_STEP_ROWS = 24,        /* rows of one call of gemm, two tiles of the micro-kernel */
-    GEMM_MOST_ROWS = 192,       /* of an item */
+    GEMM_MOST_ROWS = 128,       /* of an item */
     GEMM_STEP_COLS = 128,       /* columns of one call, at most */
     GEMM_STEP_FLOATS = 3072,    /* rows x columns of one call */
     GEMM_FEW_ROWS = 12,         /* that are one tile: nothing is gained by going back to panels */
@@ -24,7 +24,7 @@ enum {
     GEMM_ITEMS = 16,            /* shares wanted at least, so that threads get equal ones */
     PANEL = CR_PANEL,
     KEY_BLOCK = 128, /* keys of an online softmax step */
-    QUERY_ROWS = 24,
+    QUERY_ROWS = CR_PANEL,
     ATTENTION_ITEMS = 8,
     SCATTER_ITEMS = 16, /* each looks at all indices */
 };

@@ -427,11 +427,3 @@ void cr_program_free(struct cr_program *program)
     free((char *)program->name);
     free(program);
 }
-
-void cr_program_load(const struct cr_program *program, const struct cr_kernels *rt, int index,
-                     const float *tensor, float *weights)
-{
-    for (int i = 0; i < program->n_places; i++)
-        if (program->places[i].param == index)
-            cr_place(rt, &program->places[i], tensor, weights);
-}

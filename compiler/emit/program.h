@@ -6,7 +6,7 @@
  *   int NAME_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
  *                    const void *const *inputs, void *const *outputs, float *arena);
  *
- * `weights` has weights_bytes, filled by cr_program_load; `arena` has arena_bytes +
+ * `weights` has weights_bytes, filled as `places` say; `arena` has arena_bytes +
  * threads * scratch_bytes for a pool of `threads` (1 without a pool); both are aligned to
  * 64 bytes.
  */
@@ -59,10 +59,6 @@ struct cr_program {
 /* Prints a module that went through all passes.  The program keeps no pointer into it. */
 struct cr_program *cr_emit_program(const struct cr_module *module);
 void cr_program_free(struct cr_program *program);
-
-/* Puts parameter `index`, a row-major tensor, where the kernels read it in `weights`. */
-void cr_program_load(const struct cr_program *program, const struct cr_kernels *rt, int index,
-                     const float *tensor, float *weights);
 
 /* The declarations that go before program->text for a compiler that has no runtime source. */
 const char *cr_runtime_declarations(void);

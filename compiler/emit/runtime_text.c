@@ -12,6 +12,9 @@
     F(pool_h, "pool.h")                                                                            \
     F(place_h, "place.h")                                                                          \
     F(philox, "philox.h")                                                                          \
+    F(philox_inc, "philox.inc")                                                                    \
+    F(integers, "integers.inc")                                                                    \
+    F(uniform, "uniform.inc")                                                                      \
     F(kernels, "kernels.c")                                                                        \
     F(kernels_inc, "kernels.inc")                                                                  \
     F(math, "math.inc")                                                                            \
@@ -19,6 +22,8 @@
     F(rows, "rows.inc")                                                                            \
     F(move, "move.inc")                                                                            \
     F(gemm, "gemm.inc")                                                                            \
+    F(softmax, "softmax.inc")                                                                      \
+    F(vector, "vector.h")                                                                          \
     F(plain, "vector_plain.h")                                                                     \
     F(avx2, "vector_avx2.h")                                                                       \
     F(avx512, "vector_avx512.h")                                                                   \

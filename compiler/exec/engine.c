@@ -137,12 +137,13 @@ static int open_ref(struct cr_engine *e, struct cr_error *error)
     return 0;
 }
 
-static int keep_tensor(struct cr_engine *e, int i, const float *tensor, struct cr_error *error)
+static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *contents,
+                       struct cr_error *error)
 {
-    int64_t bytes = cr_port_elements(&e->params[i]) * (int64_t)sizeof(float);
+    int64_t n = cr_port_elements(&e->params[i]), bytes = n * (int64_t)sizeof(float);
     if (!e->tensors[i] && !(e->tensors[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;
-    memcpy(e->tensors[i], tensor, (size_t)bytes);
+    cr_fill_tensor(contents, n, e->kernels, e->pool, e->tensors[i]);
     return 0;
 }
 
@@ -331,13 +332,14 @@ void cr_engine_close(struct cr_engine *e)
     *e = (struct cr_engine){0};
 }
 
-int cr_engine_set_param(struct cr_engine *e, int i, const float *tensor, struct cr_error *error)
+int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *contents,
+                        struct cr_error *error)
 {
     if (e->backend == CR_BACKEND_REF)
-        return keep_tensor(e, i, tensor, error);
+        return keep_tensor(e, i, contents, error);
     int place = cr_port_find(e->program->params, e->program->n_params, e->params[i].name);
     if (place != CR_NONE)
-        cr_program_load(e->program, e->kernels, place, tensor, e->weights);
+        cr_fill_weights(e->program, place, contents, e->kernels, e->pool, e->weights);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #define CR_ENGINE_H
 
 #include "exec.h"
+#include "fill.h"
 
 enum cr_backend {
     CR_BACKEND_TCC,
@@ -60,8 +61,8 @@ int cr_engine_open(struct cr_engine *engine, struct cr_graph *graph,
                    const struct cr_engine_options *options, struct cr_error *error);
 void cr_engine_close(struct cr_engine *engine);
 
-/* Hands in parameter i, row-major; it is copied. */
-int cr_engine_set_param(struct cr_engine *engine, int i, const float *tensor,
+/* Hands in parameter i; it is copied. */
+int cr_engine_set_param(struct cr_engine *engine, int i, const struct cr_contents *contents,
                         struct cr_error *error);
 
 /* One run.  Inputs and outputs follow the ports: int32_t for i32, float for the rest. */

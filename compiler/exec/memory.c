@@ -58,11 +58,12 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
         return NULL;
     void *memory = NULL;
     size_t huge = (size_t)2 << 20, align = (size_t)bytes >= 2 * huge ? huge : 64;
-    if (posix_memalign(&memory, align, bytes ? (size_t)bytes : 64)) {
+    size_t room = ((size_t)bytes + align) / align * align; /* whole pages, and never none */
+    if (posix_memalign(&memory, align, room)) {
         cr_fail(error, "%s needs %" PRId64 " bytes, which could not be had", what, bytes);
         return NULL;
     }
     if (align == huge) /* a wish: weights streamed from memory miss the TLB on small pages */
-        madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
+        madvise(memory, room, MADV_HUGEPAGE);
     return memory;
 }

@@ -87,23 +87,22 @@ static int wrong_shape(const char *path, const char *name, int rank, const int64
                    cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
-/* Hands in a tensor from where it lies in the file, or converted. */
+static void read_file(const void *tensor, int64_t first, int64_t n, float *out)
+{
+    cr_st_convert(tensor, first, n, out);
+}
+
+/* Hands in a tensor from where it lies in the file, or as it is converted. */
 static int set_from_file(struct cr_engine *e, int i, const struct cr_safetensors *file,
                          const struct cr_st_tensor *tensor, struct cr_error *error)
 {
     const struct cr_port *port = &e->params[i];
     if (!shape_fits(port, tensor->rank, tensor->shape))
         return wrong_shape(file->path, port->name, tensor->rank, tensor->shape, port, error);
-    const float *view = cr_safetensors_view(tensor);
-    if (view)
-        return cr_engine_set_param(e, i, view, error);
-    float *copy = cr_memory_new(cr_port_elements(port) * (int64_t)sizeof *copy, port->name, error);
-    int status =
-        copy ? cr_safetensors_read(file, tensor, copy, error->text, sizeof error->text) : -1;
-    if (!status)
-        status = cr_engine_set_param(e, i, copy, error);
-    free(copy);
-    return status;
+    if (cr_safetensors_check(file, tensor, error->text, sizeof error->text))
+        return -1;
+    struct cr_contents contents = {cr_safetensors_view(tensor), read_file, tensor};
+    return cr_engine_set_param(e, i, &contents, error);
 }
 
 static int load_param(struct cr_engine *e, int i, const struct files *files, struct cr_error *error)
@@ -157,63 +156,52 @@ static uint64_t stream_of(char kind, const char *name)
     return hash;
 }
 
-/* A tensor being drawn, in blocks that the threads share. */
+/* Random numbers as a tensor's elements. */
 struct drawing {
-    float *out;
-    size_t n;
-    uint64_t seed, stream;
-    enum cr_init init;
-    float bound;
+    struct cr_sequence sequence;
+    const struct cr_kernels *kernels;
 };
 
-enum { DRAW_BLOCK = 1 << 14 };
-
-static void draw_blocks(const void *args, long begin, long end, float *scratch)
+static void draw(const void *context, int64_t first, int64_t n, float *out)
 {
-    const struct drawing *d = args;
-    size_t first = (size_t)begin * DRAW_BLOCK, past = (size_t)end * DRAW_BLOCK;
-    size_t n = (past < d->n ? past : d->n) - first;
-    float *out = d->out + first;
-    (void)scratch;
-    if (d->init == CR_INIT_UNIFORM)
-        cr_random_fill_uniform(out, n, d->seed, d->stream, first);
-    else if (d->init == CR_INIT_NORMAL)
-        cr_random_fill_normal(out, n, d->seed, d->stream, first);
-    for (size_t i = 0; i < n; i++)
-        out[i] = d->init == CR_INIT_FILL     ? d->bound
-                 : d->init == CR_INIT_NORMAL ? d->bound * out[i]
-                                             : d->bound * (2 * out[i] - 1);
+    const struct drawing *d = context;
+    cr_random_fill(d->kernels, &d->sequence, (uint64_t)first, (size_t)n, out);
 }
 
-static void draw(const struct cr_engine *e, const struct drawing *d)
+/* The same number everywhere. */
+static void repeat(const void *context, int64_t first, int64_t n, float *out)
 {
-    long blocks = (long)((d->n + DRAW_BLOCK - 1) / DRAW_BLOCK);
-    e->kernels->parallel(e->pool, blocks, draw_blocks, d, NULL, 0);
+    const struct drawing *d = context;
+    (void)first;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = d->sequence.shift;
 }
 
-static void draw_param(const struct cr_engine *e, const struct cr_port *port, uint64_t seed,
-                       float *out)
+/* The elements a parameter or an input starts with, if it says so. */
+static struct cr_sequence start_of(const struct cr_port *port, char kind, uint64_t seed)
 {
-    struct drawing drawing = {out,        (size_t)cr_port_elements(port),
-                              seed,       stream_of('p', port->name),
-                              port->init, (float)port->bound};
-    draw(e, &drawing);
+    float bound = (float)port->bound;
+    struct cr_sequence s = {seed, stream_of(kind, port->name), CR_NORMAL, bound, 0};
+    if (port->init == CR_INIT_UNIFORM) {
+        s.distribution = CR_UNIFORM;
+        s.scale = 2 * bound;
+        s.shift = -bound;
+    } else if (port->init == CR_INIT_FILL) {
+        s.shift = bound;
+    }
+    return s;
 }
 
 int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 {
-    int64_t most = 0;
-    for (int i = 0; i < e->n_params; i++)
-        if (cr_port_elements(&e->params[i]) > most)
-            most = cr_port_elements(&e->params[i]);
-    float *tensor = cr_memory_new(most * (int64_t)sizeof *tensor, "a parameter", error);
-    int status = tensor ? 0 : -1;
-    for (int i = 0; !status && i < e->n_params; i++) {
-        draw_param(e, &e->params[i], seed, tensor);
-        status = cr_engine_set_param(e, i, tensor, error);
+    for (int i = 0; i < e->n_params; i++) {
+        const struct cr_port *port = &e->params[i];
+        struct drawing drawing = {start_of(port, 'p', seed), e->kernels};
+        struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
+        if (cr_engine_set_param(e, i, &contents, error))
+            return -1;
     }
-    free(tensor);
-    return status;
+    return 0;
 }
 
 /* ---- inputs ---- */
@@ -224,26 +212,34 @@ static int64_t id_limit(const struct cr_engine *e, int i)
     return e->id_limits[i] ? e->id_limits[i] : 2;
 }
 
-void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
+/* Whole numbers without an init: uniform ids. */
+static void draw_ids(const struct cr_engine *e, int i, uint64_t seed, uint64_t stream, void *data)
 {
     const struct cr_port *port = &e->inputs[i];
-    size_t n = (size_t)cr_port_elements(port);
-    uint64_t stream = stream_of('i', port->name);
-    bool says = port->init != CR_INIT_UNIFORM || port->bound != 0;
-    if (port->dtype == CR_F32)
-        draw(e, &(struct drawing){data, n, seed, stream, says ? port->init : CR_INIT_NORMAL,
-                                  says ? (float)port->bound : 1});
-    for (size_t j = 0; says && port->dtype == CR_I32 && j < n; j++)
-        ((int32_t *)data)[j] = (int32_t)port->bound;
-    if (says)
-        return;
-    for (size_t j = 0; port->dtype != CR_F32 && j < n; j++) {
-        double at = (double)cr_random_uniform(seed, stream, j);
+    int64_t n = cr_port_elements(port);
+    for (int64_t j = 0; j < n; j++) {
+        double at = (double)cr_random_uniform(seed, stream, (uint64_t)j);
         if (port->dtype == CR_I32)
             ((int32_t *)data)[j] = (int32_t)(at * (double)id_limit(e, i));
         else
             ((float *)data)[j] = at < 0.5 ? 0 : 1;
     }
+}
+
+void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
+{
+    const struct cr_port *port = &e->inputs[i];
+    bool says = port->init != CR_INIT_UNIFORM || port->bound != 0;
+    struct drawing drawing = {start_of(port, 'i', seed), e->kernels};
+    struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
+    if (!says)
+        drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
+    if (port->dtype == CR_F32)
+        cr_fill_tensor(&contents, cr_port_elements(port), e->kernels, e->pool, data);
+    else if (!says)
+        draw_ids(e, i, seed, stream_of('i', port->name), data);
+    for (int64_t j = 0; says && port->dtype == CR_I32 && j < cr_port_elements(port); j++)
+        ((int32_t *)data)[j] = (int32_t)port->bound;
 }
 
 /* A table has only so many rows to look up. */

@@ -18,15 +18,19 @@ void cr_add_source(struct cr_run *run, const char *path, bool library, char *chu
     *CR_PUSH(run->sources, run->n_sources, run->cap_sources) = (struct cr_source){copy, library};
 }
 
-static const struct cr_source *source_number(const struct cr_run *run, int number)
+static const struct cr_source *source_number(const struct cr_run *run, long number)
 {
     return number >= 0 && number < run->n_sources ? &run->sources[number] : NULL;
 }
 
+/* Every node asks for all frames of the stack, so the name is not parsed by scanf. */
 static const struct cr_source *source_of_chunk(const struct cr_run *run, const char *chunk)
 {
-    int number;
-    return sscanf(chunk, "=#%d", &number) == 1 ? source_number(run, number) : NULL;
+    char *end;
+    if (chunk[0] != '=' || chunk[1] != '#')
+        return NULL;
+    long number = strtol(chunk + 2, &end, 10);
+    return end > chunk + 2 ? source_number(run, number) : NULL;
 }
 
 /* Looks at so many frames only, as finding a frame takes time in its depth. */

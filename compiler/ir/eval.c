@@ -11,6 +11,8 @@
 #define CR_SQRT(x) sqrt(x)
 #define CR_TANH(x) tanh(x)
 #define CR_ERF(x) erf(x)
+#define CR_SIGMOID(x) (1.0 / (1.0 + exp(-(x))))
+#define CR_FMA(a, b, c) fma(a, b, c)
 #define CR_MAX(x, y) (isnan(x) || (x) > (y) ? (x) : (y))
 #define CR_MIN(x, y) (isnan(x) || (x) < (y) ? (x) : (y))
 #define CR_LT(x, y) ((x) < (y) ? 1.0 : 0.0)

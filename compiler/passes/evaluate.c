@@ -323,7 +323,7 @@ static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, i
     }
 }
 
-bool cr_classify(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
+bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
 {
     for (int i = 0; i < tiles->n; i++) {
         struct cr_value *value = &tiles->values[i];
@@ -339,5 +339,6 @@ bool cr_classify(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
             return false;
         }
     }
+    cr_contract(ev->g, tiles);
     return true;
 }

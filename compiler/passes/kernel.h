@@ -39,7 +39,6 @@ enum cr_source {
 struct cr_value {
     enum cr_source source;
     cr_id node;
-    struct cr_map map; /* the index of the node's element, over the atoms */
     enum cr_op op;
     int arg[3];
     int ref;              /* LOAD, GATHER: index in kernel->refs */
@@ -49,6 +48,21 @@ struct cr_value {
     double number;        /* CONST, RANDOM */
     bool by_row;          /* the same for all columns: one number a row */
 };
+
+/* How many earlier values it is made of: arg[0] .. */
+static inline int cr_value_args(const struct cr_value *value)
+{
+    switch (value->source) {
+    case CR_MAP:
+        return cr_ops[value->op].arity;
+    case CR_REDUCE:
+    case CR_GATHER:
+    case CR_RANDOM:
+        return 1;
+    default:
+        return 0;
+    }
+}
 
 struct cr_tiles {
     struct cr_value *values;

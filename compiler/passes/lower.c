@@ -158,9 +158,9 @@ static bool lower_tile(struct cr_lowering *lw)
         return false;
     bool reduces = ev->col != CR_COL_UNKNOWN;
     k->col = reduces ? ev->col : lw->n_root_atoms - 1;
-    if (!cr_classify(ev, &k->program, k->col)) {
+    if (!cr_evaluate_end(ev, &k->program, k->col)) {
         k->col = CR_NO_ATOM; /* rows of one column each */
-        if (reduces || !cr_classify(ev, &k->program, k->col))
+        if (reduces || !cr_evaluate_end(ev, &k->program, k->col))
             return false;
     }
     assign_rows(lw, 0);
@@ -197,7 +197,7 @@ static bool lower_epilogue(struct cr_lowering *lw, cr_id core)
         return false;
     if (k->col >= 0)
         ev->fixed |= 1u << k->col;
-    return cr_classify(ev, &k->program, k->col);
+    return cr_evaluate_end(ev, &k->program, k->col);
 }
 
 /* The atoms an operand moves along, as bits. */
@@ -217,7 +217,7 @@ static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     struct cr_evaluate *ev = &lw->ev;
     cr_evaluate_begin(ev, &k->prologue, CR_NONE, k->k, true);
     k->prologue.result = cr_evaluate(ev, id, map);
-    if (k->prologue.result < 0 || !cr_classify(ev, &k->prologue, k->k))
+    if (k->prologue.result < 0 || !cr_evaluate_end(ev, &k->prologue, k->k))
         return false;
     const struct cr_value *only = &k->prologue.values[0];
     bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
@@ -278,7 +278,7 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
     ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
     k->scores.result = cr_evaluate(ev, attention->logits, map);
-    if (k->scores.result < 0 || !cr_classify(ev, &k->scores, k->key))
+    if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
     ev->blame = attention->logits;
     *scores_map = ev->core_map;

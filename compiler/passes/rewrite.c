@@ -1,5 +1,6 @@
 #include "rewrite.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,8 +149,89 @@ static cr_id normalise_first(struct cr_rewrite *rw, const struct draft *d)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
 }
 
+static cr_id multiply(struct cr_rewrite *rw, cr_id a, cr_id b)
+{
+    return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, b}, NULL);
+}
+
+/* The x of 1 + op(x), in either order, or CR_NONE. */
+static cr_id one_plus(const struct cr_graph *g, cr_id id, enum cr_op op)
+{
+    const struct cr_node *add = &g->nodes[id];
+    for (int i = 0; add->op == CR_OP_add && i < 2; i++) {
+        const struct cr_node *other = &g->nodes[cr_in(g, id, 1 - i)];
+        if (is_const(&g->nodes[cr_in(g, id, i)], 1) && other->op == op)
+            return cr_inputs(g, other)[0];
+    }
+    return CR_NONE;
+}
+
+static cr_id constant_like(struct cr_rewrite *rw, cr_id id, double value)
+{
+    struct cr_attr attr = cr_attr_of(&rw->to->nodes[id]);
+    attr.value = value;
+    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
+}
+
+/*
+ * 1 + tanh(x) is 2 sigmoid(2 x), which is cheaper and, for x < 0, more accurate; it is
+ * what GELU and its like consist of.
+ */
+static cr_id sigmoid_for_tanh(struct cr_rewrite *rw, const struct draft *d)
+{
+    if (d->op != CR_OP_add)
+        return CR_NONE;
+    for (int i = 0; i < 2; i++) {
+        if (!is_const(operand(rw, d, i), 1) || operand(rw, d, 1 - i)->op != CR_OP_tanh)
+            continue;
+        cr_id x = cr_in(rw->to, d->in[1 - i], 0), two = constant_like(rw, x, 2);
+        x = multiply(rw, two, x);
+        return multiply(rw, two, cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL));
+    }
+    return CR_NONE;
+}
+
+/* y / (1 + exp(-x)) is y sigmoid(x). */
+static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct draft *d)
+{
+    if (d->op != CR_OP_div)
+        return CR_NONE;
+    cr_id minus = one_plus(rw->to, d->in[1], CR_OP_exp);
+    if (minus == CR_NONE || rw->to->nodes[minus].op != CR_OP_neg)
+        return CR_NONE;
+    cr_id x = cr_in(rw->to, minus, 0);
+    return multiply(rw, d->in[0], cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL));
+}
+
+/* Whether a node is a power of two, so that multiplying by it moves through other products
+ * without changing a bit. */
+static bool is_power_of_two(const struct cr_node *node)
+{
+    int exponent;
+    return node->op == CR_OP_const && node->dtype == CR_F32 &&
+           fabs(frexp(node->value, &exponent)) == 0.5 && abs(exponent) < 32;
+}
+
+/* Powers of two gather in front of a product: (2 x) y is 2 (x y), and 2 (c x) is (2 c) x. */
+static cr_id gather_powers(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    for (int i = 0; d->op == CR_OP_mul && i < 2; i++) {
+        cr_id factor = d->in[1 - i], product = d->in[i];
+        if (g->nodes[product].op != CR_OP_mul)
+            continue;
+        cr_id c = cr_in(g, product, 0), x = cr_in(g, product, 1);
+        if (g->nodes[c].op == CR_OP_const && is_power_of_two(&g->nodes[factor]))
+            return multiply(rw, multiply(rw, factor, c), x);
+        if (is_power_of_two(&g->nodes[c]) && g->nodes[factor].op != CR_OP_const)
+            return multiply(rw, c, i ? multiply(rw, factor, x) : multiply(rw, x, factor));
+    }
+    return CR_NONE;
+}
+
 static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
-    fold_constants, drop_neutral, merge_moves, subtract, normalise_first,
+    fold_constants,  drop_neutral,     merge_moves,     subtract,
+    normalise_first, sigmoid_for_tanh, sigmoid_for_exp, gather_powers,
 };
 
 /* ---- sharing equal nodes ---- */

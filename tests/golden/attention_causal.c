@@ -19,13 +19,13 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const keys = scratch; /* packed keys, transposed */
-    float *const values = scratch + 1792; /* packed values */
-    float *const scores = scratch + 8192; /* rows x a block of keys */
-    float *const sums = scratch + 10368; /* of exp(score - max) * value */
-    float *const max = scratch + 10912; /* of a row's scores so far */
-    float *const sum = scratch + 10944; /* of exp(score - max) so far */
-    float *const scale = scratch + 10976; /* exp(old max - new max) */
+    float *const values = scratch; /* packed values */
+    float *const queries = scratch + 6400; /* packed queries of a step */
+    float *const scores = scratch + 6656; /* a block of keys x queries */
+    float *const sums = scratch + 10752; /* of exp(score - max) * value */
+    float *const max = scratch + 11552; /* of a query's scores so far */
+    float *const sum = scratch + 11584; /* of exp(score - max) so far */
+    float *const scale = scratch + 11616; /* exp(old max - new max) */
     static const float c_0 = 0.0f;
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     static const float c_0_35355338 = 0.35355338f;
@@ -33,15 +33,14 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
         const long o0 = item / 4;
         const long i0 = item % 4 * 50;
         const long i1 = i0 + 50 < 200 ? i0 + 50 : 200;
-        long visible = 200; /* keys that any row sees lie before */
+        long visible = 200; /* keys that any query sees lie before */
         if (i1 < visible)
             visible = i1;
         if (visible < 0)
             visible = 0;
-        rt->pack(8, visible, keys, 256, a->k + o0 * 1600, 1, 8);
         rt->pack(visible, 8, values, 6400, a->v + o0 * 1600, 8, 1);
-        for (long i = i0; i < i1; i += 17) {
-            const long m = i1 - i < 17 ? i1 - i : 17;
+        for (long i = i0; i < i1; i += 25) {
+            const long m = i1 - i < 25 ? i1 - i : 25;
             rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
             rt->load(1, m, sum, 0, &c_0, 0, 0);
             rt->load(m, 8, sums, 32, &c_0, 0, 0);
@@ -49,14 +48,14 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
             if (i + m < last)
                 last = i + m;
             const long first = 0;
+            rt->pack(8, m, queries, 256, a->q + o0 * 1600 + i * 8, 1, 8);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(m, n, 8, a->q + o0 * 1600 + i * 8, 8, 1, keys + j * 8, 256, scores, 128);
-                rt->mul_vs(m, n, scores, 128, scores, 128, &c_0_35355338, 0);
-                if (j + n > i + 1) /* some row does not see some key */
-                    rt->hide(m, n, scores, 128, -m, i - j + 1);
-                rt->softmax_block(m, n, scores, 128, max, sum, scale);
-                rt->gemm_scaled(m, 8, n, scores, 128, 1, values + j * 32, 6400, sums, 32, scale);
+                rt->gemm(n, m, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32, 0, 0);
+                if (j + n > i + 1) /* some query does not see some key */
+                    rt->hide(n, m, scores, 32, j - i, m);
+                rt->softmax_block(n, m, scores, 32, c_0_35355338, max, sum, scale);
+                rt->gemm_scaled(m, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale);
             }
             rt->div_vs(m, 8, a->out + o0 * 1600 + i * 8, 8, sums, 32, sum, 1);
         }
@@ -67,7 +66,7 @@ static void k1_attention_causal(const void *args, long begin, long end, float *s
 int attention_causal_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 11008; /* for each thread */
+    const long scratch_floats = 11648; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* q[2, 200, 8] */
     (void)in0;

@@ -45,8 +45,9 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
     static const float c_1_3333334 = 1.3333334f;
-    float *const t0 = scratch; /* 6 x 32 */
+    float *const t0 = scratch + 192; /* 6 x 32 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 6;
@@ -55,8 +56,8 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 5 + j, 5);
-                rt->mul_vs(m, n, t0, 32, a->out + i * 5 + j, 5, &c_1_3333334, 0);
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
+                rt->mul_vs(m, n, t0, 32, product, 32, &c_1_3333334, 0);
                 rt->where_vvs(m, n, t0, 32, a->v0_ + i * 5 + j, 5, t0, 32, &c_0, 0);
                 rt->tanh_v(m, n, a->out + i * 5 + j, 5, t0, 32);
             }
@@ -202,7 +203,7 @@ static void k7_dropout(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
                 rt->gemm(m, n, 6, a->v0_ + i, 1, 8, panels + (j - j0) * 6, 192, a->out + i * 5 + j,
-                    5);
+                    5, 0, 0);
             }
         }
     }
@@ -212,7 +213,7 @@ static void k7_dropout(const void *args, long begin, long end, float *scratch)
 int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 192; /* for each thread */
+    const long scratch_floats = 384; /* for each thread */
     float *const scratch = arena + 128;
     const float *const in0 = inputs[0]; /* x[2, 3, 8] */
     (void)in0;

@@ -3,7 +3,7 @@
  * k1_h: h.#, tests/golden/layers.lua:6
  * out[6, 16] = rows[6, 8] x columns[8, 16]
  * reads h_in_bias[16], x[6, 8], h_norm_weight[8], h_norm_bias[8]
- * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, mul, add
+ * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, maximum
  * 1.536 kflop, reads 832 B, writes 384 B
  */
@@ -27,7 +27,6 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     float *const t1 = scratch + 64; /* 6 x 8 */
     float *const t2 = scratch + 112; /* 6 x 8 */
     static const float c_1em05 = 1e-05f;
-    float *const t3 = scratch + 160; /* 6 x 32 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 6;
@@ -44,19 +43,17 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
             rt->add_vs(1, m, r0, 0, r0, 0, &c_1em05, 0);
             rt->rsqrt_v(1, m, r0, 0, r0, 0);
             rt->mul_vs(m, 8, t1, 8, t1, 8, r0, 1);
-            rt->mul_vv(m, 8, t1, 8, t1, 8, a->h_norm_weight, 0);
-            rt->add_vv(m, 8, rows + (i - i0) * 8, 8, t1, 8, a->h_norm_bias, 0);
+            rt->fma_vvv(m, 8, rows + (i - i0) * 8, 8, t1, 8, a->h_norm_weight, 0, a->h_norm_bias,
+                0);
         }
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
                 rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 16 + j,
-                    16);
-                /* h.#.in */
-                rt->add_vv(m, n, t3, 32, a->out + i * 16 + j, 16, a->h_in_bias + j, 0);
+                    16, a->h_in_bias + j, 0);
                 /* h.# */
-                rt->maximum_vs(m, n, a->out + i * 16 + j, 16, t3, 32, &c_0, 0);
+                rt->maximum_vs(m, n, a->out + i * 16 + j, 16, a->out + i * 16 + j, 16, &c_0, 0);
             }
         }
     }
@@ -82,7 +79,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 6 x 32 */
+    (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 6;
         const long j0 = 0, j1 = 8;
@@ -90,11 +87,10 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 16, a->h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j, 8);
-                /* h.#.out */
-                rt->add_vv(m, n, t0, 32, a->out + i * 8 + j, 8, a->h_out_bias + j, 0);
+                rt->gemm(m, n, 16, a->h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j, 8,
+                    a->h_out_bias + j, 0);
                 /* h.# */
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, t0, 32);
+                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, a->out + i * 8 + j, 8);
             }
         }
     }
@@ -104,7 +100,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 int layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 352; /* for each thread */
+    const long scratch_floats = 160; /* for each thread */
     float *const scratch = arena + 192;
     const float *const in0 = inputs[0]; /* x[6, 8] */
     (void)in0;

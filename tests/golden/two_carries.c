@@ -32,7 +32,7 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
             for (long i = i0; i < i1; i += 4) {
                 const long m = i1 - i < 4 ? i1 - i : 4;
                 rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j,
-                    8);
+                    8, 0, 0);
                 rt->tanh_v(m, n, a->out + i * 8 + j, 8, a->out + i * 8 + j, 8);
             }
         }
@@ -66,7 +66,8 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 4) {
                 const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 8, a->v1_ + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8);
+                rt->gemm(m, n, 8, a->v1_ + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
+                    0);
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->memory + i * 8 + j, 8,
                     a->out + i * 8 + j, 8);
             }

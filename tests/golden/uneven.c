@@ -18,7 +18,8 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 3 x 32 */
+    float *const product = scratch; /* a tile of the product */
+    float *const t0 = scratch + 96; /* 3 x 32 */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 3;
         const long j0 = 0, j1 = 8;
@@ -26,9 +27,8 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 3) {
                 const long m = i1 - i < 3 ? i1 - i : 3;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8);
-                rt->add_vv(m, n, t0, 32, a->out + i * 8 + j, 8, a->b + j, 0);
-                rt->tanh_v(m, n, t0, 32, t0, 32);
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, a->b + j, 0);
+                rt->tanh_v(m, n, t0, 32, product, 32);
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, t0, 32);
             }
         }
@@ -63,7 +63,7 @@ static void k2_uneven(const void *args, long begin, long end, float *scratch)
 int uneven_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 96; /* for each thread */
+    const long scratch_floats = 192; /* for each thread */
     float *const scratch = arena + 64;
     const float *const in0 = inputs[0]; /* x[3, 8] */
     (void)in0;

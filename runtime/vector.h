@@ -1,0 +1,50 @@
+/*
+ * vector.h - what all instances of a template share.
+ *
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once
+ * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ */
+#ifndef CR_VECTOR_H
+#define CR_VECTOR_H
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
+#define CR_X86 1
+#include <immintrin.h>
+#else
+#define CR_X86 0
+#endif
+#include <math.h>
+#include <stdint.h>
+
+/* Functions that are meant to vanish into their callers, used there or not. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define CR_INLINE static inline
+#endif
+
+/* Before a loop over a constant number of vectors; before one over very many. */
+#if defined(__clang__)
+#define CR_UNROLL _Pragma("clang loop unroll(full)")
+#define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#define CR_UNROLL _Pragma("GCC unroll 16")
+#define CR_UNROLL_BY_4 _Pragma("GCC unroll 4")
+#else
+#define CR_UNROLL
+#define CR_UNROLL_BY_4
+#endif
+
+/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+#define CR_ROUND 0x1.8p+23f
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+#define CR_LN2_HIGH 0x1.62e4p-1f
+#define CR_LN2_LOW 0x1.7f7d1cp-20f
+
+#endif

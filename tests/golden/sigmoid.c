@@ -1,0 +1,119 @@
+
+/*
+ * k1_sigmoid: sigmoid, tests/golden/sigmoid.lua:3
+ * out[4, 8]
+ * reads x[4, 8]
+ * steps: mul, mul, fma, mul, sigmoid, mul
+ * 288 flop, reads 128 B, writes 128 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    float *out;
+};
+
+static void k1_sigmoid(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_1_5957692 = 1.5957692f;
+    static const float c_0_044715 = 0.044715f;
+    float *const t0 = scratch; /* 4 x 8 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_vv(4, 8, t0, 8, a->x, 8, a->x, 8);
+        rt->mul_vv(4, 8, t0, 8, a->x, 8, t0, 8);
+        rt->fma_svv(4, 8, t0, 8, &c_0_044715, 0, t0, 8, a->x, 8);
+        rt->mul_sv(4, 8, t0, 8, &c_1_5957692, 0, t0, 8);
+        rt->sigmoid_v(4, 8, t0, 8, t0, 8);
+        rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
+    }
+}
+
+/*
+ * k2_sigmoid: sigmoid, tests/golden/sigmoid.lua:4
+ * out[4, 8]
+ * reads x[4, 8]
+ * steps: sigmoid, mul
+ * 96 flop, reads 128 B, writes 128 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    float *out;
+};
+
+static void k2_sigmoid(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 4 x 8 */
+    for (long item = begin; item < end; item++) {
+        rt->sigmoid_v(4, 8, t0, 8, a->x, 8);
+        rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
+    }
+}
+
+/*
+ * k3_sigmoid: sigmoid, tests/golden/sigmoid.lua:5
+ * out[4, 8]
+ * reads x[4, 8]
+ * steps: tanh, mul, mul
+ * 160 flop, reads 128 B, writes 128 B
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    float *out;
+};
+
+static void k3_sigmoid(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_5 = 0.5f;
+    float *const t0 = scratch; /* 4 x 8 */
+    for (long item = begin; item < end; item++) {
+        rt->tanh_v(4, 8, t0, 8, a->x, 8);
+        rt->mul_vv(4, 8, t0, 8, a->x, 8, t0, 8);
+        rt->mul_sv(4, 8, a->out, 8, &c_0_5, 0, t0, 8);
+    }
+}
+
+/* Computes the outputs. */
+int sigmoid_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 32; /* for each thread */
+    float *const scratch = arena + 0;
+    const float *const in0 = inputs[0]; /* x[4, 8] */
+    (void)in0;
+    float *const out0 = outputs[0]; /* both[4, 8] */
+    float *const out1 = outputs[1]; /* gelu[4, 8] */
+    float *const out2 = outputs[2]; /* silu[4, 8] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, k1_sigmoid, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = out2,
+        };
+        rt->parallel(pool, 1, k2_sigmoid, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k3_sigmoid, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
