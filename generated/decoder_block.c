@@ -711,60 +711,6 @@ int decoder_block_run(const void *weights, const float *in_x, float *out_y, void
 #include <string.h>
 
 /*
- * philox.h - what random.c and the kernels share of the generator; see random.h.
- */
-#ifndef CR_PHILOX_H
-#define CR_PHILOX_H
-
-#include <stdint.h>
-
-enum {
-    CR_PHILOX_ROUNDS = 10,
-    CR_RANDOM_BLOCKS = 16,                  /* of a group */
-    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* numbers */
-};
-
-#define CR_PHILOX_M0 0xd2511f53u
-#define CR_PHILOX_M1 0xcd9e8d57u
-#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
-#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
-
-/* One block: encrypts the counter under the key. */
-static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
-                                   uint32_t out[4])
-{
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        uint64_t p0 = (uint64_t)CR_PHILOX_M0 * c0;
-        uint64_t p1 = (uint64_t)CR_PHILOX_M1 * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
-
-/* Number `index` of a stream, uniform in 0 <= u < 1. */
-static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
-{
-    const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
-                                 (uint32_t)(stream >> 32)};
-    uint32_t words[4];
-    cr_philox_block(counter, key, words);
-    return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
-}
-
-#endif
-/*
  * vector.h - what all instances of a template share.
  *
  * A template (*.inc) is written over the vector types of vector_*.h and compiled once
@@ -1258,7 +1204,7 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     }
 }
 /*
- * move.inc - copies between strided memory, tiles and packed panels, rows added up.
+ * move.inc - copies between strided memory, tiles and packed panels.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -1420,30 +1366,6 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
-        }
-    }
-}
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -1689,179 +1611,6 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
         CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
     }
 }
-/*
- * uniform.inc - tiles of random numbers, each by its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
- */
-/*
- * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
- *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_mul
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A group is made when the first number of it is needed; where columns lie so far apart that
- * few of a group are, each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
-                               long stream, long base, long rs, long cs)
-{
-    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
-    float numbers[CR_RANDOM_GROUP];
-    uint64_t group = 0;
-    CR_NAME(cr_random_group)(key, id, group, numbers);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (cs > 4) {
-                y[r * ldy + c] = cr_philox_uniform(key, id, index);
-                continue;
-            }
-            if (index / CR_RANDOM_GROUP != group) {
-                group = index / CR_RANDOM_GROUP;
-                CR_NAME(cr_random_group)(key, id, group, numbers);
-            }
-            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
-        }
-    }
-}
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
 #define CR_ENTRY_2(name)                                                                           \
@@ -1883,10 +1632,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = CR_NAME(cr_random),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
-    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
@@ -2354,7 +2101,7 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     }
 }
 /*
- * move.inc - copies between strided memory, tiles and packed panels, rows added up.
+ * move.inc - copies between strided memory, tiles and packed panels.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -2516,30 +2263,6 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
-        }
-    }
-}
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -2785,179 +2508,6 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
         CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
     }
 }
-/*
- * uniform.inc - tiles of random numbers, each by its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
- */
-/*
- * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
- *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_mul
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A group is made when the first number of it is needed; where columns lie so far apart that
- * few of a group are, each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
-                               long stream, long base, long rs, long cs)
-{
-    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
-    float numbers[CR_RANDOM_GROUP];
-    uint64_t group = 0;
-    CR_NAME(cr_random_group)(key, id, group, numbers);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (cs > 4) {
-                y[r * ldy + c] = cr_philox_uniform(key, id, index);
-                continue;
-            }
-            if (index / CR_RANDOM_GROUP != group) {
-                group = index / CR_RANDOM_GROUP;
-                CR_NAME(cr_random_group)(key, id, group, numbers);
-            }
-            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
-        }
-    }
-}
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
 #define CR_ENTRY_2(name)                                                                           \
@@ -2979,10 +2529,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = CR_NAME(cr_random),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
-    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
@@ -3450,7 +2998,7 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     }
 }
 /*
- * move.inc - copies between strided memory, tiles and packed panels, rows added up.
+ * move.inc - copies between strided memory, tiles and packed panels.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -3612,30 +3160,6 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
-        }
-    }
-}
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -3881,179 +3405,6 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
         CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
     }
 }
-/*
- * uniform.inc - tiles of random numbers, each by its index.
- */
-/*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
- */
-/*
- * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
- *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
- */
-#undef VI
-#undef vi_set1
-#undef vi_ramp
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_left
-#undef vi_right
-#undef vi_mul
-#undef v_of_signed
-#undef v_of_bits
-
-#if CR_W == 1
-
-#define VI uint32_t
-#define vi_set1(x) ((uint32_t)(x))
-#define vi_ramp() 0u
-#define vi_add(a, b) ((a) + (b))
-#define vi_sub(a, b) ((a) - (b))
-#define vi_and(a, b) ((a) & (b))
-#define vi_or(a, b) ((a) | (b))
-#define vi_xor(a, b) ((a) ^ (b))
-#define vi_left(a, n) ((a) << (n))
-#define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
-#define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
-
-#elif CR_W == 8
-
-#define VI __m256i
-#define vi_set1(x) _mm256_set1_epi32((int)(x))
-#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
-#define vi_add(a, b) _mm256_add_epi32(a, b)
-#define vi_sub(a, b) _mm256_sub_epi32(a, b)
-#define vi_and(a, b) _mm256_and_si256(a, b)
-#define vi_or(a, b) _mm256_or_si256(a, b)
-#define vi_xor(a, b) _mm256_xor_si256(a, b)
-#define vi_left(a, n) _mm256_slli_epi32(a, n)
-#define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
-#define v_of_signed(a) _mm256_cvtepi32_ps(a)
-#define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-
-#else
-
-#define VI __m512i
-#define vi_set1(x) _mm512_set1_epi32((int)(x))
-#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define vi_add(a, b) _mm512_add_epi32(a, b)
-#define vi_sub(a, b) _mm512_sub_epi32(a, b)
-#define vi_and(a, b) _mm512_and_si512(a, b)
-#define vi_or(a, b) _mm512_or_si512(a, b)
-#define vi_xor(a, b) _mm512_xor_si512(a, b)
-#define vi_left(a, n) _mm512_slli_epi32(a, n)
-#define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
-#define v_of_signed(a) _mm512_cvtepi32_ps(a)
-#define v_of_bits(a) _mm512_castsi512_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b);
-    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-#endif
-
-/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
-CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
-{
-    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
-    VI c1 = vi_set1((uint32_t)(first >> 32));
-    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
-        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
-        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
-        c1 = low1;
-        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
-        c3 = low0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-/* Words as numbers, uniform in 0 <= u < 1. */
-CR_INLINE VF CR_NAME(v_uniform)(VI words)
-{
-    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
-}
-
-/* All numbers of a group. */
-static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
-{
-    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
-        VI words[4];
-        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
-        CR_UNROLL
-        for (int i = 0; i < 4; i++) {
-            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
-        }
-    }
-}
-
-/* A group is made when the first number of it is needed; where columns lie so far apart that
- * few of a group are, each number is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
-                               long stream, long base, long rs, long cs)
-{
-    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
-    float numbers[CR_RANDOM_GROUP];
-    uint64_t group = 0;
-    CR_NAME(cr_random_group)(key, id, group, numbers);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (cs > 4) {
-                y[r * ldy + c] = cr_philox_uniform(key, id, index);
-                continue;
-            }
-            if (index / CR_RANDOM_GROUP != group) {
-                group = index / CR_RANDOM_GROUP;
-                CR_NAME(cr_random_group)(key, id, group, numbers);
-            }
-            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
-        }
-    }
-}
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
 #define CR_ENTRY_2(name)                                                                           \
@@ -4075,10 +3426,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = CR_NAME(cr_random),
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
-    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "philox.h"
+#include "philox.h" /* only for random */
 #include "pool.h"
 #include "runtime.h"
 #include "select.h"
