@@ -755,59 +755,6 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 #include <string.h>
 
 /*
- * philox.h - Philox4x32-10, for random.c and for kernels; see random.h.
- */
-#ifndef CR_PHILOX_H
-#define CR_PHILOX_H
-
-#include <stdint.h>
-
-enum { CR_PHILOX_ROUNDS = 10 };
-
-#define CR_PHILOX_M0 0xd2511f53u
-#define CR_PHILOX_M1 0xcd9e8d57u
-#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
-#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
-
-/* One block: encrypts the counter under the key. */
-static inline void cr_philox_rounds(const uint32_t counter[4], const uint32_t key[2],
-                                    uint32_t out[4])
-{
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
-        uint64_t p0 = (uint64_t)CR_PHILOX_M0 * c0;
-        uint64_t p1 = (uint64_t)CR_PHILOX_M1 * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += CR_PHILOX_K0;
-        k1 += CR_PHILOX_K1;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
-
-/* The block that holds the numbers of index 4 * block to 4 * block + 3. */
-static inline void cr_random_block(uint64_t seed, uint64_t stream, uint64_t block, uint32_t out[4])
-{
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
-                                 (uint32_t)(stream >> 32)};
-    cr_philox_rounds(counter, key, out);
-}
-
-/* Uniform in 0 <= u < 1, a multiple of 2^-24. */
-static inline float cr_uniform_of_word(const uint32_t words[4], int i)
-{
-    return (float)(words[i] >> 8) * 0x1p-24f;
-}
-
-#endif
-/*
  * vector.h - what all instances of a template share.
  *
  * A template (*.inc) is written over the vector types of vector_*.h and compiled once
@@ -919,25 +866,6 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ldy + c] = (float)(base + r * rs + c * cs);
-        }
-    }
-}
-
-/* Element by element, but each block of four numbers only once while they follow each other. */
-static void cr_random(long rows, long cols, float *y, long ldy, const float *seed, long stream,
-                      long base, long rs, long cs)
-{
-    uint64_t key = (uint64_t)(int64_t)*seed, block = 0;
-    uint32_t words[4];
-    cr_random_block(key, (uint64_t)stream, block, words);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (index / 4 != block) {
-                block = index / 4;
-                cr_random_block(key, (uint64_t)stream, block, words);
-            }
-            y[r * ldy + c] = cr_uniform_of_word(words, (int)(index % 4));
         }
     }
 }
@@ -1252,7 +1180,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
- * move.inc - copies between strided memory, tiles and packed panels, rows added up.
+ * move.inc - copies between strided memory, tiles and packed panels.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -1414,30 +1342,6 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
-        }
-    }
-}
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -1801,10 +1705,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = cr_random,
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
-    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
@@ -2204,7 +2106,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
- * move.inc - copies between strided memory, tiles and packed panels, rows added up.
+ * move.inc - copies between strided memory, tiles and packed panels.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -2366,30 +2268,6 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
-        }
-    }
-}
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -2753,10 +2631,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = cr_random,
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
-    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
@@ -3156,7 +3032,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
- * move.inc - copies between strided memory, tiles and packed panels, rows added up.
+ * move.inc - copies between strided memory, tiles and packed panels.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -3318,30 +3194,6 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
             CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
         } else {
             CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
-        }
-    }
-}
-
-/* y = y + x */
-CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
-{
-    long i = 0;
-    for (; i + CR_W <= cols; i += CR_W) {
-        v_store(y + i, v_load(y + i) + v_load(x + i));
-    }
-    if (i < cols) {
-        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
-    }
-}
-
-static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
-{
-    const float zero = 0.0f;
-    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
-    for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -3705,10 +3557,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .load_i32 = cr_load_i32,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
-    .random = cr_random,
     .hide = CR_NAME(cr_hide),
     .gather = CR_NAME(cr_gather),
-    .scatter_add = CR_NAME(cr_scatter_add),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "philox.h"
+#include "philox.h" /* only for random */
 #include "pool.h"
 #include "runtime.h"
 #include "select.h"
@@ -73,25 +73,6 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ldy + c] = (float)(base + r * rs + c * cs);
-        }
-    }
-}
-
-/* Element by element, but each block of four numbers only once while they follow each other. */
-static void cr_random(long rows, long cols, float *y, long ldy, const float *seed, long stream,
-                      long base, long rs, long cs)
-{
-    uint64_t key = (uint64_t)(int64_t)*seed, block = 0;
-    uint32_t words[4];
-    cr_random_block(key, (uint64_t)stream, block, words);
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (index / 4 != block) {
-                block = index / 4;
-                cr_random_block(key, (uint64_t)stream, block, words);
-            }
-            y[r * ldy + c] = cr_uniform_of_word(words, (int)(index % 4));
         }
     }
 }

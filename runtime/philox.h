@@ -1,12 +1,21 @@
 /*
- * philox.h - Philox4x32-10, for random.c and for kernels; see random.h.
+ * philox.h - what random.c and the kernels share of the generator; see random.h.
  */
 #ifndef CR_PHILOX_H
 #define CR_PHILOX_H
 
 #include <stdint.h>
 
-enum { CR_PHILOX_ROUNDS = 10 };
+enum {
+    CR_PHILOX_ROUNDS = 10,
+    CR_RANDOM_BLOCKS = 16,                  /* of a group */
+    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* numbers */
+};
+
+#define CR_PHILOX_M0 0xd2511f53u
+#define CR_PHILOX_M1 0xcd9e8d57u
+#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
+#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
 #define CR_PHILOX_M0 0xd2511f53u
 #define CR_PHILOX_M1 0xcd9e8d57u
@@ -14,8 +23,8 @@ enum { CR_PHILOX_ROUNDS = 10 };
 #define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
 /* One block: encrypts the counter under the key. */
-static inline void cr_philox_rounds(const uint32_t counter[4], const uint32_t key[2],
-                                    uint32_t out[4])
+static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
+                                   uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
@@ -35,19 +44,16 @@ static inline void cr_philox_rounds(const uint32_t counter[4], const uint32_t ke
     out[3] = c3;
 }
 
-/* The block that holds the numbers of index 4 * block to 4 * block + 3. */
-static inline void cr_random_block(uint64_t seed, uint64_t stream, uint64_t block, uint32_t out[4])
+/* Number `index` of a stream, uniform in 0 <= u < 1. */
+static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
+    const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
                                  (uint32_t)(stream >> 32)};
-    cr_philox_rounds(counter, key, out);
-}
-
-/* Uniform in 0 <= u < 1, a multiple of 2^-24. */
-static inline float cr_uniform_of_word(const uint32_t words[4], int i)
-{
-    return (float)(words[i] >> 8) * 0x1p-24f;
+    uint32_t words[4];
+    cr_philox_block(counter, key, words);
+    return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
 }
 
 #endif

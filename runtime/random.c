@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "philox.h"
 #include "vector.h"
 
 /* Makes the numbers of a group. */
@@ -37,25 +36,12 @@ struct cr_groups {
 
 CR_API void cr_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-    cr_philox_rounds(counter, key, out);
+    cr_philox_block(counter, key, out);
 }
 
 CR_API float cr_random_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
-                                 (uint32_t)(stream >> 32)};
-    uint32_t words[4];
-    cr_philox(counter, key, words);
-    return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
-}
-
-CR_API float cr_random_element(uint64_t seed, uint64_t stream, uint64_t index)
-{
-    uint32_t words[4];
-    cr_random_block(seed, stream, index / 4, words);
-    return cr_uniform_of_word(words, (int)(index % 4));
+    return cr_philox_uniform(seed, stream, index);
 }
 
 /* What makes the groups of a sequence with the instructions that these kernels use. */

@@ -14,16 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "philox.h"
 #include "runtime.h"
 
 #ifndef CR_API
 #define CR_API
 #endif
-
-enum {
-    CR_RANDOM_BLOCKS = 16,                  /* of a group */
-    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* numbers */
-};
 
 enum cr_distribution {
     CR_UNIFORM, /* 0 <= u < 1, a multiple of 2^-24 */
@@ -46,9 +42,5 @@ CR_API void cr_random_fill(const struct cr_kernels *rt, const struct cr_sequence
 
 /* One number of CR_UNIFORM, as it is. */
 CR_API float cr_random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
-
-/* Uniform likewise, but numbered as the elements of a `random` node are, in whose kernels neighbours
- * share a block: number index % 4 of block index / 4. */
-CR_API float cr_random_element(uint64_t seed, uint64_t stream, uint64_t index);
 
 #endif

@@ -234,7 +234,7 @@ static void add_random(struct evaluation *e)
 {
     uint64_t seed = (uint64_t)(int64_t)bounds_of(e, 0)->value[0];
     for (int64_t i = 0; i < e->n; i++)
-        e->out->value[i] = (double)cr_random_element(seed, (uint64_t)e->node->value, (uint64_t)i);
+        e->out->value[i] = (double)cr_random_uniform(seed, (uint64_t)e->node->value, (uint64_t)i);
 }
 
 /* ---- all ---- */

@@ -745,7 +745,7 @@ START_TEST(test_random_tiles)
         for (long i = 0; i < ROWS * LDY; i++) {
             long r = i / LDY, c = i % LDY,
                  at = places[p].base + r * places[p].rs + c * places[p].cs;
-            float want = c < COLS ? cr_random_element((uint64_t)(int64_t)seed, 6, (uint64_t)at) : 0;
+            float want = c < COLS ? cr_random_uniform((uint64_t)(int64_t)seed, 6, (uint64_t)at) : 0;
             CHECK(same(y[i], want), "%s: number %ld is %a, not %a", isas[_i], at, y[i], want);
         }
     }

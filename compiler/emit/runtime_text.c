@@ -12,11 +12,15 @@
     F(pool_h, "pool.h")                                                                            \
     F(place_h, "place.h")                                                                          \
     F(philox, "philox.h")                                                                          \
+    F(philox_inc, "philox.inc")                                                                    \
+    F(integers, "integers.inc")                                                                    \
+    F(uniform, "uniform.inc")                                                                      \
     F(kernels, "kernels.c")                                                                        \
     F(kernels_inc, "kernels.inc")                                                                  \
     F(math, "math.inc")                                                                            \
     F(strips, "strips.inc")                                                                        \
     F(rows, "rows.inc")                                                                            \
+    F(scatter, "scatter.inc")                                                                      \
     F(move, "move.inc")                                                                            \
     F(gemm, "gemm.inc")                                                                            \
     F(softmax, "softmax.inc")                                                                      \
@@ -71,6 +75,22 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
+/* Whether a line ends in "only for NAME", a function of the runtime that the text does not need. */
+static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
+{
+    static const char mark[] = "/* only for ";
+    const char *end = line + strcspn(line, "\n"), *at = strstr(line, mark);
+    char name[64];
+    if (!needs || !at || at > end)
+        return false;
+    at += sizeof mark - 1;
+    size_t n = strcspn(at, " ");
+    assert(n < sizeof name);
+    memcpy(name, at, n);
+    name[n] = 0;
+    return !needs(context, name);
+}
+
 /* Behind a line: of a row of the table of ops, behind the row, which may go on, further in. */
 static const char *end_of(const char *line)
 {
@@ -103,6 +123,8 @@ void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_n
         end = end_of(line);
         char name[64];
         const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
+        if (is_surplus_line(line, needs, context))
+            continue;
         if (quote) {
             size_t n = strcspn(quote, "\"");
             assert(n < sizeof name);

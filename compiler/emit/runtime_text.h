@@ -6,7 +6,8 @@
 
 #include "text.h"
 
-/* Which rows of the table of elementwise ops a text needs; null: all. */
+/* Which rows of the table of elementwise ops a text needs, and which functions that the runtime
+ * marks as "only for NAME"; null: all. */
 typedef bool cr_needs_op(void *context, const char *name);
 
 /*

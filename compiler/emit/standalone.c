@@ -139,13 +139,14 @@ static void print_header(struct cr_text *t, const struct writer *w)
 
 /* ---- the source ---- */
 
-/* Whether the model's text calls a strip of the op, by the table's name for it. */
+/* Whether the model's text calls a function of the runtime, or a strip of the op of that name. */
 static bool needs_op(void *context, const char *name)
 {
     const struct cr_program *p = context;
-    char call[80];
-    snprintf(call, sizeof call, "rt->%s_", name);
-    return strstr(p->text, call) != NULL || strcmp(name, "div") == 0;
+    char strip[80], call[80];
+    snprintf(strip, sizeof strip, "rt->%s_", name);
+    snprintf(call, sizeof call, "rt->%s(", name);
+    return strstr(p->text, strip) || strstr(p->text, call) || strcmp(name, "div") == 0;
 }
 
 static void print_params(struct cr_text *t, const struct cr_program *p)

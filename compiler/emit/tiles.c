@@ -179,7 +179,7 @@ static void find_last_uses(struct job *job)
     const struct cr_tiles *tiles = job->j->tiles;
     for (int i = 0; i < tiles->n; i++) {
         job->last_use[i] = i;
-        for (int a = 0; a < cr_value_arity(&tiles->values[i]); a++)
+        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
             job->last_use[tiles->values[i].arg[a]] = i;
     }
     job->last_use[tiles->result] = tiles->n;
@@ -317,9 +317,9 @@ static void print_reduce(struct job *job, const struct cr_value *v, struct place
 static void spread_operands(struct job *job, const struct cr_value *v)
 {
     bool all_same = true;
-    for (int i = 0; i < cr_value_arity(v); i++) {
+    for (int i = 0; i < cr_value_args(v); i++) {
         struct place *arg = &job->places[v->arg[i]];
-        if (arg->ld > 1 || (i == cr_value_arity(v) - 1 && all_same && arg->ld == 0))
+        if (arg->ld > 1 || (i == cr_value_args(v) - 1 && all_same && arg->ld == 0))
             spread(job, arg, true);
         all_same &= arg->ld == 0;
     }
@@ -344,7 +344,7 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
     } else {
         take_temp(job, place, v->by_row);
     }
-    for (int i = 0; i < cr_value_arity(v); i++) {
+    for (int i = 0; i < cr_value_args(v); i++) {
         const struct place *arg = &job->places[v->arg[i]];
         strcat(variant, (v->by_row ? arg->ld == 0 : arg->by_row) ? "s" : "v");
         append(operands, sizeof operands, ", %s, %lld", arg->address,

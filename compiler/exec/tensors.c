@@ -177,11 +177,11 @@ static void repeat(const void *context, int64_t first, int64_t n, float *out)
         out[i] = d->sequence.shift;
 }
 
-/* The elements a parameter starts with. */
-static struct cr_sequence start_of(const struct cr_port *port, uint64_t seed)
+/* The elements a parameter or an input starts with, if it says so. */
+static struct cr_sequence start_of(const struct cr_port *port, char kind, uint64_t seed)
 {
     float bound = (float)port->bound;
-    struct cr_sequence s = {seed, stream_of('p', port->name), CR_NORMAL, bound, 0};
+    struct cr_sequence s = {seed, stream_of(kind, port->name), CR_NORMAL, bound, 0};
     if (port->init == CR_INIT_UNIFORM) {
         s.distribution = CR_UNIFORM;
         s.scale = 2 * bound;
@@ -196,7 +196,7 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 {
     for (int i = 0; i < e->n_params; i++) {
         const struct cr_port *port = &e->params[i];
-        struct drawing drawing = {start_of(port, seed), e->kernels};
+        struct drawing drawing = {start_of(port, 'p', seed), e->kernels};
         struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
         if (cr_engine_set_param(e, i, &contents, error))
             return -1;
@@ -212,32 +212,34 @@ static int64_t id_limit(const struct cr_engine *e, int i)
     return e->id_limits[i] ? e->id_limits[i] : 2;
 }
 
-void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
+/* Whole numbers without an init: uniform ids. */
+static void draw_ids(const struct cr_engine *e, int i, uint64_t seed, uint64_t stream, void *data)
 {
     const struct cr_port *port = &e->inputs[i];
-    size_t n = (size_t)cr_port_elements(port);
-    uint64_t stream = stream_of('i', port->name);
-    bool says = port->init != CR_INIT_UNIFORM || port->bound != 0;
-    if (port->dtype == CR_F32) {
-        struct drawing drawing = {{seed, stream, CR_NORMAL, 1, 0}, e->kernels};
-        if (says)
-            drawing.sequence = start_of(port, seed);
-        drawing.sequence.stream = stream;
-        bool fill = says && port->init == CR_INIT_FILL;
-        struct cr_contents contents = {NULL, fill ? repeat : draw, &drawing};
-        cr_fill_tensor(&contents, (int64_t)n, e->kernels, e->pool, data);
-    }
-    for (size_t j = 0; says && port->dtype == CR_I32 && j < n; j++)
-        ((int32_t *)data)[j] = (int32_t)port->bound;
-    if (says)
-        return;
-    for (size_t j = 0; port->dtype != CR_F32 && j < n; j++) {
-        double at = (double)cr_random_uniform(seed, stream, j);
+    int64_t n = cr_port_elements(port);
+    for (int64_t j = 0; j < n; j++) {
+        double at = (double)cr_random_uniform(seed, stream, (uint64_t)j);
         if (port->dtype == CR_I32)
             ((int32_t *)data)[j] = (int32_t)(at * (double)id_limit(e, i));
         else
             ((float *)data)[j] = at < 0.5 ? 0 : 1;
     }
+}
+
+void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
+{
+    const struct cr_port *port = &e->inputs[i];
+    bool says = port->init != CR_INIT_UNIFORM || port->bound != 0;
+    struct drawing drawing = {start_of(port, 'i', seed), e->kernels};
+    struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
+    if (!says)
+        drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
+    if (port->dtype == CR_F32)
+        cr_fill_tensor(&contents, cr_port_elements(port), e->kernels, e->pool, data);
+    else if (!says)
+        draw_ids(e, i, seed, stream_of('i', port->name), data);
+    for (int64_t j = 0; says && port->dtype == CR_I32 && j < cr_port_elements(port); j++)
+        ((int32_t *)data)[j] = (int32_t)port->bound;
 }
 
 /* A table has only so many rows to look up. */

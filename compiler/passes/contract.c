@@ -11,7 +11,7 @@ static void count_uses(const struct cr_tiles *tiles, int *uses)
     for (int i = 0; i < tiles->n; i++)
         uses[i] = i == tiles->result;
     for (int i = 0; i < tiles->n; i++)
-        for (int a = 0; a < cr_value_arity(&tiles->values[i]); a++)
+        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
             uses[tiles->values[i].arg[a]]++;
 }
 
@@ -38,7 +38,7 @@ static void drop_unused(struct cr_tiles *tiles, const int *uses)
         if (!uses[i])
             continue;
         tiles->values[n] = tiles->values[i];
-        for (int a = 0; a < cr_value_arity(&tiles->values[n]); a++)
+        for (int a = 0; a < cr_value_args(&tiles->values[n]); a++)
             tiles->values[n].arg[a] = moved[tiles->values[n].arg[a]];
         moved[i] = n++;
     }

@@ -15,9 +15,7 @@ static void print_value(FILE *out, const struct cr_tiles *tiles, int i)
         fputs(cr_ops[v->op].name, out);
     else
         fputs(sources[v->source], out);
-    int arity = v->source == CR_MAP ? cr_ops[v->op].arity
-                                    : v->source == CR_REDUCE || v->source == CR_RANDOM;
-    for (int a = 0; a < arity; a++)
+    for (int a = 0; a < cr_value_args(v) && v->source != CR_GATHER; a++)
         fprintf(out, " %%%d", v->arg[a]);
     if (v->source == CR_CONST)
         fprintf(out, " %g", v->number);

@@ -50,12 +50,19 @@ struct cr_value {
     bool by_row;          /* the same for all columns: one number a row */
 };
 
-/* How many earlier values a value is made of. */
-static inline int cr_value_arity(const struct cr_value *value)
+/* How many earlier values it is made of: arg[0] .. */
+static inline int cr_value_args(const struct cr_value *value)
 {
-    if (value->source == CR_MAP)
+    switch (value->source) {
+    case CR_MAP:
         return cr_ops[value->op].arity;
-    return value->source == CR_REDUCE || value->source == CR_GATHER || value->source == CR_RANDOM;
+    case CR_REDUCE:
+    case CR_GATHER:
+    case CR_RANDOM:
+        return 1;
+    default:
+        return 0;
+    }
 }
 
 struct cr_tiles {
