@@ -17,11 +17,6 @@ enum {
 #define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
 #define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
-#define CR_PHILOX_M0 0xd2511f53u
-#define CR_PHILOX_M1 0xcd9e8d57u
-#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
-#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
-
 /* One block: encrypts the counter under the key. */
 static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
                                    uint32_t out[4])
