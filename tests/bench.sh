@@ -63,6 +63,18 @@ others() {
         --seconds "$seconds" --vs graphs/decoder_block.lua || exit 1
 }
 
+# Forward and backward, the gradients of all parameters and of the input.
+training() {
+    lines=3
+    for size in B=2,T=32 B=4,T=64 B=8,T=128; do
+        for n in $threads; do
+            row $lines graphs/gpt2_block.lua $(settings $size) --threads "$n" \
+                --seconds "$seconds" --grads none --vs backend=cc || exit 1
+            lines=1
+        done
+    done
+}
+
 compilation() {
     lines=3
     for item in gpt2_block:T=64 gpt2_stack:T=64,n_layer=12 gpt2_stack:T=64,n_layer=48 \
@@ -98,6 +110,10 @@ echo
 echo '## Against other settings'
 echo
 others || exit 1
+echo
+echo '## Forward and backward'
+echo
+training || exit 1
 echo
 echo '## Compiling, and the arena'
 echo

@@ -16,7 +16,8 @@ and a peer whose output differs is not counted.  A peer is as fast as its best v
     oneDNN, OpenBLAS   the block's matrix products alone, with weights packed beforehand
                    where the library can: a bound for whatever calls it op by op
 
-$ROUNDS (5) and $BENCH_SECONDS (0.3 for a turn) say how long it takes.
+$ROUNDS (5) and $BENCH_SECONDS (0.3 for a turn) say how long it takes; $SKIP names peers to leave
+out, separated by commas: torch.compile takes most of the time.
 """
 import json
 import math
@@ -477,6 +478,8 @@ def enlist(row, word, threads, folder, notes):
         "bench", *model_arguments(row, folder, threads), "--turns", "--seconds", seconds),
         threads, {})]
     for peer, variants in PEERS.items():
+        if peer in os.environ.get("SKIP", "").split(","):
+            continue
         for i, (variant, _, _, environment) in enumerate(variants):
             c = Contestant(peer, variant, [sys.executable, os.path.abspath(__file__), "--worker",
                                            word, str(threads), peer, str(i), folder], threads,
@@ -522,7 +525,7 @@ def cells(contestants, share):
     for peer in PEERS:
         mine = [c for c in contestants if c.peer == peer and len(c.medians) == len(ours)]
         if not mine:
-            yield "missing"
+            yield "left out" if peer in os.environ.get("SKIP", "").split(",") else "missing"
             continue
         best = min(mine, key=lambda c: median(c.medians))
         ratio = median([theirs / us for theirs, us in zip(best.medians, ours)])
