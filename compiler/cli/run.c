@@ -23,6 +23,12 @@ struct run {
 
 /* ---- writing ---- */
 
+/* The path that writer i is for. */
+static const char *path_of(const struct cr_options *o, int i)
+{
+    return i < o->output.n ? o->output.items[i].value : o->grads;
+}
+
 /* Opens all files before anything is computed, so that a bad path fails at once. */
 static int open_writers(struct run *r, struct cr_error *error)
 {
@@ -31,7 +37,10 @@ static int open_writers(struct run *r, struct cr_error *error)
     r->writers = cr_calloc((size_t)n, sizeof *r->writers);
     for (; r->n_writers < n; r->n_writers++) {
         int i = r->n_writers;
-        const char *path = i < output->n ? output->items[i].value : r->options->grads;
+        const char *path = path_of(r->options, i);
+        for (int j = 0; j < i; j++)
+            if (strcmp(path_of(r->options, j), path) == 0)
+                return cr_fail(error, "%s: named for two results, expected a file for each", path);
         if (cr_writer_open(&r->writers[i], path, error->text, sizeof error->text))
             return -1;
     }

@@ -48,7 +48,7 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
     int64_t most = cr_memory_limit();
     if (bytes < 0 || bytes > most)
-        return cr_fail(error, "%s needs %" PRId64 " bytes, there are %" PRId64, what, bytes, most);
+        return cr_fail(error, "%s would take %" PRId64 " bytes, there are %" PRId64, what, bytes, most);
     return 0;
 }
 
@@ -60,7 +60,7 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
     size_t huge = (size_t)2 << 20, align = (size_t)bytes >= 2 * huge ? huge : 64;
     size_t room = ((size_t)bytes + align) / align * align; /* whole pages, and never none */
     if (posix_memalign(&memory, align, room)) {
-        cr_fail(error, "%s needs %" PRId64 " bytes, which could not be had", what, bytes);
+        cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
         return NULL;
     }
     if (align == huge) /* a wish: weights streamed from memory miss the TLB on small pages */
