@@ -279,7 +279,8 @@ static bool repeats(const struct cr_node *in, const struct cr_node *out, int axi
     return own < 0 || in->shape[own] != out->shape[axis];
 }
 
-/* expand: the sum over what was repeated.  Neighbouring axes are summed as one. */
+/* expand: the sum over what was repeated.  Neighbouring axes are summed as one; the others stay
+ * as they are, so that sums over rows keep the shape of what they are sums of. */
 static void back_expand(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -288,7 +289,7 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
     bool sums[CR_MAX_RANK] = {false};
     for (int i = 0; i < out.rank; i++) {
         bool repeated = repeats(&in, &out, i);
-        if (i == 0 || repeated != sums[merged.rank - 1])
+        if (i == 0 || !repeated || !sums[merged.rank - 1])
             merged.shape[merged.rank++] = 1;
         merged.shape[merged.rank - 1] *= out.shape[i];
         sums[merged.rank - 1] = repeated;

@@ -286,10 +286,144 @@ static cr_id gather_constants(struct cr_rewrite *rw, const struct draft *d)
     return CR_NONE;
 }
 
+/* ---- rules for the gradient of softmax, so that it, too, has one spelling ---- */
+
+/* Whether a node is `row`, which has one column, repeated along its last axis. */
+static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
+{
+    const struct cr_node *node = &g->nodes[wide], *in = &g->nodes[row];
+    return node->op == CR_OP_expand && cr_in(g, wide, 0) == row && in->rank == node->rank &&
+           in->shape[in->rank - 1] == 1;
+}
+
+/* The sum over rows of -x is minus that of x, and that of x / l, with an l for each row, is
+ * divided by l: done once a row. */
+static cr_id work_after_sum(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_sum || d->attr.axis != operand(rw, d, 0)->rank - 1)
+        return CR_NONE;
+    cr_id in = d->in[0], x = g->nodes[in].n_in ? cr_in(g, in, 0) : CR_NONE;
+    if (g->nodes[in].dtype != CR_F32)
+        return CR_NONE;
+    if (g->nodes[in].op == CR_OP_neg) {
+        cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
+        return cr_rewrite_add(rw, CR_OP_neg, 1, &sum, NULL);
+    }
+    if (g->nodes[in].op != CR_OP_div || g->nodes[cr_in(g, in, 1)].op != CR_OP_expand)
+        return CR_NONE;
+    cr_id wide = cr_in(g, in, 1), row = cr_in(g, wide, 0);
+    if (!repeats_row(g, wide, row))
+        return CR_NONE;
+    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
+    struct cr_attr shape = cr_attr_of(&rw->to->nodes[sum]);
+    row = cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
+    return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){sum, row}, NULL);
+}
+
+/* a / l - x / l, with an x and an l for each row, is (a - x) / l. */
+static cr_id divide_once(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_sub || operand(rw, d, 0)->op != CR_OP_div ||
+        operand(rw, d, 1)->op != CR_OP_expand)
+        return CR_NONE;
+    cr_id a = cr_in(g, d->in[0], 0), wide = cr_in(g, d->in[0], 1), row = cr_in(g, d->in[1], 0);
+    if (g->nodes[row].op != CR_OP_div || !repeats_row(g, d->in[1], row) ||
+        !repeats_row(g, wide, cr_in(g, row, 1)))
+        return CR_NONE;
+    cr_id x = cr_in(g, row, 0);
+    struct cr_attr shape = cr_attr_of(operand(rw, d, 1));
+    x = cr_rewrite_add(rw, CR_OP_expand, 1, &x, &shape);
+    cr_id difference = cr_rewrite_add(rw, CR_OP_sub, 2, (cr_id[]){a, x}, NULL);
+    return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){difference, wide}, NULL);
+}
+
+/* (a / l) e with l = sum(e) is a (e / l): the probabilities that softmax has already. */
+static cr_id normalise_exp(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    for (int i = 0; d->op == CR_OP_mul && i < 2; i++) {
+        cr_id quotient = d->in[i], e = d->in[1 - i];
+        if (g->nodes[quotient].op != CR_OP_div || g->nodes[e].op != CR_OP_exp ||
+            summed_rows(g, cr_in(g, quotient, 1)) != e)
+            continue;
+        cr_id a = cr_in(g, quotient, 0), sum = cr_in(g, quotient, 1);
+        return multiply(rw, a, cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, sum}, NULL));
+    }
+    return CR_NONE;
+}
+
+/* The last two axes exchanged. */
+static cr_id transpose(struct cr_rewrite *rw, cr_id id)
+{
+    struct cr_attr attr = {0};
+    int rank = rw->to->nodes[id].rank;
+    for (int i = 0; i < rank; i++)
+        attr.index[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    return cr_rewrite_add(rw, CR_OP_permute, 1, &id, &attr);
+}
+
+/* The node that is the product of these two already, or CR_NONE. */
+static cr_id find_product(const struct cr_graph *g, cr_id a, cr_id b)
+{
+    for (cr_id id = g->n_nodes - 1; id > a && id > b; id--)
+        if (g->nodes[id].op == CR_OP_matmul && cr_in(g, id, 0) == a && cr_in(g, id, 1) == b)
+            return id;
+    return CR_NONE;
+}
+
+/*
+ * The sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
+ * over the width of a head, of things that are there, instead of one over all keys (Dao et
+ * al. 2022); so it is done where p v is there, and is the older of the two products.
+ */
+static cr_id sum_of_heads(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_sum || operand(rw, d, 0)->op != CR_OP_mul ||
+        d->attr.axis != operand(rw, d, 0)->rank - 1)
+        return CR_NONE;
+    for (int i = 0; i < 2; i++) {
+        cr_id product = cr_in(g, d->in[0], i), p = cr_in(g, d->in[0], 1 - i);
+        if (g->nodes[product].op != CR_OP_matmul)
+            continue;
+        cr_id left = cr_in(g, product, 0), v = transpose(rw, cr_in(g, product, 1));
+        cr_id there = find_product(g, p, v);
+        if (there == CR_NONE || there > product)
+            continue;
+        cr_id terms = multiply(rw, left, there);
+        return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
+    }
+    return CR_NONE;
+}
+
+/* The transpose of a' b is b' a, also where other axes change places, too: a product is
+ * stored as it is read, and a gradient lies like what it is the gradient of. */
+static cr_id transpose_product(struct cr_rewrite *rw, const struct draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_permute || operand(rw, d, 0)->op != CR_OP_matmul)
+        return CR_NONE;
+    cr_id a = cr_in(g, d->in[0], 0), b = cr_in(g, d->in[0], 1);
+    int rank = operand(rw, d, 0)->rank, at[CR_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        at[d->attr.index[i]] = i;
+    if (g->nodes[a].op != CR_OP_permute || at[rank - 1] > at[rank - 2])
+        return CR_NONE;
+    a = transpose(rw, a);
+    cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){transpose(rw, b), a}, NULL);
+    struct cr_attr attr = d->attr;
+    attr.index[at[rank - 1]] = rank - 2;
+    attr.index[at[rank - 2]] = rank - 1;
+    return cr_rewrite_add(rw, CR_OP_permute, 1, &product, &attr);
+}
+
 static cr_id (*const rules[])(struct cr_rewrite *, const struct draft *) = {
     fold_constants,   drop_neutral,     merge_moves,     subtract,
     normalise_first,  sigmoid_for_tanh, sigmoid_for_exp, sigmoid_for_slope,
-    gather_constants, square,           count_terms,
+    gather_constants, square,           count_terms,     work_after_sum,
+    divide_once,      normalise_exp,    sum_of_heads,    transpose_product,
 };
 
 /* ---- sharing equal nodes ---- */
