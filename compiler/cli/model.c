@@ -238,9 +238,8 @@ void cr_arrays_free(struct cr_arrays *arrays)
     *arrays = (struct cr_arrays){0};
 }
 
-/* --input names an input of the model. */
-static int check_input_names(const struct cr_engine *e, const struct cr_options *o,
-                             struct cr_error *error)
+int cr_check_input_names(const struct cr_engine *e, const struct cr_options *o,
+                         struct cr_error *error)
 {
     for (int i = 0; i < o->input.n; i++) {
         const char *name = o->input.items[i].key;
@@ -274,7 +273,7 @@ static const char *input_file(const struct cr_options *o, const char *name)
 int cr_arrays_inputs(struct cr_arrays *arrays, const struct cr_engine *e,
                      const struct cr_options *o, struct cr_error *error)
 {
-    if (check_input_names(e, o, error) || cr_arrays_new(arrays, e->inputs, e->n_inputs, error))
+    if (cr_check_input_names(e, o, error) || cr_arrays_new(arrays, e->inputs, e->n_inputs, error))
         return -1;
     for (int i = 0; i < e->n_inputs; i++) {
         const char *file = input_file(o, e->inputs[i].name);

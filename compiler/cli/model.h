@@ -45,6 +45,10 @@ void cr_arrays_free(struct cr_arrays *arrays);
 int cr_arrays_inputs(struct cr_arrays *arrays, const struct cr_engine *engine,
                      const struct cr_options *options, struct cr_error *error);
 
+/* Refuses an --input that names none of the model's. */
+int cr_check_input_names(const struct cr_engine *engine, const struct cr_options *options,
+                         struct cr_error *error);
+
 /* Parameters from --weights or --seed; surplus tensors are an error under --strict. */
 int cr_fill_params(struct cr_engine *engine, const struct cr_options *options,
                    struct cr_surplus *surplus, struct cr_error *error);

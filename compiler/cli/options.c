@@ -23,8 +23,10 @@ enum {
     BENCH = 1 << 5,
     OPS = 1 << 6,
     VARY = 1 << 7, /* no verb: what --vs may change */
+    TRAIN = 1 << 8,
     RUNNING = RUN | COMPARE | BENCH,
-    MODELS = (1 << 6) - 1, /* all that work on a model */
+    COMPILING = RUNNING | TRAIN,
+    MODELS = RUN | EMIT | COMPARE | DUMP | PARAMS | BENCH | TRAIN, /* all that work on a model */
     ALL = MODELS | OPS,
 };
 
@@ -37,6 +39,14 @@ const struct cr_verb cr_verbs[] = {
     {"emit", EMIT, cr_verb_emit, "MODEL.lua -o FILE.c [options]",
      "write standalone C: FILE.c and FILE.h",
      "The C needs nothing but a C11 compiler, libc and libm.\n"},
+    {"train", TRAIN, cr_verb_train, "STEP.lua [options]",
+     "make the steps of a training, save and resume it",
+     "The script is one step: what it returns under the name of a parameter or an input is the\n"
+     "value for the next step (docs/training.md).  It returns the loss as `loss`; `lr` and\n"
+     "`tokens`, the tokens of a step, are shown if they are there.  A script with an option\n"
+     "`steps` is run until so many steps are made in all, unless --steps says how many more.\n"
+     "Ctrl-C ends the training after a step: what the options name is written, and the exit\n"
+     "status is 130.  A resumed training goes on with the same bits.\n"},
     {"compare", COMPARE, cr_verb_compare, "MODEL.lua [options]",
      "run on several backends and hold the outputs against each other or against files",
      "Each output of each backend is held against its --expect file or, if it has none,\n"
@@ -101,12 +111,12 @@ struct option_row {
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", MODELS | VARY, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
-    {"weights", 0, LIST, "F.safetensors", RUNNING | VARY, FIELD(weights), 0, 0,
+    {"weights", 0, LIST, "F.safetensors", COMPILING | VARY, FIELD(weights), 0, 0,
      "read parameters by name (repeatable; the last file wins)"},
-    {"strict", 0, FLAG, "", RUNNING, FIELD(strict), 0, 0,
+    {"strict", 0, FLAG, "", COMPILING, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
-    {"input", 0, PAIR, "NAME=F.npy", RUNNING | VARY, FIELD(input), 0, 0,
-     "read an input (repeatable)"},
+    {"input", 0, PAIR, "NAME=F.npy", COMPILING | VARY, FIELD(input), 0, 0,
+     "read an input (repeatable); of train: one more axis in front counts batches, taken in turn"},
     {"output", 0, PAIR, "NAME=F.npy", RUN, FIELD(output), 0, 0,
      "write an output or a tapped value (repeatable)"},
     {"expect", 0, PAIR, "NAME=F.npy", COMPARE, FIELD(expect), 0, 0,
@@ -120,14 +130,14 @@ static const struct option_row rows[] = {
      "what the gradients should be"},
     {"backends", 0, TEXT, "LIST", COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
-    {"backend", 0, BACKEND, "NAME", RUNNING | VARY, FIELD(backend), 0, 0,
+    {"backend", 0, BACKEND, "NAME", COMPILING | VARY, FIELD(backend), 0, 0,
      "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or\n"
      "                            cc -O2; ref: the interpreter"},
-    {"threads", 0, COUNT, "N", RUNNING | VARY, FIELD(threads), 1, 256,
+    {"threads", 0, COUNT, "N", COMPILING | VARY, FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
-    {"isa", 0, TEXT, "NAME", RUNNING | VARY, FIELD(isa), 0, 0,
+    {"isa", 0, TEXT, "NAME", COMPILING | VARY, FIELD(isa), 0, 0,
      "avx512, avx2 or plain (default: the best there is)"},
-    {"seed", 0, COUNT, "N", RUNNING | VARY, FIELD(seed), 0, INT64_MAX,
+    {"seed", 0, COUNT, "N", COMPILING | VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},
     {"atol", 0, REAL, "X", COMPARE, FIELD(atol), 0, 0,
      "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
@@ -148,6 +158,17 @@ static const struct option_row rows[] = {
      "measure how long compiling takes, and run nothing"},
     {"turns", 0, FLAG, "", BENCH, FIELD(turns), 0, 0,
      "measure for --seconds at each line of standard input; a line of JSON for each"},
+    {"steps", 0, COUNT, "N", TRAIN, FIELD(steps), 0, INT32_MAX, "how many steps to make"},
+    {"checkpoint", 0, TEXT, "F.safetensors", TRAIN, FIELD(checkpoint), 0, 0,
+     "write parameters and state at the end"},
+    {"every", 0, COUNT, "N", TRAIN, FIELD(every), 1, INT32_MAX,
+     "write the checkpoint after every N steps, too"},
+    {"resume", 0, TEXT, "F.safetensors", TRAIN, FIELD(resume), 0, 0, "go on from a checkpoint"},
+    {"save", 0, TEXT, "F.safetensors", TRAIN, FIELD(save), 0, 0,
+     "write the parameters alone at the end"},
+    {"loss-curve", 0, TEXT, "F.svg", TRAIN, FIELD(loss_curve), 0, 0,
+     "draw the losses of this run (by gnuplot)"},
+    {"log", 0, COUNT, "N", TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
     {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", BENCH | OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "", COMPARE | PARAMS | BENCH, FIELD(json), 0, 0, "print the result as JSON"},
@@ -361,7 +382,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
     struct option options[N_ROWS + 1];
     int value;
     *o = (struct cr_options){
-        .threads = cores(), .max_ulp = -1, .atol = -1, .rtol = -1, .seconds = 1};
+        .threads = cores(), .max_ulp = -1, .atol = -1, .rtol = -1, .seconds = 1, .steps = -1};
     long_options(verb, options);
     opterr = 0;
     while ((value = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
@@ -416,7 +437,7 @@ void cr_help(FILE *out)
           "for instance:\n"
           "  crescent run graphs/gpt2_block.lua --set T=64\n"
           "  crescent emit graphs/gpt2_block.lua -o gpt2_block.c\n\n"
-          "exit status: 0 done, 1 a comparison failed, 2 the input is at fault\n",
+          "exit status: 0 done, 1 a comparison failed, 2 the input is at fault, 130 interrupted\n",
           out);
 }
 

@@ -26,12 +26,14 @@ struct cr_options {
     struct cr_pairs set, input, output, expect, cotangent;
     struct cr_list weights, skip, vs;
     const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends;
+    const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, json, kernels, markdown, help, per_kernel, compile_only, turns;
-    int64_t threads, seed, max_ulp;
+    int64_t threads, seed, max_ulp, steps, every, log;
     double atol, rtol, seconds;
 };
 
-/* A verb returns 0, 1 if a comparison failed, or 2 with the error set. */
+/* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it
+ * early. */
 typedef int cr_verb_function(const struct cr_options *options, struct cr_error *error);
 
 struct cr_verb {
@@ -47,7 +49,7 @@ extern const struct cr_verb cr_verbs[];
 extern const int cr_n_verbs;
 
 cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_verb_params,
-    cr_verb_bench, cr_verb_ops;
+    cr_verb_bench, cr_verb_ops, cr_verb_train;
 
 /* The verb of that name, or null with an error that suggests one. */
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);

@@ -332,15 +332,44 @@ void cr_engine_close(struct cr_engine *e)
     *e = (struct cr_engine){0};
 }
 
-int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *contents,
-                        struct cr_error *error)
+/* Puts a parameter where the kernels read it, if any does. */
+static void pack_param(struct cr_engine *e, int i, const struct cr_contents *contents)
 {
     if (e->backend == CR_BACKEND_REF)
-        return keep_tensor(e, i, contents, error);
+        return;
     int place = cr_port_find(e->program->params, e->program->n_params, e->params[i].name);
     if (place != CR_NONE)
         cr_fill_weights(e->program, place, contents, e->kernels, e->pool, e->weights);
+}
+
+int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *contents,
+                        struct cr_error *error)
+{
+    if (e->tensors && keep_tensor(e, i, contents, error))
+        return -1;
+    pack_param(e, i, contents);
     return 0;
+}
+
+int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)
+{
+    int64_t elements = 0;
+    if (e->tensors)
+        return 0;
+    for (int i = 0; i < e->n_params; i++)
+        elements += cr_port_elements(&e->params[i]);
+    if (check_memory(e, elements * (int64_t)sizeof(float), error))
+        return -1;
+    e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
+    return 0;
+}
+
+void cr_engine_exchange_param(struct cr_engine *e, int i, float **tensor)
+{
+    float *old = e->tensors[i];
+    e->tensors[i] = *tensor;
+    *tensor = old;
+    pack_param(e, i, &(struct cr_contents){.data = e->tensors[i]});
 }
 
 int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,

@@ -38,10 +38,11 @@ struct cr_engine {
     int n_params, n_inputs, n_outputs;
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
 
+    float **tensors; /* parameters, row-major; compilers: if cr_engine_keep_params was called */
+
     /* the interpreter */
     struct cr_graph *graph;
-    float **tensors; /* its parameters */
-    double **exact;  /* its outputs, before they were rounded */
+    double **exact; /* its outputs, before they were rounded */
 
     /* the compilers */
     struct cr_program *program;
@@ -64,6 +65,12 @@ void cr_engine_close(struct cr_engine *engine);
 /* Hands in parameter i; it is copied. */
 int cr_engine_set_param(struct cr_engine *engine, int i, const struct cr_contents *contents,
                         struct cr_error *error);
+
+/* From now on a parameter that is handed in is also kept as it is, in `tensors`. */
+int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);
+
+/* Hands in parameter i by exchanging a tensor from cr_memory_new for the one that is kept. */
+void cr_engine_exchange_param(struct cr_engine *engine, int i, float **tensor);
 
 /* One run.  Inputs and outputs follow the ports: int32_t for i32, float for the rest. */
 int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *const *outputs,

@@ -7,7 +7,6 @@
 
 #include "compiler/ir/mem.h"
 #include "memory.h"
-#include "runtime/npy.h"
 #include "runtime/random.h"
 #include "runtime/safetensors.h"
 
@@ -226,10 +225,15 @@ static void draw_ids(const struct cr_engine *e, int i, uint64_t seed, uint64_t s
     }
 }
 
+bool cr_has_init(const struct cr_port *port)
+{
+    return port->init != CR_INIT_UNIFORM || port->bound != 0;
+}
+
 void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
 {
     const struct cr_port *port = &e->inputs[i];
-    bool says = port->init != CR_INIT_UNIFORM || port->bound != 0;
+    bool says = cr_has_init(port);
     struct drawing drawing = {start_of(port, 'i', seed), e->kernels};
     struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
     if (!says)
@@ -256,21 +260,26 @@ static int check_ids(const struct cr_engine *e, int i, const char *path, const i
     return 0;
 }
 
-int cr_read_input(const struct cr_engine *e, int i, const char *path, void *data,
+int cr_take_input(const struct cr_engine *e, int i, const struct cr_npy *file, void *data,
                   struct cr_error *error)
 {
     const struct cr_port *port = &e->inputs[i];
+    if (!shape_fits(port, file->rank, file->shape))
+        return wrong_shape(file->path, "the array", file->rank, file->shape, port, error);
+    if (port->dtype != CR_I32)
+        return cr_npy_read_f32(file, data, error->text, sizeof error->text);
+    if (cr_npy_read_i32(file, data, error->text, sizeof error->text))
+        return -1;
+    return check_ids(e, i, file->path, data, error);
+}
+
+int cr_read_input(const struct cr_engine *e, int i, const char *path, void *data,
+                  struct cr_error *error)
+{
     struct cr_npy file;
-    int status;
     if (cr_npy_open(&file, path, error->text, sizeof error->text))
         return -1;
-    if (!shape_fits(port, file.rank, file.shape))
-        status = wrong_shape(path, "the array", file.rank, file.shape, port, error);
-    else if (port->dtype == CR_I32)
-        status = cr_npy_read_i32(&file, data, error->text, sizeof error->text) ||
-                 check_ids(e, i, path, data, error);
-    else
-        status = cr_npy_read_f32(&file, data, error->text, sizeof error->text);
+    int status = cr_take_input(e, i, &file, data, error);
     cr_npy_close(&file);
-    return status ? -1 : 0;
+    return status;
 }

@@ -3,6 +3,7 @@
 #define CR_TENSORS_H
 
 #include "engine.h"
+#include "runtime/npy.h"
 
 /* Tensors in files of weights that the model does not have. */
 struct cr_surplus {
@@ -19,9 +20,16 @@ int cr_load_params(struct cr_engine *engine, const char *const *paths, int n,
  * only. */
 int cr_draw_params(struct cr_engine *engine, uint64_t seed, struct cr_error *error);
 
+/* Input i from a .npy file that is open and has its shape. */
+int cr_take_input(const struct cr_engine *engine, int i, const struct cr_npy *file, void *data,
+                  struct cr_error *error);
+
 /* Input i from a .npy file. */
 int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
                   struct cr_error *error);
+
+/* Whether the script says with what a parameter or an input starts. */
+bool cr_has_init(const struct cr_port *port);
 
 /* Input i as its init says, else at random: standard normal, or uniform ids. */
 void cr_draw_input(const struct cr_engine *engine, int i, uint64_t seed, void *data);

@@ -1,0 +1,106 @@
+/* curve.c - losses by gnuplot, which reads its script here and writes where it is told. */
+#include "curve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/files.h"
+
+extern char **environ;
+
+enum { MAX_POINTS = 1000 /* of the line: more losses than that are averaged */ };
+
+/* Runs gnuplot from one open file to another; its exit status, or -1 with errno set. */
+static int gnuplot(int in, int out, const char *option)
+{
+    posix_spawn_file_actions_t actions;
+    char *argv[] = {"gnuplot", (char *)option, NULL};
+    pid_t child;
+    int status = 0;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    errno = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (errno)
+        return -1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+int cr_curve_check(struct cr_error *error)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int status = gnuplot(nothing, nothing, "--version");
+    close(nothing);
+    return status ? cr_fail(error, "--loss-curve: gnuplot cannot be run, expected it installed (it "
+                                   "draws the curve)")
+                  : 0;
+}
+
+/* The losses, one a line; those that are no numbers leave a gap. */
+static void print_losses(FILE *file, const struct cr_curve *c)
+{
+    fprintf(file, "$losses << END\n");
+    for (int i = 0; i < c->n; i++)
+        fprintf(file, "%" PRId64 " %.9g\n", c->first + 1 + i, c->losses[i]);
+    fprintf(file, "END\n");
+}
+
+/* A title in double quotes: what gnuplot would take for more than text is left out. */
+static void print_title(FILE *file, const char *title)
+{
+    fprintf(file, "set title \"");
+    for (; *title; title++)
+        fputc(strchr("\"\\`", *title) || (unsigned char)*title < ' ' ? '?' : *title, file);
+    fprintf(file, "\" noenhanced\n");
+}
+
+static void print_script(FILE *file, const struct cr_curve *c, const char *title)
+{
+    int window = (c->n + MAX_POINTS - 1) / MAX_POINTS;
+    print_losses(file, c);
+    print_title(file, title);
+    fprintf(file,
+            "set terminal svg size 760,340 font 'sans-serif,12' background rgb 'white'\n"
+            "set grid linecolor rgb '#dddddd' linewidth 1\n"
+            "set border linecolor rgb '#777777'\n"
+            "set xlabel 'step'\nset ylabel 'loss'\nset yrange [0:*]\n"
+            "set xrange [%" PRId64 ":%" PRId64 "]\n"
+            "w = %d.0\n"
+            "plot $losses using (floor(($1 - 1) / w) * w + (w + 1) / 2):2 smooth unique "
+            "with lines linecolor rgb '#4682b4' linewidth 2 notitle\n",
+            c->first, c->first + (c->n ? c->n : 1), window ? window : 1);
+}
+
+int cr_curve_draw(const struct cr_curve *c, const char *title, const char *path,
+                  struct cr_error *error)
+{
+    struct cr_writer writer;
+    FILE *script = tmpfile();
+    int status = -1;
+    if (!script)
+        return cr_fail(error, "no file for gnuplot can be made: %s", strerror(errno));
+    if (cr_writer_open(&writer, path, error->text, sizeof error->text) == 0) {
+        print_script(script, c, title);
+        rewind(script);
+        if (gnuplot(fileno(script), fileno(writer.file), NULL) == 0) {
+            status = cr_writer_commit(&writer, error->text, sizeof error->text);
+        } else {
+            cr_writer_discard(&writer);
+            cr_fail(error, "%.400s: gnuplot failed, expected a picture of it", path);
+        }
+    }
+    fclose(script);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* progress.c - step, loss, learning rate, speed, time left; see progress.h. */
+#include "progress.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report.h"
+
+enum { REWRITE_NS = 100000000, MAX_LINE = 200 };
+
+/* Tokens, or without them steps, a second. */
+static struct cr_phrase speed(const struct cr_progress *p, int64_t now)
+{
+    const struct cr_training *t = p->training;
+    struct cr_phrase out;
+    double rate = (double)(t->step - p->first) * 1e9 / (double)(now - p->start + 1);
+    if (t->tokens != CR_NONE)
+        snprintf(out.text, sizeof out.text, "%.40s tokens/s",
+                 cr_thousands((int64_t)(rate * cr_training_value(t, t->tokens))).text);
+    else
+        snprintf(out.text, sizeof out.text, "%.*f steps/s", rate < 100 ? 1 : 0, rate);
+    return out;
+}
+
+/* "loss 0.1234, lr 3.00e-04" */
+static struct cr_phrase numbers(const struct cr_progress *p)
+{
+    const struct cr_training *t = p->training;
+    struct cr_phrase out;
+    int n = snprintf(out.text, sizeof out.text, "loss %.4f", cr_training_value(t, t->loss));
+    if (t->rate != CR_NONE)
+        snprintf(out.text + n, sizeof out.text - (size_t)n, ", lr %.2e",
+                 cr_training_value(t, t->rate));
+    return out;
+}
+
+/* What the steps that are left will take, if they take as long as those before. */
+static struct cr_phrase time_left(const struct cr_progress *p, int64_t now)
+{
+    double done = (double)(p->training->step - p->first);
+    double left = (double)(p->last - p->training->step) / done * (double)(now - p->start) * 1e-9;
+    struct cr_phrase out;
+    if (left < 100)
+        snprintf(out.text, sizeof out.text, "%.0f s", left);
+    else
+        snprintf(out.text, sizeof out.text, "%.0f min", left / 60);
+    return out;
+}
+
+/* A line that fits the terminal: one that is broken could not be written over. */
+static void rewrite(struct cr_progress *p, const char *line)
+{
+    struct winsize size;
+    int width = MAX_LINE;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+        width = size.ws_col - 1;
+    printf("\r%.*s\033[K", width, line);
+    fflush(stdout);
+    p->shown = true;
+}
+
+void cr_progress_begin(struct cr_progress *p, const struct cr_training *t, int64_t last)
+{
+    *p = (struct cr_progress){.training = t,
+                              .terminal = isatty(STDOUT_FILENO) == 1,
+                              .first = t->step,
+                              .last = last,
+                              .start = cr_clock()};
+}
+
+/* The end of the line that is being written over. */
+static void end_line(struct cr_progress *p)
+{
+    if (p->shown)
+        printf("\r\033[K");
+    p->shown = false;
+}
+
+void cr_progress_step(struct cr_progress *p)
+{
+    const struct cr_training *t = p->training;
+    int64_t now = cr_clock();
+    char line[2 * MAX_LINE];
+    if (t->step == p->first + 1)
+        p->first_loss = cr_training_value(t, t->loss);
+    if (t->options->log && t->step % t->options->log == 0) {
+        end_line(p);
+        printf("step %" PRId64 "/%" PRId64 ": %s, %s\n", t->step, p->last, numbers(p).text,
+               speed(p, now).text);
+        fflush(stdout);
+    }
+    if (!p->terminal || (now - p->written < REWRITE_NS && t->step < p->last))
+        return;
+    p->written = now;
+    snprintf(line, sizeof line, "step %" PRId64 "/%" PRId64 ": %.60s, %.40s, %.20s left", t->step,
+             p->last, numbers(p).text, speed(p, now).text, time_left(p, now).text);
+    rewrite(p, line);
+}
+
+void cr_progress_end(struct cr_progress *p)
+{
+    const struct cr_training *t = p->training;
+    int64_t now = cr_clock(), made = t->step - p->first;
+    end_line(p);
+    printf("Trained %" PRId64 " step%s", made, made == 1 ? "" : "s");
+    if (p->first)
+        printf(" after %" PRId64, p->first);
+    if (made)
+        printf(": loss %.4f to %.4f, %s, %s", p->first_loss, cr_training_value(t, t->loss),
+               cr_duration(now - p->start).text, speed(p, now).text);
+    printf("\n");
+}

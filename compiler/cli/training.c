@@ -1,0 +1,266 @@
+/* training.c - what goes from step to step; see training.h.  Checkpoints: checkpoint.c. */
+#include "training.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "report.h"
+
+/* ---- what a step is made of ---- */
+
+static bool same_type(const struct cr_port *a, const struct cr_port *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+/* The parameter or input that has the output's name, if any, and is of its type. */
+static int check_next(const struct cr_training *t, const struct cr_port *output,
+                      const struct cr_port *target, const char *what, struct cr_error *error)
+{
+    if (same_type(output, target))
+        return 0;
+    return cr_fail(error, "%.400s: output %.150s is %s %s, expected %s %s as the %s it replaces",
+                   t->options->model, output->name, cr_dtype_name(output->dtype),
+                   cr_port_shape(output).text, cr_dtype_name(target->dtype),
+                   cr_port_shape(target).text, what);
+}
+
+/* Finds where each output goes. */
+static int find_targets(struct cr_training *t, struct cr_error *error)
+{
+    const struct cr_engine *e = &t->engine;
+    int learned = 0;
+    t->to_param = cr_calloc((size_t)e->n_outputs, sizeof *t->to_param);
+    t->to_input = cr_calloc((size_t)e->n_outputs, sizeof *t->to_input);
+    t->is_state = cr_calloc((size_t)e->n_inputs, sizeof *t->is_state);
+    for (int i = 0; i < e->n_outputs; i++) {
+        const struct cr_port *output = &e->outputs[i];
+        int param = t->to_param[i] = cr_port_find(e->params, e->n_params, output->name);
+        int input = t->to_input[i] = cr_port_find(e->inputs, e->n_inputs, output->name);
+        if (param != CR_NONE && check_next(t, output, &e->params[param], "parameter", error))
+            return -1;
+        if (input != CR_NONE && check_next(t, output, &e->inputs[input], "input", error))
+            return -1;
+        learned += param != CR_NONE;
+        if (input != CR_NONE)
+            t->is_state[input] = true;
+    }
+    return learned ? 0
+                   : cr_fail(error,
+                             "%.400s: no output has the name of a parameter, expected the "
+                             "parameters' next values (optim.adamw gives them)",
+                             t->options->model);
+}
+
+/* The output of that name, which must be one f32 or, if `whole`, one i32. */
+static int find_number(const struct cr_training *t, const char *name, bool whole, int *output,
+                       struct cr_error *error)
+{
+    const struct cr_engine *e = &t->engine;
+    *output = cr_port_find(e->outputs, e->n_outputs, name);
+    if (*output == CR_NONE)
+        return 0;
+    const struct cr_port *port = &e->outputs[*output];
+    if (cr_port_elements(port) == 1 && (port->dtype == CR_F32 || (whole && port->dtype == CR_I32)))
+        return 0;
+    return cr_fail(error, "%.400s: output %s is %s %s, expected one number", t->options->model,
+                   name, cr_dtype_name(port->dtype), cr_port_shape(port).text);
+}
+
+static int find_numbers(struct cr_training *t, struct cr_error *error)
+{
+    if (find_number(t, "loss", false, &t->loss, error) ||
+        find_number(t, "lr", false, &t->rate, error) ||
+        find_number(t, "tokens", true, &t->tokens, error))
+        return -1;
+    if (t->loss == CR_NONE)
+        return cr_fail(error, "%.400s: no output loss, expected the number that training lowers",
+                       t->options->model);
+    return 0;
+}
+
+/* ---- data ---- */
+
+/* The part of a file that is batch number i. */
+static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *port, int64_t i)
+{
+    struct cr_npy batch = feed->file;
+    if (batch.rank == port->rank)
+        return batch;
+    int width = batch.type == CR_NPY_F8 || batch.type == CR_NPY_I8 ? 8 : 4;
+    batch.rank--;
+    memmove(batch.shape, batch.shape + 1, (size_t)batch.rank * sizeof *batch.shape);
+    batch.elements /= feed->batches;
+    batch.data += i * batch.elements * width;
+    return batch;
+}
+
+/* A file has the input's shape, or an axis more, which counts batches. */
+static int check_feed_shape(struct cr_feed *feed, const struct cr_port *port,
+                            struct cr_error *error)
+{
+    const struct cr_npy *file = &feed->file;
+    char found[400];
+    int extra = file->rank - port->rank;
+    feed->batches = extra == 1 ? file->shape[0] : 1;
+    if ((extra == 0 || extra == 1) && feed->batches > 0 &&
+        memcmp(file->shape + extra, port->shape, (size_t)port->rank * sizeof *port->shape) == 0)
+        return 0;
+    cr_shape_text(found, sizeof found, file->rank < 16 ? file->rank : 16, file->shape);
+    return cr_fail(error, "%.300s: the array has shape %s, expected %s or [batches, ...] of it",
+                   file->path, found, cr_port_shape(port).text);
+}
+
+/* Reads every batch once, so that what is wrong with one is known before any step is made. */
+static int check_feed(struct cr_training *t, struct cr_feed *feed, struct cr_error *error)
+{
+    const struct cr_port *port = &t->engine.inputs[feed->input];
+    if (check_feed_shape(feed, port, error))
+        return -1;
+    for (int64_t i = 0; i < feed->batches; i++) {
+        struct cr_npy batch = batch_of(feed, port, i);
+        if (cr_take_input(&t->engine, feed->input, &batch, t->inputs.data[feed->input], error))
+            return -1;
+    }
+    return 0;
+}
+
+/* Opens what --input names; of several files for an input the last one counts. */
+static int open_feeds(struct cr_training *t, struct cr_error *error)
+{
+    const struct cr_pairs *files = &t->options->input;
+    t->feeds = cr_calloc((size_t)t->engine.n_inputs, sizeof *t->feeds);
+    for (int i = 0; i < t->engine.n_inputs; i++) {
+        const char *path = NULL;
+        for (int j = 0; j < files->n; j++)
+            if (strcmp(files->items[j].key, t->engine.inputs[i].name) == 0)
+                path = files->items[j].value;
+        if (!path)
+            continue;
+        if (t->is_state[i])
+            return cr_fail(error,
+                           "%.400s: --input %.100s: an output of that name is its value, "
+                           "expected an input that is data",
+                           t->options->model, t->engine.inputs[i].name);
+        struct cr_feed *feed = &t->feeds[t->n_feeds];
+        feed->input = i;
+        if (cr_npy_open(&feed->file, path, error->text, sizeof error->text))
+            return -1;
+        t->n_feeds++;
+        if (check_feed(t, feed, error))
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_fed(const struct cr_training *t, int input)
+{
+    for (int i = 0; i < t->n_feeds; i++)
+        if (t->feeds[i].input == input)
+            return true;
+    return false;
+}
+
+/* Inputs without a file start as the script says; data that nobody gives would be noise. */
+static int start_inputs(struct cr_training *t, struct cr_error *error)
+{
+    const struct cr_engine *e = &t->engine;
+    for (int i = 0; i < e->n_inputs; i++) {
+        const struct cr_port *port = &e->inputs[i];
+        if (is_fed(t, i))
+            continue;
+        if (!t->is_state[i] && !cr_has_init(port))
+            return cr_fail(error,
+                           "%.400s: input %.100s has no data, expected --input %.100s=F.npy, or "
+                           "an output of its name",
+                           t->options->model, port->name, port->name);
+        cr_draw_input(e, i, (uint64_t)t->options->seed, t->inputs.data[i]);
+    }
+    return 0;
+}
+
+/* ---- a training ---- */
+
+/* Checks first, then what takes memory and time. */
+static int start(struct cr_training *t, struct cr_error *error)
+{
+    struct cr_engine *e = &t->engine;
+    struct cr_surplus surplus = {0};
+    if (find_targets(t, error) || find_numbers(t, error) ||
+        cr_check_input_names(e, t->options, error) ||
+        cr_arrays_new(&t->inputs, e->inputs, e->n_inputs, error) ||
+        cr_arrays_new(&t->outputs, e->outputs, e->n_outputs, error) || open_feeds(t, error) ||
+        start_inputs(t, error) || cr_engine_keep_params(e, error) ||
+        cr_fill_params(e, t->options, &surplus, error))
+        return -1;
+    cr_note_surplus(&surplus);
+    return 0;
+}
+
+int cr_training_open(struct cr_training *t, struct cr_model *model, struct cr_error *error)
+{
+    *t = (struct cr_training){.options = model->options};
+    if (cr_model_open(model, cr_model_backend(t->options), &t->engine, error))
+        return -1;
+    if (start(t, error) == 0)
+        return 0;
+    cr_training_close(t);
+    return -1;
+}
+
+void cr_training_close(struct cr_training *t)
+{
+    for (int i = 0; i < t->n_feeds; i++)
+        cr_npy_close(&t->feeds[i].file);
+    free(t->feeds);
+    free(t->to_param);
+    free(t->to_input);
+    free(t->is_state);
+    cr_arrays_free(&t->inputs);
+    cr_arrays_free(&t->outputs);
+    cr_engine_close(&t->engine);
+    *t = (struct cr_training){0};
+}
+
+/* What came out changes places with what went in, so nothing is copied but into the panels
+ * that the kernels read. */
+static void hand_over(struct cr_training *t)
+{
+    for (int i = 0; i < t->engine.n_outputs; i++) {
+        void **out = &t->outputs.data[i];
+        if (t->to_param[i] != CR_NONE) {
+            float *tensor = *out;
+            cr_engine_exchange_param(&t->engine, t->to_param[i], &tensor);
+            *out = tensor;
+        } else if (t->to_input[i] != CR_NONE) {
+            void **in = &t->inputs.data[t->to_input[i]], *old = *in;
+            *in = *out;
+            *out = old;
+        }
+    }
+}
+
+int cr_training_step(struct cr_training *t, struct cr_error *error)
+{
+    for (int i = 0; i < t->n_feeds; i++) {
+        const struct cr_feed *feed = &t->feeds[i];
+        struct cr_npy batch =
+            batch_of(feed, &t->engine.inputs[feed->input], t->step % feed->batches);
+        if (cr_take_input(&t->engine, feed->input, &batch, t->inputs.data[feed->input], error))
+            return -1;
+    }
+    if (cr_engine_run(&t->engine, (const void *const *)t->inputs.data, t->outputs.data, error))
+        return -1;
+    hand_over(t);
+    t->step++;
+    return 0;
+}
+
+double cr_training_value(const struct cr_training *t, int output)
+{
+    bool whole = t->engine.outputs[output].dtype == CR_I32;
+    const void *data = t->outputs.data[output];
+    return whole ? (double)*(const int32_t *)data : (double)*(const float *)data;
+}

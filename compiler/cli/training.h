@@ -1,0 +1,49 @@
+/*
+ * training.h - a model and its state, one step after another.
+ *
+ * The script's graph is one step.  What it gives out under the name of a parameter or an
+ * input is the value for the next step; the other inputs are data, from files.
+ */
+#ifndef CR_TRAINING_H
+#define CR_TRAINING_H
+
+#include "model.h"
+
+/* The batches of an input: a file of its shape, or with an axis in front that counts them. */
+struct cr_feed {
+    int input;
+    struct cr_npy file;
+    int64_t batches;
+};
+
+struct cr_training {
+    const struct cr_options *options;
+    struct cr_engine engine; /* keeps the parameters as they are, too */
+    struct cr_arrays inputs, outputs;
+    struct cr_feed *feeds;
+    int n_feeds;
+    int *to_param, *to_input; /* by output: whose next value it is, or CR_NONE */
+    bool *is_state;           /* by input: some output is its next value */
+    int loss, rate, tokens;   /* outputs by these names: loss, lr, tokens; CR_NONE without */
+    int64_t step;             /* how many were made, in earlier runs too */
+};
+
+/* Compiles the model, which is used up, and makes the state before the first step: parameters
+ * from --weights or drawn, inputs as their inits say. */
+int cr_training_open(struct cr_training *training, struct cr_model *model, struct cr_error *error);
+void cr_training_close(struct cr_training *training);
+
+/* One step. */
+int cr_training_step(struct cr_training *training, struct cr_error *error);
+
+/* The number that an output of one element is, as of the last step. */
+double cr_training_value(const struct cr_training *training, int output);
+
+/* Saves the whole state, or only the parameters, as safetensors; reads the whole state. */
+int cr_checkpoint_write(const struct cr_training *training, const char *path,
+                        struct cr_error *error);
+int cr_checkpoint_write_params(const struct cr_training *training, const char *path,
+                               struct cr_error *error);
+int cr_checkpoint_read(struct cr_training *training, const char *path, struct cr_error *error);
+
+#endif

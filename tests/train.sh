@@ -1,0 +1,231 @@
+#!/bin/sh
+# train.sh - what `crescent train` promises.
+#
+# bits     ten steps are five, a checkpoint, and five more: the same bytes, whatever the
+#          backend and the threads; batches come in turn; a signal loses no step
+# words    one line where nobody looks, a line every so many steps where it is asked for,
+#          one that is written over on a terminal
+# errors   one line, exit status 2, and no file left behind
+#
+# $CRESCENT is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 130' INT TERM
+passed=0 failed=0
+
+# report STATUS WHAT
+report() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        [ ! -s "$T/log" ] || sed 's/^/    /' "$T/log"
+    fi
+}
+
+# same WHAT FILE FILE
+same() {
+    cmp "$2" "$3" >"$T/log" 2>&1
+    report $? "$1"
+}
+
+# make SCRIPT OUTPUT FILE: the value of an output as a .npy file, made by a script.
+make() {
+    printf '%s\n' "$1" >"$T/make.lua"
+    "$crescent" run "$T/make.lua" --output "$2=$3" >/dev/null || exit 1
+}
+
+# Ids 0, 1, .. as the training script has them; targets of two batches, one after the other.
+make 'return {ids = concat({iota({7}, 1), iota({5}, 1)}, 1)}' ids "$T/ids.npy"
+for batch in 0 1; do
+    make "return {t = where(lt(iota({12}, 1), 6), const($batch, {12}, 'i32'), 3)}" t "$T/$batch.npy"
+done
+make 'local function batch(n)
+    return where(lt(iota({1, 12}, 2), 6), const(n, {1, 12}, "i32"), 3)
+end
+return {t = concat({batch(0), batch(1)}, 1)}' t "$T/both.npy"
+
+small=tests/scripts/train_one.lua
+data="--input ids=$T/ids.npy --input target=$T/both.npy"
+
+train() {
+    "$crescent" train "$@" >"$T/log" 2>&1 </dev/null
+}
+
+# steps NAME N OPTION...: so many steps of the small net, to the checkpoint $T/NAME.
+steps() {
+    name=$1 n=$2
+    shift 2
+    train $small $data --steps "$n" --checkpoint "$T/$name" "$@"
+    report $? "$n steps to $name"
+}
+
+# ---- bits ----
+
+steps ten 10 --threads 1
+steps five 5 --threads 2 --backend cc
+steps more 5 --threads 1 --backend tcc --resume "$T/five"
+same '10 steps are 5 by cc, a checkpoint, and 5 by tcc' "$T/ten" "$T/more"
+steps five 5 --threads 3
+steps five 5 --threads 2 --backend cc --resume "$T/five" # over itself
+same '10 steps are 5 by tcc, and 5 by cc into the same file' "$T/ten" "$T/five"
+steps ten_cc 10 --threads 2 --backend cc
+same '10 steps by tcc are 10 by cc' "$T/ten" "$T/ten_cc"
+steps seeded 10 --seed 7
+! cmp -s "$T/ten" "$T/seeded"
+report $? 'another seed, the same bits'
+steps none 0
+! cmp -s "$T/ten" "$T/none"
+report $? 'no step, the same bits as after ten'
+steps none_more 10 --resume "$T/none"
+same '10 steps after a checkpoint of the beginning' "$T/ten" "$T/none_more"
+train $small $data --backend ref --steps 2 --checkpoint "$T/ref"
+report $? 'the interpreter trains'
+
+# The batches of a file, against the same from files of one batch each.
+steps two 2
+data="--input ids=$T/ids.npy --input target=$T/0.npy"
+steps first 1
+data="--input ids=$T/ids.npy --input target=$T/1.npy"
+steps second 1 --resume "$T/first"
+same 'two batches in turn' "$T/two" "$T/second"
+data="--input ids=$T/ids.npy --input target=$T/both.npy"
+
+# --every leaves the checkpoint of the last multiple, were it not for the last one.
+train $small $data --steps 7 --every 2 --checkpoint "$T/seven"
+report $? '--every'
+steps seven_plain 7
+same 'checkpoints on the way change nothing' "$T/seven" "$T/seven_plain"
+
+# ---- --save, and a training that learns ----
+
+sort='graphs/train_sort.lua --set B=8 --set digits=3 --set n_embd=16 --set n_head=2
+    --set n_layer=1 --set lr=0.01 --set warmup=2'
+train $sort --set steps=60 --save "$T/weights" --checkpoint "$T/sixty" --loss-curve "$T/curve.svg"
+status=$?
+if command -v gnuplot >/dev/null 2>&1; then
+    report $status 'a training to its end'
+    grep -q '</svg>' "$T/curve.svg" && grep -q 'gnuplot_plot_1' "$T/curve.svg"
+    report $? 'the curve has a line'
+else
+    echo 'skipped: the curve, as gnuplot is not here'
+    grep -q 'gnuplot' "$T/log" && [ $status -eq 2 ]
+    report $? 'no gnuplot is an error that names it'
+    train $sort --set steps=60 --save "$T/weights" --checkpoint "$T/sixty"
+    report $? 'a training to its end'
+fi
+awk '/^Trained 60 steps: loss/ { falls = $7 + 0 < $5 * 0.8 } END { exit !falls }' "$T/log"
+report $? 'the loss falls'
+"$crescent" run $sort --set task=answer --weights "$T/weights" --strict >"$T/log" 2>&1
+report $? '--save writes the parameters alone'
+
+# ---- signals ----
+
+# interrupt SIGNAL: ends a training that would take hours, once it made a step, and resumes it.
+interrupt() {
+    rm -f "$T/part"
+    "$crescent" train $sort --set steps=60 --steps 100000000 --checkpoint "$T/part" --log 1 \
+        >"$T/lines" 2>&1 </dev/null &
+    pid=$!
+    while ! grep -q '^step 3/' "$T/lines" && kill -0 $pid 2>/dev/null; do
+        sleep 0.05
+    done
+    kill -"$1" $pid
+    wait $pid
+    [ $? -eq 130 ]
+    report $? "$1: exit status 130"
+    grep "^Wrote $T/part" "$T/lines" >"$T/log"
+    report $? "$1: the state is written"
+    made=$(sed -n 's/^Wrote .* after step //p' "$T/lines")
+    train $sort --set steps=60 --steps "$made" --checkpoint "$T/whole"
+    same "$1: the state after step $made" "$T/part" "$T/whole"
+}
+
+interrupt INT
+interrupt TERM
+
+# ---- words ----
+
+train $small $data --steps 5
+[ "$(wc -l <"$T/log")" -eq 1 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$T/log"
+report $? 'one line where nobody looks'
+train $small $data --steps 6 --log 2
+[ "$(grep -c '^step [246]/6: loss [0-9.]*, .* steps/s$' "$T/log")" -eq 3 ] &&
+    [ "$(wc -l <"$T/log")" -eq 4 ]
+report $? 'a line every two steps'
+train $sort --set steps=4 --log 2
+grep -q '^step 2/4: loss [0-9.]*, lr [0-9.e-]*, [0-9,]* tokens/s$' "$T/log"
+report $? 'learning rate and tokens, where the script has them'
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec "'$crescent' train $(echo $sort) --set steps=4" /dev/null >"$T/log" 2>&1 </dev/null
+    tr '\r' '\n' <"$T/log" | grep -q '^step 4/4: loss .*, .* tokens/s, 0 s left'
+    report $? 'on a terminal, a line that is written over'
+else
+    echo 'skipped: the line on a terminal, as there is no script(1) to make one'
+fi
+
+# ---- errors ----
+
+# refused TEXT OPTION...: exit status 2, and a line that has the text.
+refused() {
+    text=$1
+    shift
+    train "$@"
+    status=$?
+    [ $status -eq 2 ] && [ "$(wc -l <"$T/log")" -eq 1 ] && grep -qFe "$text" "$T/log"
+    report $? "exit status $status, expected 2 and '$text': $*"
+}
+
+# bad TEXT SCRIPT OPTION...: a script that is no training.
+bad() {
+    text=$1
+    printf '%s\n' "$2" >"$T/bad.lua"
+    shift 2
+    refused "$text" "$T/bad.lua" --steps 1 "$@"
+}
+
+weight='local w = param("w", {2}); local l = sum(w * w, 1):reshape{}'
+bad 'bad.lua: no output loss, expected' "$weight return {w = w}"
+bad 'no output has the name of a parameter' "$weight return {loss = l}"
+bad 'output loss is f32 [2], expected one number' "$weight return {w = w, loss = w}"
+bad 'output w is f32 [], expected f32 [2] as the parameter' "$weight return {w = l, loss = l}"
+bad 'output s is f32 [], expected i32 [] as the input it replaces' \
+    "$weight input('s', {}, 'i32') return {w = w, s = l, loss = l}"
+bad 'input x has no data, expected --input x=F.npy' \
+    "$weight return {w = w * input('x', {2}), loss = l}"
+bad 'an output of that name is its value' \
+    "$weight return {w = w, x = input('x', {12}, 'i32'), loss = l}" --input "x=$T/0.npy"
+refused 'no --steps' $small $data
+make 'return {t = iota({2, 6}, 1)}' t "$T/shape.npy"
+refused 'the array has shape [2, 6], expected [12]' $small $data --steps 1 \
+    --input "ids=$T/shape.npy"
+make 'return {t = iota({2, 12}, 2)}' t "$T/range.npy"
+refused 'element 7 is 7, expected an id from 0 to 6' $small $data --steps 1 \
+    --input "ids=$T/range.npy"
+refused 'no input of that name' $small $data --input "id=$T/0.npy" --steps 1
+refused 'cannot be opened' $small $data --input "ids=$T/nothing.npy" --steps 1
+refused '--every 2: expected --checkpoint' $small $data --steps 1 --every 2
+refused '--weights' $small $data --steps 1 --resume "$T/ten" --weights "$T/ten"
+refused 'a checkpoint of --seed 7' $small $data --steps 1 --resume "$T/seeded"
+refused 'no tensor' $small $data --steps 1 --resume "$T/sixty"
+refused 'crescent.step' $sort --steps 1 --resume "$T/weights"
+head -c 1000 "$T/ten" >"$T/short"
+refused "$T/short" $small $data --steps 1 --resume "$T/short"
+refused 'cannot be written' $small $data --steps 1 --checkpoint "$T/nowhere/c"
+refused 'cannot be written' $small $data --steps 1 --save "$T/nowhere/c"
+refused 'a folder, expected' $small $data --steps 1 --checkpoint "$T"
+if command -v gnuplot >/dev/null 2>&1; then
+    refused 'cannot be written' $small $data --steps 1 --loss-curve "$T/nowhere/c.svg"
+fi
+sed 's/= 12, 7, 16$/= 12, 7, 24/' $small >"$T/wider.lua"
+refused 'is of another shape or type' "$T/wider.lua" $data --steps 1 --resume "$T/ten"
+
+[ "$(find "$T" -name '.crescent*' | wc -l)" -eq 0 ]
+report $? 'files left behind'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
