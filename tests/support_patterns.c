@@ -161,7 +161,10 @@ static struct softmax exponentials(struct cr_maker *m, cr_id x, int axis)
 {
     struct softmax s;
     if (cr_chance(m, 75)) {
-        cr_id max = cr_make_like(m, cr_make_fold(m, CR_OP_max, x, axis), x);
+        cr_id max = cr_make_fold(m, CR_OP_max, x, axis);
+        if (cr_chance(m, 75)) /* no gradient is lost: softmax does not change with it */
+            max = cr_make1(m, CR_OP_detach, max);
+        max = cr_make_like(m, max, x);
         x = cr_chance(m, 80) ? cr_make2(m, CR_OP_sub, x, max)
                              : cr_make2(m, CR_OP_add, x, cr_make1(m, CR_OP_neg, max));
     }
@@ -173,7 +176,7 @@ static struct softmax exponentials(struct cr_maker *m, cr_id x, int axis)
 static cr_id divided(struct cr_maker *m, cr_id x, cr_id sum)
 {
     cr_id wide;
-    switch (cr_below(m, 4)) {
+    switch (cr_below(m, 6)) {
     case 0: /* times the reciprocal, repeated before or after it is taken */
         wide = cr_make_like(m, cr_make2(m, CR_OP_div, cr_make_const(m, sum, 1), sum), x);
         return cr_make2(m, CR_OP_mul, x, wide);

@@ -244,7 +244,7 @@ struct cr_random_graph *cr_random_graph_new(uint64_t seed)
     m.pool[m.n_pool++] = subject >= ATTENTION ? cr_model_leaf(&m) : cr_random_leaf(&m);
     add_steps(&m, subject);
     choose_outputs(&m);
-    if (cr_chance(&m, 40))
+    if (cr_chance(&m, subject == ATTENTION ? 80 : 40))
         add_gradients(&m);
     return random;
 }

@@ -493,6 +493,21 @@ static bool is_long_attention(const struct cr_kernel *k)
     return is_attention(k) && k->keys > 128 && k->n_bounds > 0;
 }
 
+static bool is_backward(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_ATTENTION_BACKWARD;
+}
+
+static bool is_long_backward(const struct cr_kernel *k)
+{
+    return is_backward(k) && k->keys > 128;
+}
+
+static bool is_backward_in_place(const struct cr_kernel *k)
+{
+    return is_backward(k) && k->dest.coef[k->row] != k->K;
+}
+
 static bool is_attention_with_more(const struct cr_kernel *k)
 {
     return is_attention(k) && has_source(&k->program, CR_MAP) && k->prologue.n > 0;
@@ -516,6 +531,9 @@ static const struct {
     {"attention", is_attention},
     {"attention to a window", is_window},
     {"masked attention in blocks", is_long_attention},
+    {"gradient of attention", is_backward},
+    {"gradient of attention in blocks", is_long_backward},
+    {"gradient of attention into that of one projection", is_backward_in_place},
     {"attention with a prologue and an epilogue", is_attention_with_more},
 };
 
@@ -543,7 +561,7 @@ START_TEST(graphs_reach_everything)
 {
     struct reach reach = {0};
     struct cr_error error;
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= 800; seed++) {
         struct cr_random_graph *r = cr_random_graph_new(seed);
         struct cr_module *m = cr_module_new(copy_of(r->graph));
         ck_assert_int_eq(cr_run_passes(m, NULL, &error), 0);

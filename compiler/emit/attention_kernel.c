@@ -10,7 +10,7 @@
 #include <float.h>
 #include <stdio.h>
 
-#include "parts.h"
+#include "attention.h"
 
 /* How the rows of an attention kernel are cut. */
 struct attention_shape {
@@ -129,7 +129,7 @@ static double score_factor(const struct cr_tiles *scores)
 }
 
 /* From the product of k and q to logits; returns the factor that is left to softmax. */
-static double print_scores(struct cr_printer *p)
+static double print_logits(struct cr_printer *p)
 {
     const struct cr_kernel *k = p->k;
     double factor = score_factor(&k->scores);
@@ -152,25 +152,49 @@ static double print_scores(struct cr_printer *p)
     return factor ? factor : 1;
 }
 
-/* Nothing seen yet: a maximum of -inf, sums of 0; and the range of keys to go through. */
-static void print_row_start(struct cr_printer *p, const struct attention_shape *s)
+double cr_print_score_block(struct cr_printer *p)
 {
     const struct cr_kernel *k = p->k;
-    struct cr_text *t = p->text;
+    char keys[CR_ADDRESS_SIZE];
+    cr_print_address(p, keys, sizeof keys, k->b.ref, &k->b.at, k->key, "j", -1, "");
+    cr_put_line(p->text, 16,
+                "rt->gemm(n, m, %lld, %s, %lld, %lld, queries, %lld, scores, %d, 0, 0);",
+                (long long)k->K, keys, (long long)cr_step(&k->b.at, k->key),
+                (long long)cr_step(&k->b.at, k->k), (long long)(k->K * PANEL), PANEL);
+    return print_logits(p);
+}
+
+void cr_print_softmax_start(struct cr_printer *p)
+{
     char zero[64], minus[64];
     cr_print_constant(p, zero, sizeof zero, 0);
     cr_print_constant(p, minus, sizeof minus, -1.0 / 0.0);
-    cr_put(t, "            rt->load(1, m, max, 0, %s, 0, 0);\n", minus);
-    cr_put(t, "            rt->load(1, m, sum, 0, %s, 0, 0);\n", zero);
-    cr_put(t, "            rt->load(m, %lld, sums, %lld, %s, 0, 0);\n", (long long)k->N,
-           (long long)s->width, zero);
-    cr_put(t, "            %slong last = visible;\n", has_bound(k, true) ? "" : "const ");
+    cr_put(p->text, "            rt->load(1, m, max, 0, %s, 0, 0);\n", minus);
+    cr_put(p->text, "            rt->load(1, m, sum, 0, %s, 0, 0);\n", zero);
+}
+
+void cr_print_key_range(struct cr_printer *p, const char *all)
+{
+    const struct cr_kernel *k = p->k;
+    struct cr_text *t = p->text;
+    cr_put(t, "            %slong last = %s;\n", has_bound(k, true) ? "" : "const ", all);
     print_bounds(p, 12, true, "last", "i + m");
     cr_put(t, "            %slong first = 0;\n", has_bound(k, false) ? "" : "const ");
     print_bounds(p, 12, false, "first", "i");
     if (has_bound(k, false))
         cr_put(t, "            first -= first %% %d; /* blocks begin at fixed keys */\n",
                KEY_BLOCK);
+}
+
+/* Nothing seen yet, and nothing summed. */
+static void print_row_start(struct cr_printer *p, const struct attention_shape *s)
+{
+    char zero[64];
+    cr_print_softmax_start(p);
+    cr_print_constant(p, zero, sizeof zero, 0);
+    cr_put(p->text, "            rt->load(m, %lld, sums, %lld, %s, 0, 0);\n", (long long)p->k->N,
+           (long long)s->width, zero);
+    cr_print_key_range(p, "visible");
 }
 
 /* Packs the queries of a step, from where they lie or as a prologue computes them. */
@@ -208,15 +232,11 @@ static void print_key_loop(struct cr_printer *p, const struct attention_shape *s
 {
     const struct cr_kernel *k = p->k;
     struct cr_text *t = p->text;
-    char keys[CR_ADDRESS_SIZE], factor[64];
+    char factor[64];
     print_pack_queries(p, s);
     cr_put(t, "            for (long j = first; j < last; j += %d) {\n", KEY_BLOCK);
     cr_print_count(p, 16, "n", "j", KEY_BLOCK, "last");
-    cr_print_address(p, keys, sizeof keys, k->b.ref, &k->b.at, k->key, "j", -1, "");
-    cr_put_line(t, 16, "rt->gemm(n, m, %lld, %s, %lld, %lld, queries, %lld, scores, %d, 0, 0);",
-                (long long)k->K, keys, (long long)cr_step(&k->b.at, k->key),
-                (long long)cr_step(&k->b.at, k->k), (long long)(k->K * PANEL), PANEL);
-    cr_print_constant(p, factor, sizeof factor, print_scores(p));
+    cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p));
     cr_put_line(t, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
                 factor + 1);
     cr_put_line(t, 16,

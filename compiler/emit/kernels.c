@@ -158,6 +158,10 @@ static void print_comment(struct cr_printer *p, const char *title)
         cr_put(t, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
                (long long)cr_extent(k, k->row), (long long)k->K, (long long)k->K,
                (long long)k->keys, (long long)k->keys, (long long)k->N);
+    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD)
+        cr_put(t, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
+               (long long)cr_extent(k, k->row), (long long)k->K, (long long)k->keys,
+               (long long)k->K, (long long)k->keys, (long long)k->N);
     if (k->kind == CR_KERNEL_COLUMNS)
         cr_put(t, " = %s over %lld rows of columns[%lld]",
                cr_ops[k->program.values[k->program.result].op].name, (long long)k->K,
@@ -239,6 +243,9 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
         break;
     case CR_KERNEL_ATTENTION:
         function->items = cr_print_attention_kernel(&p);
+        break;
+    case CR_KERNEL_ATTENTION_BACKWARD:
+        function->items = cr_print_attention_backward_kernel(&p);
         break;
     case CR_KERNEL_COLUMNS:
         function->items = cr_print_columns_kernel(&p);

@@ -90,6 +90,7 @@ int64_t cr_print_columns_kernel(struct cr_printer *p);
 int64_t cr_print_gemm_kernel(struct cr_printer *p);
 int64_t cr_print_matmul_kernel(struct cr_printer *p);
 int64_t cr_print_attention_kernel(struct cr_printer *p);
+int64_t cr_print_attention_backward_kernel(struct cr_printer *p);
 int64_t cr_print_scatter_kernel(struct cr_printer *p);
 
 #endif

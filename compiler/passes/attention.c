@@ -24,7 +24,7 @@ static bool visit_region(const struct cr_module *module, const struct cr_users *
         region->nodes[region->n++] = user;
         if (user == region->to)
             continue;
-        if (module->materialised[user] || !visit_region(module, users, user, region))
+        if (cr_is_materialised(module, user) || !visit_region(module, users, user, region))
             return false;
     }
     return cr_n_users(users, from) > 0;
@@ -48,12 +48,6 @@ bool cr_find_region(const struct cr_module *module, const struct cr_users *users
 
 /* ---- the softmax between ---- */
 
-struct softmax {
-    cr_id logits, exp;
-    cr_id parts[12]; /* nodes that must have no other use */
-    int n;
-};
-
 struct matcher {
     const struct cr_module *module;
     const struct cr_graph *g;
@@ -65,13 +59,13 @@ static bool is_op(const struct matcher *m, cr_id id, enum cr_op op)
     return m->g->nodes[id].op == op;
 }
 
-static void part(struct softmax *s, cr_id id)
+static void part(struct cr_softmax *s, cr_id id)
 {
     s->parts[s->n++] = id;
 }
 
 /* Whether `id` is op(of, last axis) repeated along that axis. */
-static bool is_row_reduction(const struct matcher *m, struct softmax *s, cr_id id, enum cr_op op,
+static bool is_row_reduction(const struct matcher *m, struct cr_softmax *s, cr_id id, enum cr_op op,
                              cr_id of)
 {
     if (is_op(m, id, CR_OP_expand)) {
@@ -85,7 +79,7 @@ static bool is_row_reduction(const struct matcher *m, struct softmax *s, cr_id i
 }
 
 /* exp(x - max(x)) or exp(x) */
-static bool match_exp(const struct matcher *m, struct softmax *s, cr_id id)
+static bool match_exp(const struct matcher *m, struct cr_softmax *s, cr_id id)
 {
     if (!is_op(m, id, CR_OP_exp))
         return false;
@@ -105,7 +99,7 @@ static bool match_exp(const struct matcher *m, struct softmax *s, cr_id id)
 }
 
 /* 1 / sum, repeated along the row */
-static bool is_reciprocal_sum(const struct matcher *m, struct softmax *s, cr_id id)
+static bool is_reciprocal_sum(const struct matcher *m, struct cr_softmax *s, cr_id id)
 {
     if (is_op(m, id, CR_OP_expand)) {
         part(s, id);
@@ -119,13 +113,13 @@ static bool is_reciprocal_sum(const struct matcher *m, struct softmax *s, cr_id 
 }
 
 /* e / sum(e), or e times the sum's reciprocal in either order */
-static bool match_softmax(const struct matcher *m, struct softmax *s, cr_id id)
+static bool match_softmax(const struct matcher *m, struct cr_softmax *s, cr_id id)
 {
     bool product = is_op(m, id, CR_OP_mul);
     if (!product && !is_op(m, id, CR_OP_div))
         return false;
     for (int e = 0; e < (product ? 2 : 1); e++) {
-        *s = (struct softmax){.n = 0};
+        *s = (struct cr_softmax){.n = 0};
         part(s, id);
         cr_id other = cr_in(m->g, id, 1 - e);
         if (!match_exp(m, s, cr_in(m->g, id, e)))
@@ -137,7 +131,7 @@ static bool match_softmax(const struct matcher *m, struct softmax *s, cr_id id)
     return false;
 }
 
-static bool among(const struct softmax *s, cr_id id)
+static bool among(const struct cr_softmax *s, cr_id id)
 {
     for (int i = 0; i < s->n; i++)
         if (s->parts[i] == id)
@@ -145,16 +139,31 @@ static bool among(const struct softmax *s, cr_id id)
     return false;
 }
 
+/* Whether the kernel of an attention's gradients reads the probabilities: it computes them
+ * again. */
+static bool is_read_backward(const struct matcher *m, cr_id probs, cr_id user)
+{
+    for (int i = 0; i < m->module->n_backwards; i++) {
+        const struct cr_attention_backward *b = &m->module->backwards[i];
+        cr_id transposed = cr_in(m->g, b->dv, 0);
+        if (b->probs == probs && (user == b->dlogits || user == transposed))
+            return true;
+    }
+    return false;
+}
+
 /* No part is stored or read from outside: then none of them needs to exist in memory. */
-static bool is_closed(const struct matcher *m, const struct softmax *s, cr_id output)
+static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id output)
 {
     for (int i = -1; i < s->n; i++) {
         cr_id id = i < 0 ? s->logits : s->parts[i];
-        if (m->module->materialised[id])
+        if (cr_is_materialised(m->module, id))
             return false;
-        for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++)
-            if (!among(s, m->users->list[u]) && m->users->list[u] != output)
+        for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++) {
+            cr_id user = m->users->list[u];
+            if (!among(s, user) && user != output && !(i == 0 && is_read_backward(m, id, user)))
                 return false;
+        }
     }
     return true;
 }
@@ -167,9 +176,9 @@ static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
         return CR_NONE;
     enum cr_kind kind = cr_kind_of(m->g, id);
     if (kind == CR_KIND_CONTRACT)
-        return m->module->materialised[id] ? CR_NONE : id;
+        return cr_is_materialised(m->module, id) ? CR_NONE : id;
     if ((kind != CR_KIND_ELEMENTWISE && !is_whole_move(m->g->nodes[id].op)) ||
-        m->module->materialised[id])
+        cr_is_materialised(m->module, id))
         return CR_NONE;
     for (int i = 0; i < m->g->nodes[id].n_in; i++) {
         cr_id scores = find_scores(m, cr_in(m->g, id, i), budget);
@@ -179,16 +188,26 @@ static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
     return CR_NONE;
 }
 
+bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_id id)
+{
+    return match_softmax(&(struct matcher){module, module->graph, NULL}, s, id);
+}
+
+cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
+{
+    int budget = 4 * CR_MAX_VALUES;
+    return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
+}
+
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
-    struct softmax s;
+    struct cr_softmax s;
     if (!is_op(m, output, CR_OP_matmul) || !match_softmax(m, &s, cr_in(m->g, output, 0)))
         return false;
     if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == s.parts[0])
         return false;
     struct cr_region region;
-    int budget = 4 * CR_MAX_VALUES;
-    cr_id scores = find_scores(m, s.logits, &budget);
+    cr_id scores = cr_find_scores(m->module, s.logits);
     if (scores == CR_NONE)
         return false;
     if (scores != s.logits && !cr_find_region(m->module, m->users, scores, s.logits, &region))

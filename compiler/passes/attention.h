@@ -1,4 +1,4 @@
-/* attention.h - finding contraction -> softmax over rows -> contraction. */
+/* attention.h - finding contraction -> softmax over rows -> contraction, and its gradients. */
 #ifndef CR_ATTENTION_H
 #define CR_ATTENTION_H
 
@@ -21,7 +21,34 @@ bool cr_find_region(const struct cr_module *module, const struct cr_users *users
 
 bool cr_region_has(const struct cr_region *region, cr_id id);
 
-/* Enters the patterns of the graph into module->attentions. */
+/* A softmax over rows. */
+struct cr_softmax {
+    cr_id logits, exp;
+    cr_id parts[12]; /* its nodes, the probabilities first */
+    int n;
+};
+
+/* Whether a node is a softmax; its parts may have other users, too. */
+bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_id id);
+
+/* The matmul that logits are computed from, or CR_NONE. */
+cr_id cr_find_scores(const struct cr_module *module, cr_id logits);
+
+/* Enters the patterns of the graph into module->attentions; those of gradients are there
+ * already. */
 void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
+
+/* The gradients of an attention of which `dq` is that of the queries; false if there are none
+ * that one kernel could compute. */
+bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,
+                       struct cr_attention_backward *found);
+
+/* Enters those that stand in a concat into module->backwards. */
+void cr_find_backwards(struct cr_module *module, const struct cr_users *users);
+
+/* Calls `visit` for each node that the kernel of the gradients computes for itself. */
+void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
+                    const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
+                    void *context);
 
 #endif

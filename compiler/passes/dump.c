@@ -41,14 +41,15 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
             k->col < 0 ? 1LL : (long long)k->atoms.extent[k->col]);
     if (k->kind != CR_KERNEL_TILE)
         fprintf(out, ", summed over %lld", (long long)k->K);
-    if (k->kind == CR_KERNEL_ATTENTION)
+    if (k->kind == CR_KERNEL_ATTENTION || k->kind == CR_KERNEL_ATTENTION_BACKWARD)
         fprintf(out, ", keys %lld", (long long)k->keys);
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
-    static const char *const kinds[] = {"tile", "gemm", "attention", "columns", "scatter"};
+    static const char *const kinds[] = {"tile",    "gemm",    "attention",
+                                        "columns", "scatter", "attention backward"};
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
     fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);

@@ -30,6 +30,7 @@ struct fusion {
     struct cr_graph *g;
     struct cr_users users;
     struct cr_lowering *lowering;
+    bool *inside; /* by node: the kernel of an attention's gradients computes it for itself */
     cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
     int *cost;    /* by node: of computing it from stored nodes */
     int *depth;   /* by node: the longest way to it from stored nodes */
@@ -81,6 +82,34 @@ static void store_obvious(struct fusion *f)
     free(weights);
 }
 
+static void mark_inside(void *context, cr_id id)
+{
+    ((struct fusion *)context)->inside[id] = true;
+}
+
+/* Stores what an operand of the kernel is a view of. */
+static void store_viewed(struct fusion *f, cr_id id)
+{
+    while (!f->m->materialised[id] && cr_kind_of(f->g, id) == CR_KIND_MOVE)
+        id = cr_in(f->g, id, 0);
+    if (!is_leaf(f, id))
+        f->m->materialised[id] = true;
+}
+
+/* The gradients of attentions: what goes into them is stored, and nothing between. */
+static void find_backwards(struct fusion *f)
+{
+    cr_find_backwards(f->m, &f->users);
+    for (int i = 0; i < f->m->n_backwards; i++) {
+        const struct cr_attention_backward *b = &f->m->backwards[i];
+        cr_each_inside(f->m, &f->users, b, mark_inside, f);
+        const cr_id stored[] = {b->delta, cr_in(f->g, b->scores, 0), cr_in(f->g, b->scores, 1),
+                                cr_in(f->g, b->dprobs, 0), cr_in(f->g, b->dprobs, 1)};
+        for (size_t j = 0; j < sizeof stored / sizeof *stored; j++)
+            store_viewed(f, stored[j]);
+    }
+}
+
 static bool is_scores(const struct fusion *f, cr_id id)
 {
     for (int i = 0; i < f->m->n_attentions; i++)
@@ -130,7 +159,8 @@ static bool goes_to_concat(const struct fusion *f, cr_id id)
 static void store_epilogues(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        if (f->g->nodes[id].op != CR_OP_matmul || is_scores(f, id) || is_claimed(f, id))
+        if (f->g->nodes[id].op != CR_OP_matmul || is_scores(f, id) || f->inside[id] ||
+            is_claimed(f, id))
             continue;
         cr_id end = claim_epilogue(f, id);
         if (!goes_to_concat(f, end))
@@ -179,7 +209,7 @@ static void find_costs(struct fusion *f)
         }
         if (f->cost[id] > 100 * CHEAP)
             f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
-        if (f->depth[id] >= DEEPEST)
+        if (f->depth[id] >= DEEPEST && !f->inside[id])
             f->m->materialised[id] = true;
     }
 }
@@ -187,7 +217,8 @@ static void find_costs(struct fusion *f)
 /* The kernel in which a user needs the node's value. */
 static cr_id needed_by(const struct fusion *f, cr_id id, cr_id user)
 {
-    if (f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user])
+    if (f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user] &&
+        !cr_backward_at(f->m, user))
         return id; /* a part of a concat is a kernel of its own */
     return f->m->materialised[user] ? user : f->owner[user];
 }
@@ -203,7 +234,7 @@ static void find_owners(struct fusion *f)
         }
         f->owner[id] = owner;
         bool moves = cr_kind_of(f->g, id) == CR_KIND_MOVE;
-        if (owner == SEVERAL && f->cost[id] > CHEAP && !moves && !is_leaf(f, id))
+        if (owner == SEVERAL && f->cost[id] > CHEAP && !moves && !is_leaf(f, id) && !f->inside[id])
             f->m->materialised[id] = true;
     }
 }
@@ -211,6 +242,7 @@ static void find_owners(struct fusion *f)
 /* ---- kernels ---- */
 
 static void add_kernel(struct fusion *f, cr_id root, cr_id buffer, int64_t concat_start);
+static void store(struct fusion *f, cr_id id);
 
 static void add_concat(struct fusion *f, cr_id id)
 {
@@ -236,9 +268,27 @@ static cr_id operand_to_store(struct fusion *f, cr_id id)
     abort();
 }
 
+/* Whether one kernel makes an attention's gradients; what it needs to be stored is. */
+static bool add_backward(struct fusion *f, cr_id id)
+{
+    struct cr_kernel kernel;
+    cr_id blame;
+    if (!cr_backward_at(f->m, id))
+        return false;
+    while (!cr_lower(f->lowering, id, id, 0, &kernel, &blame)) {
+        if (blame == CR_NONE || f->inside[blame] || f->m->materialised[blame] || is_leaf(f, blame))
+            return false;
+        store(f, blame);
+    }
+    *CR_PUSH(f->m->kernels, f->m->n_kernels, f->m->cap_kernels) = kernel;
+    return true;
+}
+
 static void store(struct fusion *f, cr_id id)
 {
     f->m->materialised[id] = true;
+    if (add_backward(f, id))
+        return;
     if (f->g->nodes[id].op == CR_OP_concat)
         add_concat(f, id);
     else
@@ -286,6 +336,7 @@ void cr_pass_fuse(struct cr_module *module)
     size_t n = (size_t)module->graph->n_nodes;
     struct fusion f = {.m = module, .g = module->graph};
     module->materialised = cr_calloc(n, sizeof *module->materialised);
+    f.inside = cr_calloc(n, sizeof *f.inside);
     f.owner = cr_calloc(n, sizeof *f.owner);
     f.cost = cr_calloc(n, sizeof *f.cost);
     f.depth = cr_calloc(n, sizeof *f.depth);
@@ -293,6 +344,7 @@ void cr_pass_fuse(struct cr_module *module)
         f.owner[i] = CR_NONE;
     cr_users_find(&f.users, f.g);
     store_obvious(&f);
+    find_backwards(&f);
     cr_find_attentions(module, &f.users);
     store_epilogues(&f);
     find_costs(&f);
@@ -301,6 +353,7 @@ void cr_pass_fuse(struct cr_module *module)
     lower_all(&f);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
+    free(f.inside);
     free(f.owner);
     free(f.cost);
     free(f.depth);

@@ -152,3 +152,18 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
         return delinearise(&linear, atoms, in->rank, in->shape, operand, split);
     }
 }
+
+enum cr_map_status cr_map_result(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
+                                 const struct cr_map *map, struct cr_map *result)
+{
+    const struct cr_node *node = &g->nodes[id], *in = &g->nodes[cr_in(g, id, 0)];
+    struct cr_split split;
+    memset(result, 0, sizeof *result);
+    if (node->op == CR_OP_permute) {
+        for (int i = 0; i < node->rank; i++)
+            result->axis[i] = map->axis[node->index[i]];
+        return CR_MAP_OK;
+    }
+    struct cr_affine linear = cr_map_linear(map, in->rank, in->shape);
+    return delinearise(&linear, atoms, node->rank, node->shape, result, &split);
+}

@@ -48,6 +48,10 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
                                   const struct cr_map *map, struct cr_map *operand,
                                   struct cr_split *split);
 
+/* The other way: the map of a reshape's or a permute's result, from that of its operand. */
+enum cr_map_status cr_map_result(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
+                                 const struct cr_map *map, struct cr_map *result);
+
 /* The position in a row-major tensor of that shape. */
 struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t *shape);
 

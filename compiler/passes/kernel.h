@@ -14,6 +14,7 @@
  *   TILE        root = program(loads)
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
  *   ATTENTION   root = epilogue(softmax(scores(Q K)) V), keys in blocks, online
+ *   ATTENTION_BACKWARD  root = dQ, dK and dV, one after another, of such an attention
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root has not
  *   SCATTER     root[r] = sum of those rows of A, K of N elements, whose index in B is r
  */
@@ -86,6 +87,7 @@ enum cr_kernel_kind {
     CR_KERNEL_ATTENTION,
     CR_KERNEL_COLUMNS,
     CR_KERNEL_SCATTER,
+    CR_KERNEL_ATTENTION_BACKWARD,
 };
 
 /* An operand of a contraction: an element is at ref[at]. */
@@ -123,6 +125,13 @@ struct cr_kernel {
                              * keys outside the bounds, which are hidden: -inf */
     struct cr_bound bounds[CR_MAX_BOUNDS];
     int n_bounds;
+
+    /* ATTENTION_BACKWARD: of ATTENTION's fields all but col, the column of V and of G, may be a
+     * part of the root; its program goes from the gradient of the logits to that of the scores.
+     * `dest` is of dQ[row, e]. */
+    struct cr_operand g;             /* the gradient of the output: G[row, col] */
+    struct cr_operand delta;         /* [row], of what softmax subtracts from it */
+    struct cr_affine dest_k, dest_v; /* of dK[key, e] and dV[key, col] */
 
     double flops, bytes_read, bytes_written;
 };

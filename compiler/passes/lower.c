@@ -23,6 +23,7 @@ struct cr_lowering {
     struct cr_kernel *k;
     const struct cr_graph *g;
     cr_id top; /* whose axes the loops run over: the root, or what it is a reshape of */
+    const struct cr_attention_backward *backward; /* if the root is its output: top is probs */
     struct cuts cuts;
     struct cr_map root_map;
     int n_root_atoms;
@@ -375,6 +376,139 @@ static bool lower_attention(struct cr_lowering *lw, const struct cr_attention *a
     return true;
 }
 
+/* Narrows those masks on the way down from T to dS, which give 0 where the scores are hidden,
+ * to what they let through: where a probability is 0, so is the gradient. */
+static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
+                        int *budget)
+{
+    const struct cr_graph *g = ev->g;
+    if (--*budget < 0 || id == ev->core || cr_kind_of(g, id) != CR_KIND_ELEMENTWISE)
+        return;
+    for (int i = 0; i < n && g->nodes[id].op == CR_OP_where; i++) {
+        const struct cr_node *other = &g->nodes[cr_in(g, id, 3 - hidden[i].operand)];
+        if (cr_in(g, id, 0) == cr_in(g, hidden[i].where, 0) && other->op == CR_OP_const &&
+            other->value == 0 && ev->n_visible < CR_MAX_BOUNDS)
+            ev->visible[ev->n_visible++] = (struct cr_choice){id, hidden[i].operand};
+    }
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        see_through(ev, cr_in(g, id, i), hidden, n, budget);
+}
+
+static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, cr_id id)
+{
+    size_t rank = (size_t)lw->g->nodes[id].rank;
+    return memcmp(map->axis, lw->root_map.axis, rank * sizeof *map->axis) == 0;
+}
+
+/* The program from dS to T; ev->visible are the masks of the scores. */
+static bool lower_dscores(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    struct cr_choice hidden[CR_MAX_BOUNDS];
+    int n = ev->n_visible, budget = 4 * CR_MAX_VALUES;
+    memcpy(hidden, ev->visible, sizeof hidden);
+    cr_evaluate_begin(ev, &k->program, b->dlogits, k->key, false);
+    see_through(ev, b->dscores, hidden, n, &budget);
+    k->program.result = cr_evaluate(ev, b->dscores, &lw->root_map);
+    if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->row))
+        return false;
+    ev->blame = b->dlogits;
+    return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
+}
+
+/* Where an operand's element [i, j] of a (batch, head) lies. */
+static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_operand *operand)
+{
+    struct cr_map map = lw->root_map;
+    int rank = lw->g->nodes[id].rank;
+    map.axis[rank - 2] = cr_affine_atom(i);
+    map.axis[rank - 1] = cr_affine_atom(j);
+    return cr_evaluate_operand(&lw->ev, id, &map, operand);
+}
+
+/* Whether `id` shows the product at its bottom; if so, turns the product's map into its. */
+static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
+{
+    struct cr_map below;
+    if (id == product)
+        return true;
+    if (cr_kind_of(lw->g, id) != CR_KIND_MOVE || !map_up(lw, cr_in(lw->g, id, 0), product, map))
+        return false;
+    below = *map;
+    return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
+}
+
+/* Where element [i, j] of one of the three products goes in the concat; false unless j steps by
+ * one. */
+static bool lower_part(struct cr_lowering *lw, cr_id product, int i, int j, struct cr_affine *at)
+{
+    const struct cr_node *root = &lw->g->nodes[lw->k->root];
+    int rank = lw->g->nodes[product].rank;
+    int64_t start = 0;
+    for (int p = 0; p < root->n_in; p++) {
+        cr_id part = cr_in(lw->g, lw->k->root, p);
+        struct cr_map map = lw->root_map;
+        map.axis[rank - 2] = cr_affine_atom(i);
+        map.axis[rank - 1] = cr_affine_atom(j);
+        if (map_up(lw, part, product, &map)) {
+            map.axis[root->axis].base += start;
+            *at = cr_map_linear(&map, root->rank, root->shape);
+            return j < 0 || at->coef[j] == 1;
+        }
+        start += lw->g->nodes[part].shape[root->axis];
+    }
+    return false;
+}
+
+/* The atoms of one (batch, head): queries, keys, and the widths of both. */
+static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *probs = &lw->g->nodes[b->probs];
+    int r = probs->rank;
+    k->row = cr_affine_single(&lw->root_map.axis[r - 2]);
+    k->key = cr_affine_single(&lw->root_map.axis[r - 1]);
+    k->keys = probs->shape[r - 1];
+    k->K = lw->g->nodes[b->dq].shape[r - 1];
+    k->N = lw->g->nodes[b->dv].shape[r - 1];
+    lw->ev.blame = b->probs;
+    if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->keys > 1) ||
+        !cr_new_atom(&lw->ev, k->K, &k->k) || !cr_new_atom(&lw->ev, k->N, &k->col))
+        return false;
+    const int own[] = {k->row, k->key, k->k, k->col};
+    for (int i = 0; i < 4; i++)
+        if (own[i] >= 0)
+            lw->ev.fixed |= 1u << own[i];
+    return true;
+}
+
+static bool lower_backward(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_attention attention = {CR_NONE, b->logits, b->scores};
+    const struct cr_graph *g = lw->g;
+    struct cr_map scores;
+    k->kind = CR_KERNEL_ATTENTION_BACKWARD;
+    if (!lower_backward_atoms(lw, b) || !lower_scores(lw, &attention, &lw->root_map, &scores) ||
+        !is_root_map(lw, &scores, b->probs) || !lower_dscores(lw, b) ||
+        !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
+        !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
+        !lower_matrix(lw, cr_in(g, b->dprobs, 0), k->row, k->col, &k->g) ||
+        !lower_matrix(lw, cr_in(g, b->dprobs, 1), k->col, k->key, &k->v) ||
+        !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
+        return false;
+    lw->ev.blame = CR_NONE;
+    if (!lower_part(lw, b->dq, k->row, k->k, &k->dest) ||
+        !lower_part(lw, b->dk, k->key, k->k, &k->dest_k) ||
+        !lower_part(lw, b->dv, k->key, k->col, &k->dest_v))
+        return false;
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        if (a != k->key && a != k->row && k->atoms.extent[a] > 1)
+            k->outer[k->n_outer++] = a;
+    return true;
+}
+
 /* An operand that is stored from its first element to its last. */
 static bool lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand)
 {
@@ -444,6 +578,12 @@ static void count_work(struct cr_lowering *lw)
         double heads = elements / (double)(rows * k->N);
         k->flops = 2 * heads * visible_keys(k) * (double)(k->K + k->N);
     }
+    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD) {
+        double heads = 1;
+        for (int i = 0; i < k->n_outer; i++)
+            heads *= (double)k->atoms.extent[k->outer[i]];
+        k->flops = 2 * heads * visible_keys(k) * (double)(3 * k->K + 2 * k->N);
+    }
 }
 
 /* ---- one kernel ---- */
@@ -494,6 +634,8 @@ static bool attempt(struct cr_lowering *lw)
 {
     if (cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root)
         return lower_scatter(lw);
+    if (lw->backward)
+        return lower_backward(lw, lw->backward);
     if (reduces_columns(lw))
         return lower_columns_of(lw, lw->top);
     int budget = 16 * CR_MAX_VALUES;
@@ -545,7 +687,8 @@ bool cr_lower(struct cr_lowering *lw, cr_id root, cr_id buffer, int64_t concat_s
                                     .key = -1};
     lw->k = lw->ev.kernel = kernel;
     *kernel = blank;
-    lw->top = root;
+    lw->backward = buffer == root ? cr_backward_at(lw->ev.module, root) : NULL;
+    lw->top = lw->backward ? lw->backward->probs : root;
     cut_root(lw);
     bool done, again;
     do {

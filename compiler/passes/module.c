@@ -32,6 +32,7 @@ void cr_module_free(struct cr_module *module)
     free(module->kernels);
     free(module->materialised);
     free(module->attentions);
+    free(module->backwards);
     free(module->function);
     free(module->loops);
     free(module->carries);
@@ -47,6 +48,14 @@ const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id
     for (int i = 0; i < module->n_attentions; i++)
         if (module->attentions[i].output == output)
             return &module->attentions[i];
+    return NULL;
+}
+
+const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output)
+{
+    for (int i = 0; i < module->n_backwards; i++)
+        if (module->backwards[i].output == output)
+            return &module->backwards[i];
     return NULL;
 }
 

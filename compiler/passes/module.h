@@ -22,6 +22,21 @@ struct cr_attention {
     cr_id scores; /* the first matmul */
 };
 
+/*
+ * The gradients of an attention's queries, keys and values, one after another in a concat:
+ *     P = softmax(logits),  dS = (g V' - delta) P,  dQ = T K,  dK = T' Q,  dV = P' g
+ * with T computed from dS by elementwise work, as the logits are from the scores.
+ */
+struct cr_attention_backward {
+    cr_id output;                /* the concat, or CR_NONE where there is none yet */
+    cr_id dq, dk, dv;            /* the products */
+    cr_id probs, logits, scores; /* of the forward pass */
+    cr_id dprobs;                /* g V' */
+    cr_id delta;                 /* a number for each query: rowsum(g o attention) */
+    cr_id dlogits;               /* dS */
+    cr_id dscores;               /* T */
+};
+
 /* Where a tensor lies at run time. */
 enum cr_space { CR_SPACE_NONE, CR_SPACE_ARENA, CR_SPACE_WEIGHTS, CR_SPACE_INPUT, CR_SPACE_OUTPUT };
 
@@ -73,6 +88,8 @@ struct cr_module {
     bool *materialised; /* by node */
     struct cr_attention *attentions;
     int n_attentions, cap_attentions;
+    struct cr_attention_backward *backwards;
+    int n_backwards, cap_backwards;
     struct cr_kernel *kernels;
     int n_kernels, cap_kernels;
 
@@ -106,5 +123,14 @@ void cr_module_free(struct cr_module *module);
 
 /* The attention pattern that ends in this matmul, or null. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output);
+
+/* The same, for the concat of an attention's gradients. */
+const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output);
+
+/* Whether fuse has decided by now that a node is stored. */
+static inline bool cr_is_materialised(const struct cr_module *module, cr_id id)
+{
+    return module->materialised && module->materialised[id];
+}
 
 #endif

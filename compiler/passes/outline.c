@@ -77,8 +77,10 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put_tiles(b, &k->prologue);
     put_tiles(b, &k->scores);
     put_affine(b, &k->dest);
-    const struct cr_operand *operands[] = {&k->a, &k->b, &k->v};
-    for (int i = 0; i < 3; i++) {
+    put_affine(b, &k->dest_k);
+    put_affine(b, &k->dest_v);
+    const struct cr_operand *operands[] = {&k->a, &k->b, &k->v, &k->g, &k->delta};
+    for (int i = 0; i < 5; i++) {
         put_int(b, operands[i]->ref);
         put_affine(b, &operands[i]->at);
     }

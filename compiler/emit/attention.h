@@ -1,0 +1,17 @@
+/* attention.h - what the kernels of attention and of its gradients share. */
+#ifndef CR_EMIT_ATTENTION_H
+#define CR_EMIT_ATTENTION_H
+
+#include "parts.h"
+
+/* Where queries i to i + m have seen nothing yet: a maximum of -inf and a sum of 0. */
+void cr_print_softmax_start(struct cr_printer *p);
+
+/* The range of keys, first to last, that queries i to i + m see of `all`. */
+void cr_print_key_range(struct cr_printer *p, const char *all);
+
+/* "scores": of the keys from j on, n of them, and the queries from i on, m of them, which lie
+ * packed in "queries".  Returns the positive number that logits are these times. */
+double cr_print_score_block(struct cr_printer *p);
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * backward.c - the gradients of an attention's queries, keys and values are made by
+ * one kernel, which computes the probabilities again, block by block (Dao et al. 2022).
+ *
+ * A kernel stores one node, so the pass joins the three to one, where the graph does not: a
+ * concat, of which the others read their parts.  fuse finds them there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention.h"
+#include "compiler/ir/mem.h"
+#include "pass_list.h"
+#include "rewrite.h"
+
+/* ---- finding the three ---- */
+
+struct search {
+    const struct cr_module *module;
+    const struct cr_graph *g;
+    const struct cr_users *users;
+};
+
+static bool is_op(const struct search *s, cr_id id, enum cr_op op)
+{
+    return id != CR_NONE && s->g->nodes[id].op == op;
+}
+
+/* Whether two nodes are views of one, the last two axes of one exchanged in the other. */
+static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
+{
+    int64_t axes[2][CR_MAX_RANK];
+    cr_id of[2] = {a, b};
+    int rank = g->nodes[a].rank;
+    for (int i = 0; i < 2; i++) {
+        const struct cr_node *node = &g->nodes[of[i]];
+        for (int j = 0; j < rank; j++)
+            axes[i][j] = node->op == CR_OP_permute ? node->index[j] : j;
+        if (node->op == CR_OP_permute)
+            of[i] = cr_in(g, of[i], 0);
+    }
+    int64_t last = axes[0][rank - 1];
+    axes[0][rank - 1] = axes[0][rank - 2];
+    axes[0][rank - 2] = last;
+    return of[0] == of[1] && memcmp(axes[0], axes[1], (size_t)rank * sizeof last) == 0;
+}
+
+/* The only user of a node, or CR_NONE. */
+static cr_id only_user(const struct search *s, cr_id id)
+{
+    bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
+    return one ? s->users->list[s->users->first[id]] : CR_NONE;
+}
+
+/* The product of a node's transpose with another: the only one if it is used like that once. */
+static cr_id transposed_product(const struct search *s, cr_id id)
+{
+    cr_id found = CR_NONE;
+    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
+        cr_id user = s->users->list[u];
+        if (!is_op(s, user, CR_OP_permute) || !are_transposed(s->g, id, user))
+            continue;
+        cr_id product = only_user(s, user);
+        if (found != CR_NONE || !is_op(s, product, CR_OP_matmul) || cr_in(s->g, product, 0) != user)
+            return CR_NONE;
+        found = product;
+    }
+    return found;
+}
+
+/* dS = (g V' - delta) P, in either order. */
+static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b)
+{
+    struct cr_softmax softmax;
+    for (int i = 0; is_op(s, id, CR_OP_mul) && i < 2; i++) {
+        cr_id difference = cr_in(s->g, id, i), probs = cr_in(s->g, id, 1 - i);
+        if (!is_op(s, difference, CR_OP_sub) || only_user(s, difference) != id)
+            continue;
+        cr_id dprobs = cr_in(s->g, difference, 0), wide = cr_in(s->g, difference, 1);
+        if (!is_op(s, dprobs, CR_OP_matmul) || only_user(s, dprobs) != difference ||
+            !is_op(s, wide, CR_OP_expand) || only_user(s, wide) != difference ||
+            !cr_match_softmax(s->module, &softmax, probs))
+            continue;
+        cr_id delta = cr_in(s->g, wide, 0);
+        const struct cr_node *row = &s->g->nodes[delta], *full = &s->g->nodes[wide];
+        b->delta = delta;
+        b->dlogits = id;
+        b->dprobs = dprobs;
+        b->probs = probs;
+        b->logits = softmax.logits;
+        b->scores = cr_find_scores(s->module, softmax.logits);
+        if (row->rank == full->rank && row->shape[row->rank - 1] == 1 && b->scores != CR_NONE &&
+            memcmp(row->shape, full->shape, (size_t)(row->rank - 1) * sizeof *row->shape) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Goes down from T through elementwise work to dS, within `budget` nodes. */
+static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
+                         int *budget)
+{
+    if (--*budget < 0 || cr_is_materialised(s->module, id))
+        return false;
+    if (match_dlogits(s, id, b))
+        return true;
+    if (cr_kind_of(s->g, id) != CR_KIND_ELEMENTWISE)
+        return false;
+    for (int i = 0; i < s->g->nodes[id].n_in; i++)
+        if (find_dlogits(s, cr_in(s->g, id, i), b, budget))
+            return true;
+    return false;
+}
+
+/* Whether every path from one node leads to the other, and none of them is stored. */
+static bool leads_to(const struct search *s, cr_id from, cr_id to)
+{
+    struct cr_region region;
+    return !cr_is_materialised(s->module, from) && !cr_is_materialised(s->module, to) &&
+           (from == to || cr_find_region(s->module, s->users, from, to, &region));
+}
+
+/* Whether the softmax is used by the forward product and by the gradients alone. */
+static bool is_private(const struct search *s, const struct cr_attention_backward *b)
+{
+    struct cr_softmax softmax;
+    cr_match_softmax(s->module, &softmax, b->probs);
+    for (int i = -1; i < softmax.n; i++) {
+        cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
+        if (cr_is_materialised(s->module, id))
+            return false;
+        for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
+            cr_id user = s->users->list[u];
+            bool known = i == 0 && (user == b->dlogits || user == cr_in(s->g, b->dv, 0) ||
+                                    is_op(s, user, CR_OP_matmul));
+            for (int j = 0; j < softmax.n; j++)
+                known |= softmax.parts[j] == user;
+            if (!known)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,
+                       struct cr_attention_backward *b)
+{
+    const struct search search = {module, module->graph, users}, *s = &search;
+    const struct cr_graph *g = s->g;
+    if (!is_op(s, dq, CR_OP_matmul))
+        return false;
+    int budget = CR_MAX_VALUES;
+    cr_id t = cr_in(g, dq, 0);
+    *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
+    if (!find_dlogits(s, t, b, &budget))
+        return false;
+    b->dk = transposed_product(s, t);
+    b->dv = transposed_product(s, b->probs);
+    return b->dk != CR_NONE && b->dv != CR_NONE && cr_n_users(users, t) == 2 &&
+           cr_in(g, b->dk, 1) == cr_in(g, b->scores, 0) &&
+           cr_in(g, b->dv, 1) == cr_in(g, b->dprobs, 0) &&
+           are_transposed(g, cr_in(g, dq, 1), cr_in(g, b->scores, 1)) &&
+           leads_to(s, b->dlogits, t) && leads_to(s, b->scores, b->logits) && is_private(s, b);
+}
+
+/* The product that a concat's operand shows, if that is all the product is for; or CR_NONE. */
+static cr_id part_of(const struct search *s, cr_id concat, int i)
+{
+    cr_id user = concat, id = cr_in(s->g, concat, i);
+    while (only_user(s, id) == user && (is_op(s, id, CR_OP_reshape) || is_op(s, id, CR_OP_permute)))
+        user = id, id = cr_in(s->g, id, 0);
+    return only_user(s, id) == user && is_op(s, id, CR_OP_matmul) ? id : CR_NONE;
+}
+
+/* Whether a node is a concat of the three, in any order. */
+static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
+{
+    bool dq = false, dk = false, dv = false;
+    for (int i = 0; i < 3; i++) {
+        cr_id part = part_of(s, concat, i);
+        dq |= part == b->dq;
+        dk |= part == b->dk;
+        dv |= part == b->dv;
+    }
+    return dq && dk && dv;
+}
+
+void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
+{
+    struct search s = {module, module->graph, users};
+    struct cr_attention_backward b;
+    for (cr_id id = 0; id < s.g->n_nodes; id++) {
+        if (!is_op(&s, id, CR_OP_concat) || s.g->nodes[id].n_in != 3)
+            continue;
+        for (int i = 0; i < 3; i++) {
+            cr_id dq = part_of(&s, id, i);
+            if (dq == CR_NONE || !cr_match_backward(module, users, dq, &b) || !joins(&s, id, &b))
+                continue;
+            b.output = id;
+            *CR_PUSH(module->backwards, module->n_backwards, module->cap_backwards) = b;
+            break;
+        }
+    }
+}
+
+void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
+                    const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
+                    void *context)
+{
+    const struct cr_graph *g = module->graph;
+    struct cr_softmax softmax;
+    struct cr_region region;
+    const cr_id ends[2][2] = {{b->scores, b->logits}, {b->dlogits, b->dscores}};
+    const cr_id nodes[] = {b->dq,
+                           b->dk,
+                           b->dv,
+                           b->dprobs,
+                           b->scores,
+                           b->logits,
+                           b->dlogits,
+                           cr_in(g, b->dk, 0),
+                           cr_in(g, b->dv, 0)};
+    cr_match_softmax(module, &softmax, b->probs);
+    for (int i = 0; i < softmax.n; i++)
+        visit(context, softmax.parts[i]);
+    for (int r = 0; r < 2; r++) {
+        region.n = 0;
+        if (ends[r][0] != ends[r][1])
+            cr_find_region(module, users, ends[r][0], ends[r][1], &region);
+        for (int i = 0; i < region.n; i++)
+            visit(context, region.nodes[i]);
+    }
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        visit(context, nodes[i]);
+    cr_id difference = users->list[users->first[b->dprobs]];
+    visit(context, difference);
+    visit(context, cr_in(g, difference, 1));
+    for (int i = 0; i < 3; i++)
+        for (cr_id id = cr_in(g, b->output, i); cr_kind_of(g, id) == CR_KIND_MOVE;
+             id = cr_in(g, id, 0))
+            visit(context, id);
+}
+
+/* ---- the pass ---- */
+
+/* Whether the graph joins the three already, as it does where queries, keys and values are
+ * slices of one projection. */
+static bool are_joined(const struct search *s, const struct cr_attention_backward *b)
+{
+    cr_id user = only_user(s, b->dq);
+    while (is_op(s, user, CR_OP_reshape) || is_op(s, user, CR_OP_permute))
+        user = only_user(s, user);
+    return is_op(s, user, CR_OP_concat) && s->g->nodes[user].n_in == 3 && joins(s, user, b);
+}
+
+/* Marks what the three are made of; false if one of them is made of another. */
+static bool mark_sources(const struct cr_graph *g, const struct cr_attention_backward *b,
+                         bool *needed)
+{
+    const cr_id three[] = {b->dq, b->dk, b->dv};
+    memset(needed, 0, (size_t)g->n_nodes * sizeof *needed);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < g->nodes[three[i]].n_in; j++)
+            needed[cr_in(g, three[i], j)] = true;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--)
+        for (int i = 0; needed[id] && i < g->nodes[id].n_in; i++)
+            needed[cr_in(g, id, i)] = true;
+    return !needed[b->dq] && !needed[b->dk] && !needed[b->dv];
+}
+
+/* Copies nodes that stand after the first of the three, but that the others are made of. */
+static void copy_ahead(struct cr_rewrite *rw, const bool *needed)
+{
+    for (cr_id id = 0; id < rw->from->n_nodes; id++)
+        if (needed[id] && rw->map[id] == CR_NONE)
+            cr_rewrite_copy(rw, id);
+}
+
+/* Joins the three, and maps each to its part. */
+static void join(struct cr_rewrite *rw, const struct cr_attention_backward *b)
+{
+    const cr_id three[] = {b->dq, b->dk, b->dv};
+    struct cr_attr shape[3];
+    cr_id flat[3];
+    int64_t size[3], start = 0;
+    for (int i = 0; i < 3; i++) {
+        cr_id id = cr_rewrite_copy(rw, three[i]);
+        const struct cr_node *node = &rw->to->nodes[id];
+        shape[i] = (struct cr_attr){.rank = node->rank};
+        memcpy(shape[i].shape, node->shape, sizeof node->shape);
+        size[i] = cr_elements(node->rank, node->shape);
+        struct cr_attr line = {.rank = 1, .shape = {size[i]}};
+        flat[i] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &line);
+    }
+    cr_id all = cr_rewrite_add(rw, CR_OP_concat, 3, flat, &(struct cr_attr){.axis = 0});
+    for (int i = 0; i < 3; i++) {
+        struct cr_attr part = {.shape = {size[i]}, .index = {start}};
+        cr_id id = cr_rewrite_add(rw, CR_OP_slice, 1, &all, &part);
+        rw->map[three[i]] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &shape[i]);
+        start += size[i];
+    }
+}
+
+/* The gradients of which a node is one, or null. */
+static const struct cr_attention_backward *find(const struct cr_attention_backward *all, int n,
+                                                cr_id id)
+{
+    for (int i = 0; i < n; i++)
+        if (all[i].dq == id || all[i].dk == id || all[i].dv == id)
+            return &all[i];
+    return NULL;
+}
+
+static void rewrite(struct cr_module *module, const struct cr_attention_backward *all, int n)
+{
+    struct cr_rewrite rw;
+    bool *needed = cr_calloc((size_t)module->graph->n_nodes, sizeof *needed);
+    cr_rewrite_begin(&rw, module->graph);
+    for (cr_id id = 0; id < rw.from->n_nodes; id++) {
+        if (!rw.live[id] || rw.map[id] != CR_NONE)
+            continue;
+        const struct cr_attention_backward *b = find(all, n, id);
+        if (b && mark_sources(rw.from, b, needed)) {
+            copy_ahead(&rw, needed);
+            join(&rw, b);
+        } else {
+            cr_rewrite_copy(&rw, id);
+        }
+    }
+    module->graph = cr_rewrite_end(&rw);
+    free(needed);
+}
+
+void cr_pass_backward(struct cr_module *module)
+{
+    struct cr_attention_backward *all = NULL, b;
+    struct cr_users users;
+    int n = 0, cap = 0;
+    cr_users_find(&users, module->graph);
+    const struct search s = {module, module->graph, &users};
+    for (cr_id id = 0; id < module->graph->n_nodes; id++)
+        if (cr_match_backward(module, &users, id, &b) && !are_joined(&s, &b) &&
+            !find(all, n, b.dq) && !find(all, n, b.dk) && !find(all, n, b.dv))
+            *CR_PUSH(all, n, cap) = b;
+    cr_users_free(&users);
+    if (n)
+        rewrite(module, all, n);
+    free(all);
+}

@@ -1,0 +1,399 @@
+
+/*
+ * k1_qkv: qkv, tests/golden/grad_qkv.lua:6
+ * out[2, 150, 36] = rows[300, 12] x columns[12, 36]
+ * reads x[2, 150, 12]
+ * 259.2 kflop, reads 16.13 kB, writes 43.2 kB
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_qkv(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item % 3 * 100;
+        const long i1 = i0 + 100 < 300 ? i0 + 100 : 300;
+        const long j0 = 0, j1 = 36;
+        for (long j = j0; j < j1; j += 64) {
+            const long n = j1 - j < 64 ? j1 - j : 64;
+            for (long i = i0; i < i1; i += 20) {
+                const long m = i1 - i < 20 ? i1 - i : 20;
+                rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 36 + j,
+                    36, 0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k2_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
+ * out[2, 3, 150, 4] = softmax(q[150, 4] x k[4, 150]) x v[150, 4] for each head
+ * reads qkv[2, 150, 36]
+ * scores: mul
+ * mask: query i sees keys <= i +0
+ * 1.087 Mflop, reads 43.2 kB, writes 14.4 kB
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *qkv;
+    float *out;
+};
+
+static void k2_grad_qkv(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const values = scratch; /* packed values */
+    float *const queries = scratch + 4800; /* packed queries of a step */
+    float *const scores = scratch + 4928; /* a block of keys x queries */
+    float *const sums = scratch + 9024; /* of exp(score - max) * value */
+    float *const max = scratch + 9824; /* of a query's scores so far */
+    float *const sum = scratch + 9856; /* of exp(score - max) so far */
+    float *const scale = scratch + 9888; /* exp(old max - new max) */
+    static const float c_0 = 0.0f;
+    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
+    static const float c_0_5 = 0.5f;
+    for (long item = begin; item < end; item++) {
+        const long o1 = item / 2 % 3;
+        const long o0 = item / 6;
+        const long i0 = item % 2 * 75;
+        const long i1 = i0 + 75 < 150 ? i0 + 75 : 150;
+        long visible = 150; /* keys that any query sees lie before */
+        if (i1 < visible)
+            visible = i1;
+        if (visible < 0)
+            visible = 0;
+        rt->pack(visible, 4, values, 4800, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
+        for (long i = i0; i < i1; i += 25) {
+            const long m = i1 - i < 25 ? i1 - i : 25;
+            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, m, sum, 0, &c_0, 0, 0);
+            rt->load(m, 4, sums, 32, &c_0, 0, 0);
+            long last = visible;
+            if (i + m < last)
+                last = i + m;
+            const long first = 0;
+            rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
+            for (long j = first; j < last; j += 128) {
+                const long n = last - j < 128 ? last - j : 128;
+                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
+                    scores, 32, 0, 0);
+                if (j + n > i + 1) /* some query does not see some key */
+                    rt->hide(n, m, scores, 32, j - i, m);
+                rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
+                rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale);
+            }
+            rt->div_vs(m, 4, a->out + o0 * 1800 + o1 * 600 + i * 4, 4, sums, 32, sum, 1);
+        }
+    }
+}
+
+/*
+ * k3_y: y, tests/golden/grad_qkv.lua:6
+ * out[2, 150, 12]
+ * reads v0_[2, 3, 150, 4]
+ * 3.6 kflop, reads 14.4 kB, writes 14.4 kB
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    float *out;
+};
+
+static void k3_y(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long o1 = item % 150;
+        const long o0 = item / 150;
+        rt->load(3, 4, a->out + o0 * 1800 + o1 * 12, 4, a->v0_ + o0 * 1800 + o1 * 4, 600, 1);
+    }
+}
+
+/*
+ * k4_out: out, tests/golden/grad_qkv.lua:6
+ * out[2, 150, 12] = rows[300, 12] x columns[12, 12]
+ * reads y[2, 150, 12]
+ * 86.4 kflop, reads 14.98 kB, writes 14.4 kB
+ */
+struct k4_args {
+    const struct cr_kernels *rt;
+    const float *y;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k4_out(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item % 3 * 100;
+        const long i1 = i0 + 100 < 300 ? i0 + 100 : 300;
+        const long j0 = 0, j1 = 12;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 20) {
+                const long m = i1 - i < 20 ? i1 - i : 20;
+                rt->gemm(m, n, 12, a->y + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 12 + j,
+                    12, 0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k5_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
+ * out[2, 3, 150, 1]
+ * reads v0_out[2, 150, 12], v1_[2, 3, 150, 4]
+ * steps: mul, sum
+ * 3.6 kflop, reads 28.8 kB, writes 3.6 kB
+ */
+struct k5_args {
+    const struct cr_kernels *rt;
+    const float *v0_out;
+    const float *v1_;
+    float *out;
+};
+
+static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 150 x 4 */
+    float *const r1 = scratch + 608; /* one number a row, 150 */
+    for (long item = begin; item < end; item++) {
+        const long o1 = item % 3;
+        const long o0 = item / 3;
+        rt->mul_vv(150, 4, t0, 4, a->v0_out + o0 * 1800 + o1 * 4, 12, a->v1_ + o0 * 1800 + o1 * 600,
+            4);
+        rt->sum(150, 4, r1, t0, 4);
+        rt->store(1, 150, a->out + o0 * 450 + o1 * 150, 0, 1, r1, 0);
+    }
+}
+
+/*
+ * k6_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
+ * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
+ * reads qkv[2, 150, 36], v1_out[2, 150, 12], v2_[2, 3, 150, 1]
+ * scores: mul
+ * mask: query i sees keys <= i +0
+ * then: mul
+ * 2.718 Mflop, reads 61.2 kB, writes 43.2 kB
+ */
+struct k6_args {
+    const struct cr_kernels *rt;
+    const float *qkv;
+    const float *v1_out;
+    const float *v2_;
+    float *out;
+};
+
+static void k6_grad_qkv(const void *args, long begin, long end, float *scratch)
+{
+    const struct k6_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const keys = scratch; /* packed keys */
+    float *const queries = scratch + 4800; /* packed queries of a step, transposed ... */
+    float *const query_rows = scratch + 4928; /* ... and as they are */
+    float *const grads = scratch + 5952; /* their output's gradients, transposed ... */
+    float *const grad_rows = scratch + 6080; /* ... and as they are */
+    float *const scores = scratch + 7104; /* then probabilities: a block of keys x queries */
+    float *const dscores = scratch + 11200; /* their gradients */
+    float *const max = scratch + 15296; /* of a query's scores; then minus that */
+    float *const sum = scratch + 15328; /* of exp(score - max); then its reciprocal */
+    float *const scale = scratch + 15360; /* exp(old max - new max) */
+    float *const delta = scratch + 15392; /* minus sum(output * its gradient) */
+    static const float c_0 = 0.0f;
+    static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
+    static const float c_0_5 = 0.5f;
+    static const float c_1 = 1.0f;
+    for (long item = begin; item < end; item++) {
+        const long o1 = item % 3;
+        const long o0 = item / 3;
+        rt->pack(150, 4, keys, 4800, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
+        rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 12, 36, &c_0, 0, 0);
+        rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 24, 36, &c_0, 0, 0);
+        for (long i = 0; i < 150; i += 32) {
+            const long m = 150 - i < 32 ? 150 - i : 32;
+            rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
+            rt->load(1, m, sum, 0, &c_0, 0, 0);
+            long last = 150;
+            if (i + m < last)
+                last = i + m;
+            const long first = 0;
+            rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
+            rt->pack(m, 4, query_rows, 1024, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 36, 1);
+            rt->pack(4, m, grads, 128, a->v1_out + o0 * 1800 + o1 * 4 + i * 12, 1, 12);
+            rt->pack(m, 4, grad_rows, 1024, a->v1_out + o0 * 1800 + o1 * 4 + i * 12, 12, 1);
+            rt->load(1, m, delta, 0, a->v2_ + o0 * 450 + o1 * 150 + i, 0, 1);
+            rt->neg_v(1, m, delta, 0, delta, 0);
+            rt->load(m, 4, a->out + o0 * 5400 + o1 * 4 + i * 36, 36, &c_0, 0, 0);
+            for (long j = first; j < last; j += 128) {
+                const long n = last - j < 128 ? last - j : 128;
+                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
+                    scores, 32, 0, 0);
+                if (j + n > i + 1) /* some query does not see some key */
+                    rt->hide(n, m, scores, 32, j - i, m);
+                rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
+            }
+            rt->div_sv(1, m, sum, 0, &c_1, 0, sum, 0);
+            rt->neg_v(1, m, max, 0, max, 0);
+            for (long j = first; j < last; j += 128) {
+                const long n = last - j < 128 ? last - j : 128;
+                if (last - first > 128) {
+                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
+                    scores, 32, 0, 0);
+                if (j + n > i + 1) /* some query does not see some key */
+                    rt->hide(n, m, scores, 32, j - i, m);
+                rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
+                rt->exp_v(n, m, scores, 32, scores, 32);
+                }
+                rt->mul_vv(n, m, scores, 32, scores, 32, sum, 0);
+                rt->gemm(n, 4, m, scores, 32, 1, grad_rows, 1024,
+                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36,
+                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36);
+                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 1, grads, 128,
+                    dscores, 32, delta, 0);
+                rt->mul_vv(n, m, dscores, 32, dscores, 32, scores, 32);
+                rt->mul_vs(n, m, dscores, 32, dscores, 32, &c_0_5, 0);
+                rt->gemm(n, 4, m, dscores, 32, 1, query_rows, 1024,
+                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36,
+                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36);
+                rt->gemm(m, 4, n, dscores, 1, 32, keys + j * 32, 4800,
+                    a->out + o0 * 5400 + o1 * 4 + i * 36, 36, a->out + o0 * 5400 + o1 * 4 + i * 36,
+                    36);
+            }
+        }
+    }
+}
+
+/*
+ * k7_qkv: qkv, tests/golden/grad_qkv.lua:6
+ * out[2, 150, 12] = rows[300, 36] x columns[36, 12]
+ * reads v0_[2, 150, 36]
+ * 259.2 kflop, reads 44.93 kB, writes 14.4 kB
+ */
+struct k7_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k7_qkv(const void *args, long begin, long end, float *scratch)
+{
+    const struct k7_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = item % 3 * 100;
+        const long i1 = i0 + 100 < 300 ? i0 + 100 : 300;
+        const long j0 = 0, j1 = 12;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 20) {
+                const long m = i1 - i < 20 ? i1 - i : 20;
+                rt->gemm(m, n, 36, a->v0_ + i * 36, 36, 1, a->w + j * 36, 1152, a->out + i * 12 + j,
+                    12, 0, 0);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 15424; /* for each thread */
+    float *const scratch = arena + 26112;
+    const float *const in0 = inputs[0]; /* x[2, 150, 12] */
+    (void)in0;
+    const float *const in1 = inputs[1]; /* g[2, 150, 12] */
+    (void)in1;
+    float *const out0 = outputs[0]; /* dx[2, 150, 12] */
+    float *const out1 = outputs[1]; /* y[2, 150, 12] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0,
+            .w = weights,
+            .out = arena,
+        };
+        rt->parallel(pool, 3, k1_qkv, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .qkv = arena,
+            .out = arena + 10800,
+        };
+        rt->parallel(pool, 12, k2_grad_qkv, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .v0_ = arena + 10800,
+            .out = arena + 14400,
+        };
+        rt->parallel(pool, 300, k3_y, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .y = arena + 14400,
+            .w = weights + 768,
+            .out = out1,
+        };
+        rt->parallel(pool, 3, k4_out, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .y = in1,
+            .w = weights + 1152,
+            .out = arena + 21600,
+        };
+        rt->parallel(pool, 3, k4_out, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .v0_out = arena + 21600,
+            .v1_ = arena + 10800,
+            .out = arena + 25200,
+        };
+        rt->parallel(pool, 6, k5_grad_qkv, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k6_args args = {
+            .rt = rt,
+            .qkv = arena,
+            .v1_out = arena + 21600,
+            .v2_ = arena + 25200,
+            .out = arena + 10800,
+        };
+        rt->parallel(pool, 6, k6_grad_qkv, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k7_args args = {
+            .rt = rt,
+            .v0_ = arena + 10800,
+            .w = weights + 1536,
+            .out = out0,
+        };
+        rt->parallel(pool, 3, k7_qkv, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
