@@ -218,7 +218,7 @@ def make_case(name, script, build, options, shape):
         f.write("script graphs/experiments/%s.lua\n" % script)
         for key, value in options.items():
             f.write("set %s=%s\n" % (key, option_text(value)))
-        f.write("atol 5e-6\n")
+        f.write("atol 1e-5\n")
 
 
 # ---- Parameter counts -------------------------------------------------------------------
