@@ -108,13 +108,13 @@ $(BUILD)/crescent $(BUILD)/libcrescent.a: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- Set-up --------------------------------------------------------------------------
-# `make test`, `make demo` and `make experiments` install what is missing, before anything
-# is compiled; other targets leave the machine as it is.
+# `make test`, the demos and `make experiments` install what is missing, before anything is
+# compiled; other targets leave the machine as it is.
 
 setup:
 	@sh tests/setup.sh
 
-ifneq ($(filter setup test demo experiments,$(MAKECMDGOALS)),)
+ifneq ($(filter setup test demo train-demo experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(main_object) $(compiler_objects) $(runtime_objects) \
     $(call object,$(support_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)))
@@ -195,6 +195,10 @@ bless: generated
 demo: setup all
 	@CRESCENT=$(BUILD)/crescent sh tests/demo.sh
 
+# A small GPT learns to sort digits: about a minute.
+train-demo: setup all
+	@CRESCENT=$(BUILD)/crescent sh tests/train_demo.sh
+
 # The numbers of docs/experiments.md and its pictures, which gnuplot draws.
 experiments: setup all
 	@sh tests/setup.sh pictures
@@ -246,6 +250,7 @@ help:
 	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
 	@echo 'make demo              set up, build, and run a GPT-2 block against PyTorch'
+	@echo 'make train-demo        train a small GPT that sorts digits, and ask it'
 	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments.md'
 	@echo 'make test              set up, build, and run every test with both Luas'
 	@echo 'make check             build and run the tests with one Lua; no set-up'
@@ -264,4 +269,4 @@ help:
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated clean demo docs experiments format \
-    generated help install layers setup test valgrind
+    generated help install layers setup test train-demo valgrind

@@ -3,7 +3,8 @@
 # to C, run in memory and as a program of its own, and held against PyTorch.
 #
 # The input is tests/fixtures/demo: a GPT-2 block's weights, an input x, and the output y
-# that PyTorch computed from them in double precision.  The C is left in build/demo/.
+# that PyTorch computed from them in double precision.  The C is left in build/demo/.  At the
+# end a model answers that Crescent itself has trained.
 # $CRESCENT is the program, $CC the compiler.  Exit status 1 if anything disagrees.
 set -u
 
@@ -92,6 +93,11 @@ echo
 echo 'What it wrote, against what TinyCC computes in memory, to the last bit:'
 show "$crescent" compare "$script" $settings $files --expect "y=$folder/y.npy" \
     --backends tcc --max-ulp 0
+
+title 'A model that was trained by Crescent: it has learnt to sort ten digits'
+show sh tests/train_demo.sh --ask graphs/train_sort.safetensors
+echo
+echo 'make train-demo trains it anew.'
 
 rm -f "$folder/passes" "$folder/dump" "$folder/log"
 cat <<END

@@ -1,0 +1,74 @@
+#!/bin/sh
+# train_demo.sh - a small GPT that sorts ten digits: learns to, and is asked to.
+#
+# train_demo.sh                 trains graphs/train_sort.lua from nothing, on questions that the
+#                               script makes up, then asks it; leaves the weights and the curve
+#                               of the losses in build/train-demo/
+# train_demo.sh --ask WEIGHTS   asks: shows eight answers, and counts how many of 10000 are
+#                               right in every digit
+# $CRESCENT is the program.  Exit status 1 if fewer than 99% of the answers are right.
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+script=graphs/train_sort.lua
+folder=build/train-demo
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+
+fail() {
+    echo "train_demo.sh: $1" >&2
+    exit 1
+}
+
+# Shows a command and runs it.
+show() {
+    echo "$ $*" | sed "s,$crescent,crescent,"
+    "$@" || fail "failed: $*"
+}
+
+learn() {
+    curve=
+    if command -v gnuplot >/dev/null 2>&1; then
+        curve="--loss-curve $folder/loss.svg"
+    fi
+    mkdir -p "$folder" || exit 1
+    rm -f "$folder"/*
+    echo 'A GPT of two layers, which knows ten digits and nothing of them, learns to sort.'
+    echo
+    show "$crescent" train "$script" --save "$folder/sort.safetensors" $curve
+    echo
+    echo 'There are 10,000,000,000 questions; it saw 160,000.  Here are eight of the others:'
+    echo
+}
+
+# answer SEED N: asks N questions; question, answer and exact are left in $T as .npy files.
+answer() {
+    "$crescent" run "$script" --set task=answer --seed "$1" --set B="$2" --strict \
+        --weights "$weights" --output "question=$T/question" --output "answer=$T/answer" \
+        --output "exact=$T/exact" >"$T/log" 2>&1 || fail "no answers: $(cat "$T/log")"
+}
+
+# The elements of a .npy file, of the type $1 (as od has it), $2 of them a line.
+elements() {
+    header=$(od -An -tu2 -j8 -N2 "$3")
+    od -An -v "-t$1" "-w$((4 * $2))" -j $((header + 10)) "$3" | tr -d ' '
+}
+
+ask() {
+    weights=$1
+    answer 2 8
+    elements d4 10 "$T/question" >"$T/questions"
+    elements d4 10 "$T/answer" | paste -d' ' "$T/questions" - | sed 's/.* /    &-> /'
+    answer 1 10000
+    echo
+    elements f4 1 "$T/exact" | awk '{
+        printf "Right in every digit: %.0f of 10000 answers\n", $1 * 10000
+        exit !($1 >= 0.99)
+    }' || fail 'that is less than 99%'
+}
+
+case "${1-} $#" in
+' 0') learn && ask "$folder/sort.safetensors" ;;
+'--ask 2') ask "$2" ;;
+*) fail "found '$*', expected nothing or --ask WEIGHTS" ;;
+esac
