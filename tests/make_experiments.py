@@ -4,7 +4,7 @@
     python3 tests/make_experiments.py [CASE...]
 
 Each case is a folder with
-    case.txt            lines of KEY VALUE: script PATH, set KEY=VALUE, atol NUMBER
+    case.txt            lines of KEY VALUE: script PATH, set KEY=VALUE, atol NUMBER, rtol NUMBER
     x.npy               the input x, if there is one
     model.safetensors   the parameters, if there are any
     NAME.npy            the output NAME, computed in float64
@@ -218,7 +218,7 @@ def make_case(name, script, build, options, shape):
         f.write("script graphs/experiments/%s.lua\n" % script)
         for key, value in options.items():
             f.write("set %s=%s\n" % (key, option_text(value)))
-        f.write("atol 1e-5\n")
+        f.write("atol 5e-6\nrtol 5e-7\n")
 
 
 # ---- Parameter counts -------------------------------------------------------------------

@@ -179,7 +179,8 @@ static void print_comment(struct cr_printer *p, const char *title)
     for (int i = 0; i < k->n_bounds; i++)
         cr_put(t, " * mask: query i sees keys %s i %+lld\n",
                k->bounds[i].upper ? "<=" : ">=", (long long)k->bounds[i].offset);
-    print_steps(p, k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS ? "steps" : "then", &k->program);
+    print_steps(p, k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS ? "steps" : "then",
+                &k->program);
     cr_put(t, " * ");
     print_size(t, k->flops, "flop, reads ");
     print_size(t, k->bytes_read, "B, writes ");

@@ -60,6 +60,23 @@ static void separate_outputs(struct cr_graph *g)
     }
 }
 
+/* Reshapes of one transposed node have its elements in one order: the others read the first, so
+ * that an epilogue can end there, and the node need not be stored in two orders. */
+static void chain_reshapes(struct cr_graph *g)
+{
+    cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        cr_id in = g->nodes[id].op == CR_OP_reshape ? cr_in(g, id, 0) : CR_NONE;
+        if (in == CR_NONE || g->nodes[in].op != CR_OP_permute)
+            continue;
+        if (first[in])
+            g->operands[g->nodes[id].first_in] = first[in];
+        else
+            first[in] = id; /* never 0, which has no operands */
+    }
+    free(first);
+}
+
 /* Whether a reduction runs down columns: over an axis that is not the innermost. */
 static bool goes_down(const struct cr_graph *g, cr_id id)
 {
@@ -333,6 +350,7 @@ static void lower_all(struct fusion *f)
 void cr_pass_fuse(struct cr_module *module)
 {
     separate_outputs(module->graph);
+    chain_reshapes(module->graph);
     size_t n = (size_t)module->graph->n_nodes;
     struct fusion f = {.m = module, .g = module->graph};
     module->materialised = cr_calloc(n, sizeof *module->materialised);

@@ -373,6 +373,34 @@ static cr_id find_product(const struct cr_graph *g, cr_id a, cr_id b)
     return CR_NONE;
 }
 
+/* The move that takes a reshape or permute back, of another node. */
+static cr_id move_back(struct cr_rewrite *rw, cr_id move, cr_id id)
+{
+    const struct cr_node *node = &rw->to->nodes[move];
+    const struct cr_node *in = &rw->to->nodes[cr_in(rw->to, move, 0)];
+    struct cr_attr back = {.rank = in->rank};
+    memcpy(back.shape, in->shape, sizeof back.shape);
+    for (int i = 0; node->op == CR_OP_permute && i < node->rank; i++)
+        back.index[node->index[i]] = i;
+    return cr_rewrite_add(rw, node->op, 1, &id, &back);
+}
+
+/* a b where a is a view of something, and b is there in that form, too: the product of those is
+ * what is viewed, and b need not be there in both forms. */
+static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
+{
+    enum cr_op op = rw->to->nodes[a].op;
+    if (op != CR_OP_reshape && op != CR_OP_permute)
+        return multiply(rw, a, b);
+    int known = rw->to->n_nodes;
+    cr_id moved = move_back(rw, a, b);
+    if (rw->to->n_nodes > known)
+        return multiply(rw, a, b);
+    struct cr_attr attr = cr_attr_of(&rw->to->nodes[a]);
+    cr_id product = multiply_viewed(rw, cr_in(rw->to, a, 0), moved);
+    return cr_rewrite_add(rw, op, 1, &product, &attr);
+}
+
 /*
  * The sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
  * over the width of a head, of things that are there, instead of one over all keys (Dao et
@@ -392,7 +420,7 @@ static cr_id sum_of_heads(struct cr_rewrite *rw, const struct draft *d)
         cr_id there = find_product(g, p, v);
         if (there == CR_NONE || there > product)
             continue;
-        cr_id terms = multiply(rw, left, there);
+        cr_id terms = multiply_viewed(rw, left, there);
         return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
     }
     return CR_NONE;

@@ -33,8 +33,8 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
- * out[2, 3, 150, 4] = softmax(q[150, 4] x k[4, 150]) x v[150, 4] for each head
+ * k2_y: y, tests/golden/grad_qkv.lua:6
+ * out[2, 150, 12] = softmax(q[150, 4] x k[4, 150]) x v[150, 4] for each head
  * reads qkv[2, 150, 36]
  * scores: mul
  * mask: query i sees keys <= i +0
@@ -46,7 +46,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_grad_qkv(const void *args, long begin, long end, float *scratch)
+static void k2_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -90,51 +90,27 @@ static void k2_grad_qkv(const void *args, long begin, long end, float *scratch)
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
                 rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale);
             }
-            rt->div_vs(m, 4, a->out + o0 * 1800 + o1 * 600 + i * 4, 4, sums, 32, sum, 1);
+            rt->div_vs(m, 4, a->out + o0 * 1800 + o1 * 4 + i * 12, 12, sums, 32, sum, 1);
         }
     }
 }
 
 /*
- * k3_y: y, tests/golden/grad_qkv.lua:6
- * out[2, 150, 12]
- * reads v0_[2, 3, 150, 4]
- * 3.6 kflop, reads 14.4 kB, writes 14.4 kB
- */
-struct k3_args {
-    const struct cr_kernels *rt;
-    const float *v0_;
-    float *out;
-};
-
-static void k3_y(const void *args, long begin, long end, float *scratch)
-{
-    const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
-    (void)scratch;
-    for (long item = begin; item < end; item++) {
-        const long o1 = item % 150;
-        const long o0 = item / 150;
-        rt->load(3, 4, a->out + o0 * 1800 + o1 * 12, 4, a->v0_ + o0 * 1800 + o1 * 4, 600, 1);
-    }
-}
-
-/*
- * k4_out: out, tests/golden/grad_qkv.lua:6
+ * k3_out: out, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = rows[300, 12] x columns[12, 12]
  * reads y[2, 150, 12]
  * 86.4 kflop, reads 14.98 kB, writes 14.4 kB
  */
-struct k4_args {
+struct k3_args {
     const struct cr_kernels *rt;
     const float *y;
     const float *w; /* packed */
     float *out;
 };
 
-static void k4_out(const void *args, long begin, long end, float *scratch)
+static void k3_out(const void *args, long begin, long end, float *scratch)
 {
-    const struct k4_args *a = args;
+    const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -153,37 +129,37 @@ static void k4_out(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k5_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
+ * k4_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
  * out[2, 3, 150, 1]
- * reads v0_out[2, 150, 12], v1_[2, 3, 150, 4]
+ * reads v0_out[2, 150, 12], y[2, 150, 12]
  * steps: mul, sum
  * 3.6 kflop, reads 28.8 kB, writes 3.6 kB
  */
-struct k5_args {
+struct k4_args {
     const struct cr_kernels *rt;
     const float *v0_out;
-    const float *v1_;
+    const float *y;
     float *out;
 };
 
-static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
+static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 {
-    const struct k5_args *a = args;
+    const struct k4_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const t0 = scratch; /* 150 x 4 */
     float *const r1 = scratch + 608; /* one number a row, 150 */
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        rt->mul_vv(150, 4, t0, 4, a->v0_out + o0 * 1800 + o1 * 4, 12, a->v1_ + o0 * 1800 + o1 * 600,
-            4);
+        rt->mul_vv(150, 4, t0, 4, a->v0_out + o0 * 1800 + o1 * 4, 12, a->y + o0 * 1800 + o1 * 4,
+            12);
         rt->sum(150, 4, r1, t0, 4);
         rt->store(1, 150, a->out + o0 * 450 + o1 * 150, 0, 1, r1, 0);
     }
 }
 
 /*
- * k6_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
+ * k5_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
  * reads qkv[2, 150, 36], v1_out[2, 150, 12], v2_[2, 3, 150, 1]
  * scores: mul
@@ -191,7 +167,7 @@ static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
  * then: mul
  * 2.718 Mflop, reads 61.2 kB, writes 43.2 kB
  */
-struct k6_args {
+struct k5_args {
     const struct cr_kernels *rt;
     const float *qkv;
     const float *v1_out;
@@ -199,9 +175,9 @@ struct k6_args {
     float *out;
 };
 
-static void k6_grad_qkv(const void *args, long begin, long end, float *scratch)
+static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
 {
-    const struct k6_args *a = args;
+    const struct k5_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const keys = scratch; /* packed keys */
     float *const queries = scratch + 4800; /* packed queries of a step, transposed ... */
@@ -279,21 +255,21 @@ static void k6_grad_qkv(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k7_qkv: qkv, tests/golden/grad_qkv.lua:6
+ * k6_qkv: qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = rows[300, 36] x columns[36, 12]
  * reads v0_[2, 150, 36]
  * 259.2 kflop, reads 44.93 kB, writes 14.4 kB
  */
-struct k7_args {
+struct k6_args {
     const struct cr_kernels *rt;
     const float *v0_;
     const float *w; /* packed */
     float *out;
 };
 
-static void k7_qkv(const void *args, long begin, long end, float *scratch)
+static void k6_qkv(const void *args, long begin, long end, float *scratch)
 {
-    const struct k7_args *a = args;
+    const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -339,61 +315,53 @@ int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const fl
             .qkv = arena,
             .out = arena + 10800,
         };
-        rt->parallel(pool, 12, k2_grad_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 12, k2_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .v0_ = arena + 10800,
-            .out = arena + 14400,
-        };
-        rt->parallel(pool, 300, k3_y, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k4_args args = {
-            .rt = rt,
-            .y = arena + 14400,
+            .y = arena + 10800,
             .w = weights + 768,
             .out = out1,
         };
-        rt->parallel(pool, 3, k4_out, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, k3_out, &args, scratch, scratch_floats);
     }
     {
-        const struct k4_args args = {
+        const struct k3_args args = {
             .rt = rt,
             .y = in1,
             .w = weights + 1152,
             .out = arena + 21600,
         };
-        rt->parallel(pool, 3, k4_out, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, k3_out, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .v0_out = arena + 21600,
+            .y = arena + 10800,
+            .out = arena + 25200,
+        };
+        rt->parallel(pool, 6, k4_grad_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
-            .rt = rt,
-            .v0_out = arena + 21600,
-            .v1_ = arena + 10800,
-            .out = arena + 25200,
-        };
-        rt->parallel(pool, 6, k5_grad_qkv, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k6_args args = {
             .rt = rt,
             .qkv = arena,
             .v1_out = arena + 21600,
             .v2_ = arena + 25200,
             .out = arena + 10800,
         };
-        rt->parallel(pool, 6, k6_grad_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 6, k5_grad_qkv, &args, scratch, scratch_floats);
     }
     {
-        const struct k7_args args = {
+        const struct k6_args args = {
             .rt = rt,
             .v0_ = arena + 10800,
             .w = weights + 1536,
             .out = out0,
         };
-        rt->parallel(pool, 3, k7_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, k6_qkv, &args, scratch, scratch_floats);
     }
     return 0;
 }
