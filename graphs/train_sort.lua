@@ -28,7 +28,7 @@ local function model(ids)
     x = transformer.stack(x, "h", o.n_layer, gpt2.block,
         {n_head = o.n_head, layer_norm_epsilon = 1e-5, layout = "conv1d"})
     x = scope("ln_f", nn.layer_norm, x, {eps = 1e-5})
-    return scope("lm_head", nn.linear, x, VALUES, false)
+    return (scope("lm_head", nn.linear, x, VALUES, false))
 end
 
 -- The number of elements for which a condition [.., n] holds, along the last axis: i32 [..].
@@ -44,14 +44,14 @@ local function count(condition)
         local one = where(condition:slice(start, size), const(1, size, "i32"), const(0, size, "i32"))
         total = total and total + one or one
     end
-    return total:reshape(shape)
+    return (total:reshape(shape))
 end
 
 -- The whole part of numbers x [..], 0 <= x < VALUES, as ids.
 local function whole(x)
     local column = x.shape
     table.insert(column, 1)
-    return count(ge(x:reshape(column), float(iota({VALUES - 1}, 1)) + 1))
+    return (count(ge(x:reshape(column), float(iota({VALUES - 1}, 1)) + 1)))
 end
 
 -- Digits [B, n], sorted.  Place j has the digit d for which at most j digits are smaller and
@@ -59,14 +59,14 @@ end
 local function sort(ids)
     local B, n = unpack(ids.shape)
     local not_greater = count(le(ids:reshape{B, 1, n}, iota({VALUES, 1}, 1))) -- [B, VALUES]
-    return count(le(not_greater:reshape{B, 1, VALUES}, iota({n, 1}, 1)))
+    return (count(le(not_greater:reshape{B, 1, VALUES}, iota({n, 1}, 1))))
 end
 
 -- The id of the largest of logits [B, VALUES], the first of several: [B].
 local function choose(logits)
     local ids = float(iota({VALUES}, 1))
     local first = -max(where(eq(logits, max(logits, -1)), -ids, -VALUES), -1, false)
-    return whole(first)
+    return (whole(first))
 end
 
 -- One step of training on questions of its own.

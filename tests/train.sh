@@ -1,6 +1,7 @@
 #!/bin/sh
 # train.sh - what `crescent train` promises.
 #
+# C        a step that was emitted makes the same bits, and has no memory of its own
 # bits     ten steps are five, a checkpoint, and five more: the same bytes, whatever the
 #          backend and the threads; batches come in turn; a signal loses no step
 # words    one line where nobody looks, a line every so many steps where it is asked for,
@@ -169,6 +170,63 @@ interrupt() {
 
 interrupt INT
 interrupt TERM
+
+# ---- a step as standalone C ----
+
+# symbols OBJECT: what a step may not have: variables that change, other names, allocation.
+symbols() {
+    nm "$1" | awk '
+        $(NF - 1) ~ /[bBdDCsSgG]/ { print $NF " changes" }
+        $(NF - 1) ~ /[TRVW]/ && $NF !~ /^_?train_sort_/ { print $NF " is no name of the model" }
+        $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap)$/ {
+            print $2 " is called"
+        }'
+}
+
+# ten_in_c COMPILER OPTIONS: ten steps by docs/call_training.c are ten of `crescent train`.
+ten_in_c() {
+    what="ten steps in C by $1 $2"
+    $1 -Wall -Werror -I"$T" $2 docs/call_training.c "$T/train_sort.c" -o "$T/ten_in_c" -lm \
+        >"$T/log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$T/log" 2>&1
+    report $? "$what: built and run"
+    tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
+    same "$what: the same bits" "$T/tensors" "$T/expected"
+    rm -f "$T/tensors"
+}
+
+train $sort --set steps=60 --steps 0 --checkpoint "$T/start"
+train $sort --set steps=60 --steps 10 --checkpoint "$T/steps"
+"$crescent" emit --train $sort --set steps=60 -o "$T/train_sort.c" >"$T/log" 2>&1
+report $? 'emit --train'
+strict='-std=c11 -Wextra -Wpedantic'
+daring='-march=native -ffp-contract=fast' # which the file undoes
+for compiler in gcc clang; do
+    if command -v $compiler >/dev/null 2>&1; then
+        ten_in_c $compiler "$strict -O2"
+        ten_in_c $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
+    else
+        echo "skipped: $compiler is not installed"
+    fi
+done
+if command -v tcc >/dev/null 2>&1; then
+    ten_in_c tcc '-std=c11'
+else
+    echo 'skipped: tcc is not installed'
+fi
+if [ -d /proc/self/task ]; then
+    ten_in_c cc '-O1 -g -fsanitize=address,undefined -fno-sanitize-recover'
+else
+    echo 'skipped: sanitizers need /proc'
+fi
+cc -O1 -fno-pic -fno-pie -c "$T/train_sort.c" -o "$T/train_sort.o" >"$T/log" 2>&1
+report $? 'a step in C, without PIC'
+symbols "$T/train_sort.o" >"$T/log"
+[ ! -s "$T/log" ]
+report $? 'a step in C has no memory of its own'
+echo 'return {y = neg(input("x", {2}))}' >"$T/plain.lua"
+"$crescent" emit --train "$T/plain.lua" -o "$T/plain.c" >"$T/log" 2>&1
+[ $? -eq 2 ] && grep -q 'no output has the name of a parameter' "$T/log" && [ ! -e "$T/plain.c" ]
+report $? 'emit --train of what is no step'
 
 # ---- words ----
 

@@ -33,7 +33,7 @@ static int list_tensors(const struct cr_training *t, struct cr_st_tensor *tensor
     for (int i = 0; i < e->n_params; i++)
         tensors[n++] = tensor_of(&e->params[i], e->tensors[i]);
     for (int i = 0; i < e->n_inputs; i++)
-        if (t->is_state[i])
+        if (t->handover.is_state[i])
             tensors[n++] = tensor_of(&e->inputs[i], t->inputs.data[i]);
     return n;
 }

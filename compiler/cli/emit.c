@@ -18,10 +18,13 @@ static struct cr_program *make_program(struct cr_model *m, struct cr_error *erro
     return program;
 }
 
-static int write_program(const struct cr_program *p, const char *path, struct cr_error *error)
+static int write_program(const struct cr_program *p, const struct cr_options *o,
+                         struct cr_error *error)
 {
+    const char *path = o->out;
     int stem = (int)strlen(path) - 2;
-    if (cr_write_standalone(p, path, error))
+    if (o->train ? cr_write_standalone_step(p, o->model, path, error)
+                 : cr_write_standalone(p, path, error))
         return -1;
     printf("Wrote %s and %.*s.h: %s, %d ops in %d kernel%s, %s parameters\n", path, stem, path,
            p->name, p->ops_before, p->n_kernels, p->n_kernels == 1 ? "" : "s",
@@ -40,7 +43,7 @@ int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
     if (cr_model_load(&model, o, error))
         return 2;
     struct cr_program *program = make_program(&model, error);
-    int status = program && write_program(program, o->out, error) == 0 ? 0 : 2;
+    int status = program && write_program(program, o, error) == 0 ? 0 : 2;
     cr_program_free(program);
     cr_model_free(&model);
     return status;

@@ -149,6 +149,8 @@ static const struct option_row rows[] = {
     {"skip", 0, LIST, "PASS", (MODELS & ~PARAMS) | VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},
     {"out", 'o', TEXT, "FILE.c", EMIT, FIELD(out), 0, 0, "the file to write"},
+    {"train", 0, FLAG, "", EMIT, FIELD(train), 0, 0,
+     "the script is a step of a training: write a function from state to state"},
     {"seconds", 0, REAL, "X", BENCH, FIELD(seconds), 0, 0,
      "how long to measure, for each --vs as long again (default 1)"},
     {"per-kernel", 0, FLAG, "", BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},

@@ -27,7 +27,7 @@ struct cr_options {
     struct cr_list weights, skip, vs;
     const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends;
     const char *resume, *checkpoint, *save, *loss_curve;
-    bool strict, json, kernels, markdown, help, per_kernel, compile_only, turns;
+    bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns;
     int64_t threads, seed, max_ulp, steps, every, log;
     double atol, rtol, seconds;
 };

@@ -9,51 +9,6 @@
 
 /* ---- what a step is made of ---- */
 
-static bool same_type(const struct cr_port *a, const struct cr_port *b)
-{
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
-}
-
-/* The parameter or input that has the output's name, if any, and is of its type. */
-static int check_next(const struct cr_training *t, const struct cr_port *output,
-                      const struct cr_port *target, const char *what, struct cr_error *error)
-{
-    if (same_type(output, target))
-        return 0;
-    return cr_fail(error, "%.400s: output %.150s is %s %s, expected %s %s as the %s it replaces",
-                   t->options->model, output->name, cr_dtype_name(output->dtype),
-                   cr_port_shape(output).text, cr_dtype_name(target->dtype),
-                   cr_port_shape(target).text, what);
-}
-
-/* Finds where each output goes. */
-static int find_targets(struct cr_training *t, struct cr_error *error)
-{
-    const struct cr_engine *e = &t->engine;
-    int learned = 0;
-    t->to_param = cr_calloc((size_t)e->n_outputs, sizeof *t->to_param);
-    t->to_input = cr_calloc((size_t)e->n_outputs, sizeof *t->to_input);
-    t->is_state = cr_calloc((size_t)e->n_inputs, sizeof *t->is_state);
-    for (int i = 0; i < e->n_outputs; i++) {
-        const struct cr_port *output = &e->outputs[i];
-        int param = t->to_param[i] = cr_port_find(e->params, e->n_params, output->name);
-        int input = t->to_input[i] = cr_port_find(e->inputs, e->n_inputs, output->name);
-        if (param != CR_NONE && check_next(t, output, &e->params[param], "parameter", error))
-            return -1;
-        if (input != CR_NONE && check_next(t, output, &e->inputs[input], "input", error))
-            return -1;
-        learned += param != CR_NONE;
-        if (input != CR_NONE)
-            t->is_state[input] = true;
-    }
-    return learned ? 0
-                   : cr_fail(error,
-                             "%.400s: no output has the name of a parameter, expected the "
-                             "parameters' next values (optim.adamw gives them)",
-                             t->options->model);
-}
-
 /* The output of that name, which must be one f32 or, if `whole`, one i32. */
 static int find_number(const struct cr_training *t, const char *name, bool whole, int *output,
                        struct cr_error *error)
@@ -139,7 +94,7 @@ static int open_feeds(struct cr_training *t, struct cr_error *error)
                 path = files->items[j].value;
         if (!path)
             continue;
-        if (t->is_state[i])
+        if (t->handover.is_state[i])
             return cr_fail(error,
                            "%.400s: --input %.100s: an output of that name is its value, "
                            "expected an input that is data",
@@ -171,7 +126,7 @@ static int start_inputs(struct cr_training *t, struct cr_error *error)
         const struct cr_port *port = &e->inputs[i];
         if (is_fed(t, i))
             continue;
-        if (!t->is_state[i] && !cr_has_init(port))
+        if (!t->handover.is_state[i] && !cr_has_init(port))
             return cr_fail(error,
                            "%.400s: input %.100s has no data, expected --input %.100s=F.npy, or "
                            "an output of its name",
@@ -188,8 +143,10 @@ static int start(struct cr_training *t, struct cr_error *error)
 {
     struct cr_engine *e = &t->engine;
     struct cr_surplus surplus = {0};
-    if (find_targets(t, error) || find_numbers(t, error) ||
-        cr_check_input_names(e, t->options, error) ||
+    const struct cr_ports ports = {e->params,   e->inputs,   e->outputs,
+                                   e->n_params, e->n_inputs, e->n_outputs};
+    if (cr_handover_find(&t->handover, &ports, t->options->model, error) ||
+        find_numbers(t, error) || cr_check_input_names(e, t->options, error) ||
         cr_arrays_new(&t->inputs, e->inputs, e->n_inputs, error) ||
         cr_arrays_new(&t->outputs, e->outputs, e->n_outputs, error) || open_feeds(t, error) ||
         start_inputs(t, error) || cr_engine_keep_params(e, error) ||
@@ -215,9 +172,7 @@ void cr_training_close(struct cr_training *t)
     for (int i = 0; i < t->n_feeds; i++)
         cr_npy_close(&t->feeds[i].file);
     free(t->feeds);
-    free(t->to_param);
-    free(t->to_input);
-    free(t->is_state);
+    cr_handover_free(&t->handover);
     cr_arrays_free(&t->inputs);
     cr_arrays_free(&t->outputs);
     cr_engine_close(&t->engine);
@@ -230,12 +185,12 @@ static void hand_over(struct cr_training *t)
 {
     for (int i = 0; i < t->engine.n_outputs; i++) {
         void **out = &t->outputs.data[i];
-        if (t->to_param[i] != CR_NONE) {
+        if (t->handover.to_param[i] != CR_NONE) {
             float *tensor = *out;
-            cr_engine_exchange_param(&t->engine, t->to_param[i], &tensor);
+            cr_engine_exchange_param(&t->engine, t->handover.to_param[i], &tensor);
             *out = tensor;
-        } else if (t->to_input[i] != CR_NONE) {
-            void **in = &t->inputs.data[t->to_input[i]], *old = *in;
+        } else if (t->handover.to_input[i] != CR_NONE) {
+            void **in = &t->inputs.data[t->handover.to_input[i]], *old = *in;
             *in = *out;
             *out = old;
         }

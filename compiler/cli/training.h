@@ -7,6 +7,7 @@
 #ifndef CR_TRAINING_H
 #define CR_TRAINING_H
 
+#include "compiler/emit/handover.h"
 #include "model.h"
 
 /* The batches of an input: a file of its shape, or with an axis in front that counts them. */
@@ -22,10 +23,9 @@ struct cr_training {
     struct cr_arrays inputs, outputs;
     struct cr_feed *feeds;
     int n_feeds;
-    int *to_param, *to_input; /* by output: whose next value it is, or CR_NONE */
-    bool *is_state;           /* by input: some output is its next value */
-    int loss, rate, tokens;   /* outputs by these names: loss, lr, tokens; CR_NONE without */
-    int64_t step;             /* how many were made, in earlier runs too */
+    struct cr_handover handover;
+    int loss, rate, tokens; /* outputs by these names: loss, lr, tokens; CR_NONE without */
+    int64_t step;           /* how many were made, in earlier runs too */
 };
 
 /* Compiles the model, which is used up, and makes the state before the first step: parameters

@@ -67,4 +67,8 @@ const char *cr_runtime_declarations(void);
  * `path` ends in ".c".  Both files or neither are left behind. */
 int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error);
 
+/* The same for a step of a training (handover.h); `script` is named where it is none. */
+int cr_write_standalone_step(const struct cr_program *program, const char *script, const char *path,
+                             struct cr_error *error);
+
 #endif

@@ -11,32 +11,25 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
-#include "program.h"
 #include "runtime_text.h"
-
-struct writer {
-    const struct cr_program *p;
-    char upper[256];    /* the model's name in capitals, for macros */
-    const char *header; /* the header's file name */
-};
+#include "standalone.h"
 
 /* ---- names ---- */
 
-/* A port's name as a C identifier; `out` tells an output from an input of the same name. */
-static void print_port(struct cr_text *t, const struct cr_port *port)
+void cr_put_port(struct cr_text *t, const struct cr_port *port)
 {
     for (const char *p = port->name; *p; p++)
         cr_put(t, "%c", isalnum((unsigned char)*p) ? *p : '_');
 }
 
-static void print_upper(struct cr_text *t, const struct cr_port *port)
+void cr_put_port_upper(struct cr_text *t, const struct cr_port *port)
 {
     for (const char *p = port->name; *p; p++)
         cr_put(t, "%c", isalnum((unsigned char)*p) ? toupper((unsigned char)*p) : '_');
 }
 
-/* A string literal; what is not plain ASCII is escaped, so any name is safe. */
-static void print_string(struct cr_text *t, const char *string)
+/* What is not plain ASCII is escaped, so any name is safe. */
+void cr_put_string(struct cr_text *t, const char *string)
 {
     cr_put(t, "\"");
     for (const unsigned char *p = (const unsigned char *)string; *p; p++) {
@@ -48,7 +41,7 @@ static void print_string(struct cr_text *t, const char *string)
     cr_put(t, "\"");
 }
 
-static void print_shape(struct cr_text *t, const struct cr_port *port)
+void cr_put_port_shape(struct cr_text *t, const struct cr_port *port)
 {
     char shape[200];
     cr_put(t, "%s", cr_shape_text(shape, sizeof shape, port->rank, port->shape));
@@ -61,11 +54,11 @@ static void print_prototype(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "int %s_run(const void *weights", p->name);
     for (int i = 0; i < p->n_inputs; i++) {
         cr_put(t, p->inputs[i].dtype == CR_I32 ? ", const int *in_" : ", const float *in_");
-        print_port(t, &p->inputs[i]);
+        cr_put_port(t, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
         cr_put(t, ", float *out_");
-        print_port(t, &p->outputs[i]);
+        cr_put_port(t, &p->outputs[i]);
     }
     cr_put(t, ", void *arena)");
 }
@@ -75,20 +68,25 @@ static void print_port_lines(struct cr_text *t, const char *what, const struct c
 {
     for (int i = 0; i < n; i++) {
         cr_put(t, " *   %s %s ", what, cr_dtype_name(ports[i].dtype));
-        print_port(t, &ports[i]);
-        print_shape(t, &ports[i]);
+        cr_put_port(t, &ports[i]);
+        cr_put_port_shape(t, &ports[i]);
         cr_put(t, "\n");
     }
 }
 
-static void print_sizes(struct cr_text *t, const struct writer *w)
+void cr_put_threads(struct cr_text *t, const struct cr_standalone *w)
 {
-    const struct cr_program *p = w->p;
     cr_put(t,
            "/* Threads that share the work; more than 1 needs pthreads (compile both with the\n"
            " * same value, as in -D%s_THREADS=4 -pthread). */\n"
            "#ifndef %s_THREADS\n#define %s_THREADS 1\n#endif\n\n",
            w->upper, w->upper, w->upper);
+}
+
+static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put_threads(t, w);
     cr_put(t, "#define %s_PARAM_BYTES %lldL /* of the weights as %s_load lays them out */\n",
            w->upper, (long long)p->weights_bytes, p->name);
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
@@ -98,13 +96,13 @@ static void print_sizes(struct cr_text *t, const struct writer *w)
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
             cr_put(t, "#define %s_%s_", w->upper, side ? "OUT" : "IN");
-            print_upper(t, &ports[i]);
+            cr_put_port_upper(t, &ports[i]);
             cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(ports[i].rank, ports[i].shape));
         }
     }
 }
 
-static void print_header(struct cr_text *t, const struct writer *w)
+static void print_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
     cr_put(t, "/*\n * %s - a model compiled to C by Crescent.\n *\n", p->name);
@@ -156,7 +154,7 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     for (int i = 0; i < p->n_params; i++) {
         const struct cr_port *port = &p->params[i];
         cr_put(t, "    {");
-        print_string(t, port->name);
+        cr_put_string(t, port->name);
         cr_put(t, ", %d, {", port->rank);
         for (int r = 0; r < port->rank; r++)
             cr_put(t, "%s%lldL", r ? ", " : "", (long long)port->shape[r]);
@@ -165,7 +163,12 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     }
     if (!p->n_params)
         cr_put(t, "    {\"\", 0, {0}, 0, -1},\n");
-    cr_put(t, "};\n\n/* Where their elements go; see struct cr_place. */\n"
+    cr_put(t, "};\n");
+}
+
+static void print_places(struct cr_text *t, const struct cr_program *p)
+{
+    cr_put(t, "\n/* Where their elements go; see struct cr_place. */\n"
               "static const struct cr_place places[] = {\n");
     for (int i = 0; i < p->n_places; i++) {
         const struct cr_place *at = &p->places[i];
@@ -176,7 +179,7 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n};\n");
 }
 
-static void print_load(struct cr_text *t, const struct writer *w)
+static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
            "\nint %s_load(void *weights, int index, const float *tensor)\n{\n"
@@ -193,7 +196,7 @@ static void assign_pointers(struct cr_text *t, const char *name, const char *pre
 {
     for (int i = 0; i < n; i++) {
         cr_put(t, "    %s[%d] = %s", name, i, prefix);
-        print_port(t, &ports[i]);
+        cr_put_port(t, &ports[i]);
         cr_put(t, ";\n");
     }
     if (!n)
@@ -208,13 +211,13 @@ static void print_checks(struct cr_text *t, const struct cr_program *p)
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
             cr_put(t, "    if (!%s", side ? "out_" : "in_");
-            print_port(t, &ports[i]);
+            cr_put_port(t, &ports[i]);
             cr_put(t, ")\n        return 1;\n");
         }
     }
 }
 
-static void print_run(struct cr_text *t, const struct writer *w)
+static void print_run(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
     cr_put(t, "\n");
@@ -252,7 +255,7 @@ static void print_main_table(struct cr_text *t, const char *name, const struct c
     cr_put(t, "static const struct cr_tensor cr_main_%s[] = {\n", name);
     for (int i = 0; i < n; i++) {
         cr_put(t, "    {");
-        print_string(t, ports[i].name);
+        cr_put_string(t, ports[i].name);
         cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, i,
                (long long)cr_elements(ports[i].rank, ports[i].shape),
                !outputs && ports[i].dtype == CR_I32);
@@ -262,7 +265,7 @@ static void print_main_table(struct cr_text *t, const char *name, const struct c
     cr_put(t, "};\n");
 }
 
-static void print_main(struct cr_text *t, const struct writer *w)
+static void print_main(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
     unsigned done = 0;
@@ -293,19 +296,36 @@ static void print_main(struct cr_text *t, const struct writer *w)
     cr_put(t, "\n#endif\n");
 }
 
-/* What the text calls comes before it as declarations, the runtime's source after it: a
- * reader meets the model first. */
-static void print_source(struct cr_text *t, const struct writer *w)
+/* What a reader finds in the file. */
+static void print_contents(struct cr_text *t, const struct cr_standalone *w)
 {
-    const struct cr_program *p = w->p;
-    unsigned done = 0;
+    const char *name = w->p->name;
+    if (w->handover) {
+        cr_put(
+            t,
+            "/*\n * %s - a step of a training, compiled to C by Crescent.\n *\n"
+            " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
+            " * function that runs them, the state, the function of %s, the runtime's source.\n"
+            " */\n",
+            name, w->header);
+        return;
+    }
     cr_put(t,
            "/*\n * %s - a model compiled to C by Crescent.\n *\n"
            " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
            " * function that runs them, the parameters, the functions of %s, the runtime's\n"
            " * source, and, with -D%s_MAIN, a main that reads .safetensors and .npy files:\n"
            " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
-           p->name, w->header, w->upper, w->upper);
+           name, w->header, w->upper, w->upper);
+}
+
+/* What the text calls comes before it as declarations, the runtime's source after it: a
+ * reader meets the model first. */
+static void print_source(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    unsigned done = 0;
+    print_contents(t, w);
     cr_put(t,
            "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define "
            "CR_NO_MALLOC\n"
@@ -313,6 +333,8 @@ static void print_source(struct cr_text *t, const struct writer *w)
            "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
            "#endif\n\n/* ---- what the kernels call ---- */\n\n",
            w->header, w->upper);
+    if (w->handover)
+        cr_put(t, "#include <string.h>\n\n");
     static const char *const declarations[] = {"runtime.h", "select.h", "pool.h", "place.h"};
     static const char *const sources[] = {"kernels.c", "pool.c", "place.c"};
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
@@ -324,13 +346,20 @@ static void print_source(struct cr_text *t, const struct writer *w)
            "*arena);\n",
            p->name);
     cr_put_bytes(t, p->text, p->text_length);
-    print_params(t, p);
-    print_load(t, w);
-    print_run(t, w);
+    if (w->handover) {
+        print_places(t, p);
+        cr_put_step_source(t, w);
+    } else {
+        print_params(t, p);
+        print_places(t, p);
+        print_load(t, w);
+        print_run(t, w);
+    }
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         cr_add_runtime(t, sources[i], &done, needs_op, (void *)p);
-    print_main(t, w);
+    if (!w->handover)
+        print_main(t, w);
 }
 
 /* ---- files ---- */
@@ -421,7 +450,8 @@ static int check_names(const struct cr_program *p, const char *path, struct cr_e
     return check_ports(path, "outputs", p->outputs, p->n_outputs, error);
 }
 
-int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
+static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
+                            const char *path, struct cr_error *error)
 {
     size_t length = strlen(path);
     if (check_names(program, path, error))
@@ -429,16 +459,38 @@ int cr_write_standalone(const struct cr_program *program, const char *path, stru
     char *header = cr_strdup(path);
     header[length - 1] = 'h';
     const char *slash = strrchr(header, '/');
-    struct writer w = {.p = program, .header = slash ? slash + 1 : header};
+    struct cr_standalone w = {
+        .p = program, .header = slash ? slash + 1 : header, .handover = handover};
     for (size_t i = 0; program->name[i] && i + 1 < sizeof w.upper; i++)
         w.upper[i] = (char)toupper((unsigned char)program->name[i]);
     struct cr_text texts[2] = {{0}, {0}};
     print_source(&texts[0], &w);
-    print_header(&texts[1], &w);
+    if (handover)
+        cr_put_step_header(&texts[1], &w);
+    else
+        print_header(&texts[1], &w);
     const char *const paths[2] = {path, header};
     int status = write_both(paths, texts, error);
     free(texts[0].data);
     free(texts[1].data);
     free(header);
+    return status;
+}
+
+int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
+{
+    return write_standalone(program, NULL, path, error);
+}
+
+int cr_write_standalone_step(const struct cr_program *p, const char *script, const char *path,
+                             struct cr_error *error)
+{
+    struct cr_handover handover;
+    const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
+                                   p->n_params, p->n_inputs, p->n_outputs};
+    if (cr_handover_find(&handover, &ports, script, error))
+        return -1;
+    int status = write_standalone(p, &handover, path, error);
+    cr_handover_free(&handover);
     return status;
 }

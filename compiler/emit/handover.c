@@ -1,0 +1,79 @@
+/* handover.c - outputs and what they replace, by name; see handover.h. */
+#include "handover.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+static int find(const struct cr_port *ports, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(ports[i].name, name) == 0)
+            return i;
+    return CR_NONE;
+}
+
+static bool same_type(const struct cr_port *a, const struct cr_port *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+/* An output is of the type of what it replaces. */
+static int check_type(const struct cr_port *output, const struct cr_port *target, const char *what,
+                      const char *path, struct cr_error *error)
+{
+    char found[200], expected[200];
+    if (same_type(output, target))
+        return 0;
+    cr_shape_text(found, sizeof found, output->rank, output->shape);
+    cr_shape_text(expected, sizeof expected, target->rank, target->shape);
+    return cr_fail(error, "%.400s: output %.150s is %s %s, expected %s %s as the %s it replaces",
+                   path, output->name, cr_dtype_name(output->dtype), found,
+                   cr_dtype_name(target->dtype), expected, what);
+}
+
+/* Finds where output i goes. */
+static int find_target(struct cr_handover *h, const struct cr_ports *ports, int i, const char *path,
+                       struct cr_error *error)
+{
+    const struct cr_port *output = &ports->outputs[i];
+    int param = h->to_param[i] = find(ports->params, ports->n_params, output->name);
+    int input = h->to_input[i] = find(ports->inputs, ports->n_inputs, output->name);
+    if (param != CR_NONE)
+        return check_type(output, &ports->params[param], "parameter", path, error);
+    if (input == CR_NONE)
+        return 0;
+    h->is_state[input] = true;
+    return check_type(output, &ports->inputs[input], "input", path, error);
+}
+
+int cr_handover_find(struct cr_handover *h, const struct cr_ports *ports, const char *path,
+                     struct cr_error *error)
+{
+    int learned = 0, status = 0;
+    h->to_param = cr_calloc((size_t)ports->n_outputs, sizeof *h->to_param);
+    h->to_input = cr_calloc((size_t)ports->n_outputs, sizeof *h->to_input);
+    h->is_state = cr_calloc((size_t)ports->n_inputs, sizeof *h->is_state);
+    for (int i = 0; i < ports->n_outputs && !status; i++) {
+        status = find_target(h, ports, i, path, error);
+        learned += h->to_param[i] != CR_NONE;
+    }
+    if (!status && !learned)
+        status = cr_fail(error,
+                         "%.400s: no output has the name of a parameter, expected the parameters' "
+                         "next values (optim.adamw gives them)",
+                         path);
+    if (status)
+        cr_handover_free(h);
+    return status;
+}
+
+void cr_handover_free(struct cr_handover *h)
+{
+    free(h->to_param);
+    free(h->to_input);
+    free(h->is_state);
+    *h = (struct cr_handover){0};
+}

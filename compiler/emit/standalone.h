@@ -1,0 +1,30 @@
+/* standalone.h - what the kinds of standalone files share: their names, and pieces of text. */
+#ifndef CR_STANDALONE_H
+#define CR_STANDALONE_H
+
+#include "handover.h"
+#include "text.h"
+
+struct cr_standalone {
+    const struct cr_program *p;
+    char upper[256];                    /* the model's name in capitals, for macros */
+    const char *header;                 /* the header's file name */
+    const struct cr_handover *handover; /* of a training step; null for a plain run */
+};
+
+/* A port's name as a C identifier, and the same in capitals. */
+void cr_put_port(struct cr_text *t, const struct cr_port *port);
+void cr_put_port_upper(struct cr_text *t, const struct cr_port *port);
+void cr_put_port_shape(struct cr_text *t, const struct cr_port *port);
+
+/* A string literal of any bytes. */
+void cr_put_string(struct cr_text *t, const char *string);
+
+/* The macro NAME_THREADS. */
+void cr_put_threads(struct cr_text *t, const struct cr_standalone *s);
+
+/* The header of a training step, and its functions. */
+void cr_put_step_header(struct cr_text *t, const struct cr_standalone *s);
+void cr_put_step_source(struct cr_text *t, const struct cr_standalone *s);
+
+#endif

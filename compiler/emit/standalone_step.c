@@ -1,0 +1,317 @@
+/*
+ * standalone_step.c - a training step as standalone C: a function from state to state.
+ *
+ * The state is the parameters and the inputs that outputs replace, row-major, one after the
+ * other in memory of the caller.  A step packs the parameters into its arena and reads the
+ * rest where it lies.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "standalone.h"
+
+enum { ALIGN = 64 }; /* bytes, of each tensor of the state */
+
+/* ---- the state ---- */
+
+/* A tensor of the state: its port, its place, and the output that replaces it, or CR_NONE. */
+struct tensor {
+    const struct cr_port *port;
+    int64_t offset;
+    int output;
+};
+
+struct state {
+    struct tensor *tensors; /* the parameters, then the inputs that are state */
+    int n, *of_input;       /* by input: its number among the tensors, or CR_NONE */
+    int64_t bytes;
+};
+
+static void add_tensor(struct state *s, const struct cr_port *port)
+{
+    int64_t bytes = cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
+    s->tensors[s->n++] = (struct tensor){port, s->bytes, CR_NONE};
+    s->bytes += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static struct state state_of(const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    struct state s = {0};
+    s.tensors = cr_calloc((size_t)(p->n_params + p->n_inputs), sizeof *s.tensors);
+    s.of_input = cr_calloc((size_t)p->n_inputs, sizeof *s.of_input);
+    for (int i = 0; i < p->n_params; i++)
+        add_tensor(&s, &p->params[i]);
+    for (int i = 0; i < p->n_inputs; i++) {
+        s.of_input[i] = w->handover->is_state[i] ? s.n : CR_NONE;
+        if (w->handover->is_state[i])
+            add_tensor(&s, &p->inputs[i]);
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        int param = w->handover->to_param[i], input = w->handover->to_input[i];
+        if (param != CR_NONE)
+            s.tensors[param].output = i;
+        else if (input != CR_NONE)
+            s.tensors[s.of_input[input]].output = i;
+    }
+    return s;
+}
+
+static void free_state(struct state *s)
+{
+    free(s->tensors);
+    free(s->of_input);
+}
+
+/* Whether an output is handed to the caller by itself, and is not part of the state. */
+static bool is_result(const struct cr_standalone *w, int output)
+{
+    return w->handover->to_param[output] == CR_NONE && w->handover->to_input[output] == CR_NONE;
+}
+
+/* ---- the header ---- */
+
+static void put_prototype(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "int %s_step(const void *state, void *next", p->name);
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (w->handover->is_state[i])
+            continue;
+        cr_put(t, p->inputs[i].dtype == CR_I32 ? ", const int *in_" : ", const float *in_");
+        cr_put_port(t, &p->inputs[i]);
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        if (!is_result(w, i))
+            continue;
+        cr_put(t, ", float *out_");
+        cr_put_port(t, &p->outputs[i]);
+    }
+    cr_put(t, ", void *arena)");
+}
+
+static void put_port_line(struct cr_text *t, const char *what, const struct cr_port *port)
+{
+    cr_put(t, " *   %s %s ", what, cr_dtype_name(port->dtype));
+    cr_put_port(t, port);
+    cr_put_port_shape(t, port);
+    cr_put(t, "\n");
+}
+
+static void put_port_lines(struct cr_text *t, const struct cr_standalone *w)
+{
+    for (int i = 0; i < w->p->n_inputs; i++)
+        if (!w->handover->is_state[i])
+            put_port_line(t, "input ", &w->p->inputs[i]);
+    for (int i = 0; i < w->p->n_outputs; i++)
+        if (is_result(w, i))
+            put_port_line(t, "output", &w->p->outputs[i]);
+}
+
+static void put_elements(struct cr_text *t, const struct cr_standalone *w, const char *side,
+                         const struct cr_port *port)
+{
+    cr_put(t, "#define %s_%s_", w->upper, side);
+    cr_put_port_upper(t, port);
+    cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(port->rank, port->shape));
+}
+
+static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+{
+    const struct cr_program *p = w->p;
+    cr_put_threads(t, w);
+    cr_put(t, "#define %s_TENSORS %d /* of the state */\n#define %s_STATE_BYTES %lldL\n", w->upper,
+           s->n, w->upper, (long long)s->bytes);
+    cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
+           (long long)(p->weights_bytes + p->arena_bytes), w->upper, (long long)p->scratch_bytes);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (!w->handover->is_state[i])
+            put_elements(t, w, "IN", &p->inputs[i]);
+    for (int i = 0; i < p->n_outputs; i++)
+        if (is_result(w, i))
+            put_elements(t, w, "OUT", &p->outputs[i]);
+}
+
+static const char about[] =
+    " *\n * Tensors are row-major.  The state is the parameters and what the optimiser keeps, all\n"
+    " * in one piece of memory as %s_tensors says.  The caller owns all memory: two states,\n"
+    " * the old and the next, inputs, outputs and an arena.  States and arena are aligned to 64\n"
+    " * bytes.  Nothing is allocated and no global changes: the next state is a function of the\n"
+    " * old one and the inputs, the same to the last bit under every compiler and with any\n"
+    " * number of threads.\n */\n";
+
+void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name;
+    struct state s = state_of(w);
+    cr_put(t, "/*\n * %s - a step of a training, compiled to C by Crescent.\n *\n", name);
+    put_port_lines(t, w);
+    cr_put(t, about, name);
+    cr_put(t, "#ifndef %s_H\n#define %s_H\n\n", w->upper, w->upper);
+    put_sizes(t, w, &s);
+    cr_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    cr_put(
+        t,
+        "/* A tensor of the state: its name in a checkpoint, its shape, and where it begins, in\n"
+        " * bytes.  Its elements are floats, or ints. */\n"
+        "struct %s_tensor {\n    const char *name;\n    int is_param, is_int, rank;\n"
+        "    long shape[%d];\n    long elements;\n    long offset;\n};\n\n"
+        "/* The parameters, then the rest, in the order of a checkpoint of `crescent train`. */\n"
+        "extern const struct %s_tensor %s_tensors[];\n\n",
+        name, CR_MAX_RANK, name, name);
+    cr_put(t,
+           "/* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and\n"
+           " * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
+    put_prototype(t, w);
+    cr_put(t, ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    free_state(&s);
+}
+
+/* ---- the source ---- */
+
+static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+{
+    cr_put(t, "\n/* ---- the state ---- */\n\nconst struct %s_tensor %s_tensors[] = {\n",
+           w->p->name, w->p->name);
+    for (int i = 0; i < s->n; i++) {
+        const struct cr_port *port = s->tensors[i].port;
+        cr_put(t, "    {");
+        cr_put_string(t, port->name);
+        cr_put(t, ", %d, %d, %d, {", i < w->p->n_params, port->dtype == CR_I32, port->rank);
+        for (int r = 0; r < port->rank; r++)
+            cr_put(t, "%s%lldL", r ? ", " : "", (long long)port->shape[r]);
+        cr_put(t, "%s}, %lldL, %lldL},\n", port->rank ? "" : "0",
+               (long long)cr_elements(port->rank, port->shape), (long long)s->tensors[i].offset);
+    }
+    cr_put(t, "};\n");
+}
+
+/* What steps of every model do with their state. */
+static const char helpers[] =
+    "\nstruct packing {\n    const struct cr_kernels *rt;\n    const char *state;\n"
+    "    float *weights;\n};\n\n"
+    "/* Puts pieces of parameters where the kernels read them. */\n"
+    "static void pack_params(const void *args, long begin, long end, float *scratch)\n{\n"
+    "    const struct packing *p = args;\n    long i;\n    (void)scratch;\n"
+    "    for (i = begin; i < end; i++)\n"
+    "        cr_place(p->rt, &places[i],\n"
+    "            (const float *)(p->state + %s_tensors[places[i].param].offset), p->weights);\n"
+    "}\n";
+
+static const char to_ints[] =
+    "\n/* Kernels compute in float: what is an int is made one, in place.  What is none, such as\n"
+    " * NaN, is the least. */\n"
+    "static void make_ints(void *data, long n)\n{\n    float number;\n    int i;\n"
+    "    char *at = data;\n"
+    "    for (; n > 0; n--, at += sizeof number) {\n"
+    "        memcpy(&number, at, sizeof number);\n"
+    "        i = number > -2147483648.0f && number < 2147483648.0f ? (int)number\n"
+    "            : -2147483647 - 1;\n"
+    "        memcpy(at, &i, sizeof i);\n    }\n}\n";
+
+static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+{
+    const struct cr_program *p = w->p;
+    for (int i = 0; i < p->n_inputs; i++) {
+        cr_put(t, "    inputs[%d] = ", i);
+        if (s->of_input[i] != CR_NONE) {
+            cr_put(t, "from + %lldL;\n", (long long)s->tensors[s->of_input[i]].offset);
+            continue;
+        }
+        cr_put(t, "in_");
+        cr_put_port(t, &p->inputs[i]);
+        cr_put(t, ";\n");
+    }
+    if (!p->n_inputs)
+        cr_put(t, "    inputs[0] = 0;\n");
+    for (int i = 0; i < p->n_outputs; i++) {
+        if (!is_result(w, i))
+            continue;
+        cr_put(t, "    outputs[%d] = out_", i);
+        cr_put_port(t, &p->outputs[i]);
+        cr_put(t, ";\n");
+    }
+    for (int i = 0; i < s->n; i++)
+        if (s->tensors[i].output != CR_NONE)
+            cr_put(t, "    outputs[%d] = to + %lldL;\n", s->tensors[i].output,
+                   (long long)s->tensors[i].offset);
+}
+
+static void put_checks(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "    if (((size_t)state | (size_t)next | (size_t)arena) %% 64 || !state || !next ||\n"
+              "        !arena)\n        return 1;\n");
+    for (int side = 0; side < 2; side++) {
+        const struct cr_port *ports = side ? p->outputs : p->inputs;
+        for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
+            if (side ? !is_result(w, i) : w->handover->is_state[i])
+                continue;
+            cr_put(t, "    if (!%s", side ? "out_" : "in_");
+            cr_put_port(t, &ports[i]);
+            cr_put(t, ")\n        return 1;\n");
+        }
+    }
+}
+
+/* After the kernels: ints, and what no output replaces. */
+static void put_ending(struct cr_text *t, const struct state *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct tensor *tensor = &s->tensors[i];
+        long long n = (long long)cr_elements(tensor->port->rank, tensor->port->shape);
+        long long offset = (long long)tensor->offset;
+        if (tensor->output == CR_NONE)
+            cr_put(t, "    memcpy(to + %lldL, from + %lldL, %lldL);\n", offset, offset,
+                   n * (long long)sizeof(float));
+        else if (tensor->port->dtype == CR_I32)
+            cr_put(t, "    make_ints(to + %lldL, %lldL);\n", offset, n);
+    }
+}
+
+static bool has_ints(const struct state *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->tensors[i].port->dtype == CR_I32 && s->tensors[i].output != CR_NONE)
+            return true;
+    return false;
+}
+
+static void put_step(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "\n");
+    put_prototype(t, w);
+    cr_put(t,
+           "\n{\n    const void *inputs[%d];\n    void *outputs[%d];\n"
+           "#ifndef CR_NO_THREADS\n    double memory[CR_POOL_BYTES(%s_THREADS) / "
+           "sizeof(double)];\n#endif\n"
+           "    struct cr_pool *pool = 0;\n    struct packing packing;\n"
+           "    const char *from = state;\n    char *to = next;\n    int status;\n",
+           p->n_inputs ? p->n_inputs : 1, p->n_outputs, w->upper);
+    put_checks(t, w);
+    put_pointers(t, w, s);
+    cr_put(t,
+           "    packing.rt = cr_runtime_select(0);\n    packing.state = from;\n"
+           "    packing.weights = arena;\n"
+           "#ifndef CR_NO_THREADS\n    pool = cr_pool_init(memory, %s_THREADS);\n#endif\n"
+           "    packing.rt->parallel(pool, %d, pack_params, &packing, 0, 0);\n"
+           "    status = %s_execute(packing.rt, pool, packing.weights, inputs, outputs,\n"
+           "        packing.weights + %lldL);\n"
+           "#ifndef CR_NO_THREADS\n    if (pool)\n        cr_pool_stop(pool);\n#endif\n",
+           w->upper, p->n_places, p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
+    put_ending(t, s);
+    cr_put(t, "    return status;\n}\n");
+}
+
+void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
+{
+    struct state s = state_of(w);
+    put_tensors(t, w, &s);
+    cr_put(t, helpers, w->p->name);
+    if (has_ints(&s))
+        cr_put_bytes(t, to_ints, sizeof to_ints - 1);
+    put_step(t, w, &s);
+    free_state(&s);
+}

@@ -1,0 +1,78 @@
+/*
+ * call_training.c - a program that trains: the step of graphs/train_sort.lua as C, without
+ * Crescent; see training.md.
+ *
+ *     call_training CHECKPOINT STEPS TENSORS
+ *
+ * begins with a checkpoint of `crescent train` (one of --steps 0 will do), makes steps, and
+ * writes the tensors of the state as they stand in a checkpoint behind its header.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "train_sort.h"
+
+/* A checkpoint is the length of a header, the header, and the tensors without gaps, in the order
+ * of the table; so that the header need not be read by somebody who knows what he saved. */
+static int read_state(const char *path, char *state)
+{
+    unsigned char length[8];
+    long header = 0;
+    FILE *file = fopen(path, "rb");
+    int good = file && fread(length, 1, 8, file) == 8;
+    for (int i = 3; good && i >= 0; i--) /* the other four bytes are 0 */
+        header = header * 256 + length[i];
+    good = good && fseek(file, header, SEEK_CUR) == 0;
+    for (int i = 0; good && i < TRAIN_SORT_TENSORS; i++) {
+        const struct train_sort_tensor *t = &train_sort_tensors[i];
+        good = fread(state + t->offset, 4, (size_t)t->elements, file) == (size_t)t->elements;
+    }
+    if (file)
+        fclose(file);
+    return good;
+}
+
+static int write_state(const char *path, const char *state)
+{
+    FILE *file = fopen(path, "wb");
+    int good = file != NULL;
+    for (int i = 0; good && i < TRAIN_SORT_TENSORS; i++) {
+        const struct train_sort_tensor *t = &train_sort_tensors[i];
+        good = fwrite(state + t->offset, 4, (size_t)t->elements, file) == (size_t)t->elements;
+    }
+    return (!file || fclose(file) == 0) && good;
+}
+
+/* Makes steps, the state going to and fro between two pieces of memory; returns the last one. */
+static char *train(char *state, char *next, void *arena, long steps)
+{
+    float loss, rate, tokens;
+    for (long i = 1; i <= steps; i++) {
+        char *old = state;
+        if (train_sort_step(state, next, &loss, &rate, &tokens, arena))
+            return NULL;
+        state = next;
+        next = old;
+        if (i == 1 || i == steps)
+            printf("step %ld: loss %.4f\n", i, loss);
+    }
+    return state;
+}
+
+int main(int argc, char **argv)
+{
+    char *states[2] = {aligned_alloc(64, TRAIN_SORT_STATE_BYTES),
+                       aligned_alloc(64, TRAIN_SORT_STATE_BYTES)};
+    void *arena = aligned_alloc(64, TRAIN_SORT_ARENA_BYTES);
+    char *last = NULL;
+    if (argc != 4 || !states[0] || !states[1] || !arena || !read_state(argv[1], states[0]))
+        fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
+    else
+        last = train(states[0], states[1], arena, atol(argv[2]));
+    if (last && !write_state(argv[3], last))
+        last = NULL;
+    free(states[0]);
+    free(states[1]);
+    free(arena);
+    return last ? 0 : 2;
+}
