@@ -2,7 +2,7 @@
  * rewrite.h - building a simplified copy of a graph.
  *
  * A pass that changes the graph walks the old one in order and adds nodes to a new one.
- * Every node added goes through the rules of rewrite.c, which may answer with a node
+ * Every node added goes through the rules of rules.c, which may answer with a node
  * that exists already, so equal nodes are shared and constants folded at any time.
  */
 #ifndef CR_REWRITE_H

@@ -1,6 +1,6 @@
 /*
  * simplify.c - constant folding, common subexpressions, dead code, movement ops merged.
- * The rules are those of rewrite.c, which every rebuilt graph goes through.
+ * The rules are those of rules.c, which every rebuilt graph goes through.
  */
 #include "pass_list.h"
 #include "rewrite.h"
