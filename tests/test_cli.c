@@ -146,7 +146,8 @@ static const struct {
     {"run " BLOCK "--input x=$T/short.npy", "short.npy: "},
     {"run " BLOCK "--output attn.prob=$T/p.npy", "did you mean attn.probs?"},
     {"run " BLOCK "--output y=$T/no/y.npy", "no/y.npy: cannot be written"},
-    {"run " BLOCK "--output y=$T/a.npy --output attn.probs=$T/a.npy", "a.npy: named for two results"},
+    {"run " BLOCK "--output y=$T/a.npy --output attn.probs=$T/a.npy",
+     "a.npy: named for two results"},
 
     {"run " BLOCK "--weights $T/none.safetensors", "none.safetensors: "},
     {"run " BLOCK "--weights $T/not.safetensors", "not.safetensors: "},

@@ -12,6 +12,6 @@ void cr_print_key_range(struct cr_printer *p, const char *all);
 
 /* "scores": of the keys from j on, n of them, and the queries from i on, m of them, which lie
  * packed in "queries".  Returns the positive number that logits are these times. */
-double cr_print_score_block(struct cr_printer *p);
+double cr_print_score_block(struct cr_printer *p, int indent);
 
 #endif

@@ -115,8 +115,9 @@ static void print_block_start(struct cr_printer *p)
 static void print_statistics(struct cr_printer *p)
 {
     char factor[64], one[64];
+    cr_put(p->text, "            /* a maximum and a sum for each query */\n");
     print_block_start(p);
-    cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p));
+    cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p, 16));
     cr_put_line(p->text, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
                 factor + 1);
     cr_put(p->text, "            }\n");
@@ -130,10 +131,10 @@ static void print_probabilities(struct cr_printer *p, const struct backward_shap
     char factor[64];
     if (s->keys > KEY_BLOCK) {
         cr_put(p->text, "                if (last - first > %d) {\n", KEY_BLOCK);
-        cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p));
-        cr_put_line(p->text, 16, "rt->fma_svv(n, m, scores, %d, %s, 0, scores, %d, max, 0);", PANEL,
+        cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p, 20));
+        cr_put_line(p->text, 20, "rt->fma_svv(n, m, scores, %d, %s, 0, scores, %d, max, 0);", PANEL,
                     factor, PANEL);
-        cr_put_line(p->text, 16, "rt->exp_v(n, m, scores, %d, scores, %d);", PANEL, PANEL);
+        cr_put_line(p->text, 20, "rt->exp_v(n, m, scores, %d, scores, %d);", PANEL, PANEL);
         cr_put(p->text, "                }\n");
     }
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, sum, 0);", PANEL, PANEL);
@@ -184,6 +185,7 @@ static void print_gradients(struct cr_printer *p, const struct backward_shape *s
     const struct cr_kernel *k = p->k;
     char at[CR_ADDRESS_SIZE];
     long long step = cr_step(&k->dest, k->row);
+    cr_put(p->text, "            /* probabilities, and what they hand back */\n");
     print_block_start(p);
     print_probabilities(p, s);
     print_add_transposed(p, s, "scores", "grad_rows", s->N, &k->dest_v);

@@ -96,15 +96,15 @@ static void print_pack_values(struct cr_printer *p, const struct attention_shape
 
 /* Hides the keys of a block that lie outside a bound, if there are any for some query:
  * row r of the block is key j + r, column c query i + c. */
-static void print_hide(struct cr_printer *p, const struct cr_bound *b)
+static void print_hide(struct cr_printer *p, int indent, const struct cr_bound *b)
 {
     struct cr_text *t = p->text;
-    cr_put(t, b->upper ? "                if (j + n > " : "                if (j < ");
+    cr_put(t, "%*sif (j %s ", indent, "", b->upper ? "+ n >" : "<");
     print_sum(t, b->upper ? "i" : "i + m", b->offset + (b->upper ? 1 : -1));
     cr_put(t,
            ") /* some query does not see some key */\n"
-           "                    rt->hide(n, m, scores, %d, ",
-           PANEL);
+           "%*srt->hide(n, m, scores, %d, ",
+           indent + 4, "", PANEL);
     if (!b->upper)
         cr_put(t, "-n, ");
     print_sum(t, "j - i", b->upper ? -b->offset : 1 - b->offset);
@@ -129,7 +129,7 @@ static double score_factor(const struct cr_tiles *scores)
 }
 
 /* From the product of k and q to logits; returns the factor that is left to softmax. */
-static double print_logits(struct cr_printer *p)
+static double print_logits(struct cr_printer *p, int indent)
 {
     const struct cr_kernel *k = p->k;
     double factor = score_factor(&k->scores);
@@ -144,24 +144,24 @@ static double print_logits(struct cr_printer *p)
                               .cols = "m",
                               .core = {"scores", PANEL},
                               .dest = {"scores", PANEL},
-                              .indent = 16};
+                              .indent = indent};
     if (!factor)
         cr_print_tiles(p, &job);
     for (int i = 0; i < k->n_bounds; i++)
-        print_hide(p, &k->bounds[i]);
+        print_hide(p, indent, &k->bounds[i]);
     return factor ? factor : 1;
 }
 
-double cr_print_score_block(struct cr_printer *p)
+double cr_print_score_block(struct cr_printer *p, int indent)
 {
     const struct cr_kernel *k = p->k;
     char keys[CR_ADDRESS_SIZE];
     cr_print_address(p, keys, sizeof keys, k->b.ref, &k->b.at, k->key, "j", -1, "");
-    cr_put_line(p->text, 16,
+    cr_put_line(p->text, indent,
                 "rt->gemm(n, m, %lld, %s, %lld, %lld, queries, %lld, scores, %d, 0, 0);",
                 (long long)k->K, keys, (long long)cr_step(&k->b.at, k->key),
                 (long long)cr_step(&k->b.at, k->k), (long long)(k->K * PANEL), PANEL);
-    return print_logits(p);
+    return print_logits(p, indent);
 }
 
 void cr_print_softmax_start(struct cr_printer *p)
@@ -236,7 +236,7 @@ static void print_key_loop(struct cr_printer *p, const struct attention_shape *s
     print_pack_queries(p, s);
     cr_put(t, "            for (long j = first; j < last; j += %d) {\n", KEY_BLOCK);
     cr_print_count(p, 16, "n", "j", KEY_BLOCK, "last");
-    cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p));
+    cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p, 16));
     cr_put_line(t, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
                 factor + 1);
     cr_put_line(t, 16,

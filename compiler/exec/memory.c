@@ -48,7 +48,8 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
     int64_t most = cr_memory_limit();
     if (bytes < 0 || bytes > most)
-        return cr_fail(error, "%s would take %" PRId64 " bytes, there are %" PRId64, what, bytes, most);
+        return cr_fail(error, "%s would take %" PRId64 " bytes, there are %" PRId64, what, bytes,
+                       most);
     return 0;
 }
 

@@ -77,23 +77,15 @@ static void chain_reshapes(struct cr_graph *g)
     free(first);
 }
 
-/* Whether a reduction runs down columns: over an axis that is not the innermost. */
-static bool goes_down(const struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *node = &g->nodes[id];
-    return cr_kind_of(g, id) == CR_KIND_REDUCE && g->nodes[cr_in(g, id, 0)].shape[node->axis] > 1 &&
-           cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
-}
-
-/* Outputs; what is scattered or reduced down its columns; concats, unless made of weights, which are joined as they are
- * loaded. */
+/* Outputs; what is scattered or reduced down its columns; concats, unless made of weights, which
+ * are joined as they are loaded. */
 static void store_obvious(struct fusion *f)
 {
     for (int i = 0; i < f->g->n_outputs; i++)
         f->m->materialised[f->g->outputs[i].id] = true;
     bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (cr_kind_of(f->g, id) == CR_KIND_SCATTER || goes_down(f->g, id) ||
+        if (cr_kind_of(f->g, id) == CR_KIND_SCATTER || cr_goes_down(f->g, id) ||
             (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
     free(weights);

@@ -136,6 +136,9 @@ struct cr_kernel {
     double flops, bytes_read, bytes_written;
 };
 
+/* Whether a node is a reduction down columns: over an axis that is not the innermost. */
+bool cr_goes_down(const struct cr_graph *g, cr_id id);
+
 struct cr_module;
 
 /* The state of lowering, used for one kernel after another. */

@@ -199,13 +199,10 @@ static bool lower_columns_of(struct cr_lowering *lw, cr_id reduction)
     return true;
 }
 
-/* Whether the root is a reduction over an axis that is not the innermost. */
-static bool reduces_columns(const struct cr_lowering *lw)
+bool cr_goes_down(const struct cr_graph *g, cr_id id)
 {
-    cr_id id = lw->top;
-    const struct cr_node *node = &lw->g->nodes[id];
-    return id == lw->k->root && cr_kind_of(lw->g, id) == CR_KIND_REDUCE &&
-           lw->g->nodes[cr_in(lw->g, id, 0)].shape[node->axis] > 1 &&
+    const struct cr_node *node = &g->nodes[id];
+    return cr_kind_of(g, id) == CR_KIND_REDUCE && g->nodes[cr_in(g, id, 0)].shape[node->axis] > 1 &&
            cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
 }
 
@@ -636,7 +633,7 @@ static bool attempt(struct cr_lowering *lw)
         return lower_scatter(lw);
     if (lw->backward)
         return lower_backward(lw, lw->backward);
-    if (reduces_columns(lw))
+    if (lw->top == lw->k->root && cr_goes_down(lw->g, lw->top))
         return lower_columns_of(lw, lw->top);
     int budget = 16 * CR_MAX_VALUES;
     cr_id core = find_core(&lw->ev, lw->top, lw->top == lw->k->root, &budget);

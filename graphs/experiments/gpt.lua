@@ -12,12 +12,7 @@ local o = options {
     vocab_size = 65,
 }
 
--- Rows of a table, one for each token: torch.nn.Embedding.
-local function embedding(tokens)
-    return gather(param("weight", {o.vocab_size, o.n_embd}, {normal = 1}), tokens)
-end
-
-local x = scope("emb", embedding, input("tokens", {o.B, o.T}, "i32"))
+local x = scope("emb", nn.embedding, input("tokens", {o.B, o.T}, "i32"), o.vocab_size, o.n_embd)
 x = transformer.stack(x, "blocks", o.n_layer, heads.block, {n_head = o.n_head})
 local logits = scope("head", nn.linear, x, o.vocab_size, false)
 return {logits = logits}

@@ -215,6 +215,7 @@ static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
             rt->load(1, m, delta, 0, a->v2_ + o0 * 450 + o1 * 150 + i, 0, 1);
             rt->neg_v(1, m, delta, 0, delta, 0);
             rt->load(m, 4, a->out + o0 * 5400 + o1 * 4 + i * 36, 36, &c_0, 0, 0);
+            /* a maximum and a sum for each query */
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
@@ -225,15 +226,16 @@ static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
             }
             rt->div_sv(1, m, sum, 0, &c_1, 0, sum, 0);
             rt->neg_v(1, m, max, 0, max, 0);
+            /* probabilities, and what they hand back */
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 if (last - first > 128) {
-                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
-                    scores, 32, 0, 0);
-                if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m);
-                rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
-                rt->exp_v(n, m, scores, 32, scores, 32);
+                    rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
+                        128, scores, 32, 0, 0);
+                    if (j + n > i + 1) /* some query does not see some key */
+                        rt->hide(n, m, scores, 32, j - i, m);
+                    rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
+                    rt->exp_v(n, m, scores, 32, scores, 32);
                 }
                 rt->mul_vv(n, m, scores, 32, scores, 32, sum, 0);
                 rt->gemm(n, 4, m, scores, 32, 1, grad_rows, 1024,
