@@ -46,7 +46,14 @@ passes() {
         awk -v pass="$pass" -v what="$what" '
             /^v\[/ { nodes++ }
             /^-- [0-9]+ kernels$/ { kernels = ", " $2 " kernels" }
-            END { printf "%-9s %3d nodes%-11s  %s\n", pass, nodes, kernels, what }
+            /^static void k[0-9]/ { functions++ }
+            { lines++ }
+            END {
+                if (nodes)
+                    printf "%-9s %3d nodes%-11s  %s\n", pass, nodes, kernels, what
+                else
+                    printf "%-9s %3d lines, %d functions  %s\n", pass, lines, functions, what
+            }
         ' "$folder/dump"
     done
 }
