@@ -101,10 +101,11 @@ static int ref_of(struct cr_evaluate *ev, cr_id id)
     return k->n_refs++;
 }
 
-static int load(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+/* Loads a node from where it is stored, itself or as what it is a reshape of. */
+static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
-    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = ref_of(ev, id)};
+    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = ref_of(ev, stored)};
     if (value.ref < 0)
         return blame(ev, ev->kernel->root);
     value.at = cr_map_linear(map, node->rank, node->shape);
@@ -126,10 +127,25 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
     }
 }
 
+/*
+ * The stored node whose elements, in the same order, are those of this reshape, or CR_NONE.
+ * There it can be read although some atom runs across the axes that the stored node has, and
+ * cannot be cut, as that of a sum over all the tokens of a batch.
+ */
+static cr_id stored_in_order(const struct cr_evaluate *ev, cr_id id)
+{
+    while (ev->g->nodes[id].op == CR_OP_reshape && !cr_is_stored(ev, id))
+        id = cr_in(ev->g, id, 0);
+    return !ev->wants_split && cr_is_stored(ev, id) ? id : CR_NONE;
+}
+
 static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     struct cr_map operand;
-    return move(ev, id, map, &operand) ? cr_evaluate(ev, cr_in(ev->g, id, 0), &operand) : -1;
+    if (move(ev, id, map, &operand))
+        return cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
+    cr_id stored = stored_in_order(ev, id);
+    return stored == CR_NONE ? -1 : load(ev, id, stored, map);
 }
 
 static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
@@ -274,7 +290,7 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
     if (id == ev->core)
         return evaluate_core(ev, id, map);
     if (cr_is_stored(ev, id))
-        return load(ev, id, map);
+        return load(ev, id, id, map);
     switch (cr_kind_of(ev->g, id)) {
     case CR_KIND_LEAF:
         return evaluate_leaf(ev, id, map);
@@ -297,18 +313,23 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
                          struct cr_operand *operand)
 {
     struct cr_map here = *map, below;
-    while (!cr_is_stored(ev, id)) {
+    cr_id stored = id;
+    for (; !cr_is_stored(ev, stored); stored = id) {
         if (cr_kind_of(ev->g, id) != CR_KIND_MOVE) {
             ev->blame = id;
             return false;
         }
-        if (!move(ev, id, &here, &below))
-            return false;
+        if (!move(ev, id, &here, &below)) {
+            stored = stored_in_order(ev, id);
+            break;
+        }
         here = below;
         id = cr_in(ev->g, id, 0);
     }
+    if (stored == CR_NONE)
+        return false;
     const struct cr_node *node = &ev->g->nodes[id];
-    operand->ref = ref_of(ev, id);
+    operand->ref = ref_of(ev, stored);
     operand->at = cr_map_linear(&here, node->rank, node->shape);
     return operand->ref >= 0;
 }
