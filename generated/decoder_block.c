@@ -781,8 +781,9 @@ int decoder_block_run(const void *weights, const float *in_x, float *out_y, void
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 
 enum {
-    CR_LANES = 16,   /* of a row reduction */
-    CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
+    CR_LANES = 16,    /* of a row reduction */
+    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it asks for more */
+    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it asks for more */
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
@@ -1312,15 +1313,40 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
     }
 }
 
-/* One panel at a time; what is missing in the last one becomes zeros. */
+/*
+ * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
+ * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* What is missing in the last panel becomes zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
     const float zero = 0.0f;
-    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
-        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
     }
 }
 /*
@@ -2238,15 +2264,40 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
     }
 }
 
-/* One panel at a time; what is missing in the last one becomes zeros. */
+/*
+ * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
+ * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* What is missing in the last panel becomes zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
     const float zero = 0.0f;
-    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
-        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
     }
 }
 /*
@@ -3164,15 +3215,40 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
     }
 }
 
-/* One panel at a time; what is missing in the last one becomes zeros. */
+/*
+ * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
+ * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* What is missing in the last panel becomes zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
     const float zero = 0.0f;
-    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
-        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
     }
 }
 /*

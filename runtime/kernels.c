@@ -22,8 +22,9 @@
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 
 enum {
-    CR_LANES = 16,   /* of a row reduction */
-    CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
+    CR_LANES = 16,    /* of a row reduction */
+    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it asks for more */
+    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it asks for more */
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and

@@ -26,10 +26,15 @@ void cr_print_prologue(struct cr_printer *p, const struct cr_gemm_loops *s, cons
 /* Whether the epilogue works on a tile in scratch, so that the product has to come whole. */
 bool cr_needs_product(const struct cr_kernel *k);
 
-/* The loops over columns j0 to j1 and rows i0 to i1, the call of gemm with these arguments for
- * its operands ("address, row stride, k stride" and "address, panel stride"), the epilogue.
+/* The head of a loop over the columns j0 to j1, n at a time from j on; over the rows i0 to i1,
+ * m at a time from i on. */
+void cr_print_columns_loop(struct cr_printer *p, const struct cr_gemm_loops *s, int indent);
+void cr_print_rows_loop(struct cr_printer *p, const struct cr_gemm_loops *s, int indent);
+
+/* Inside both: the call of gemm with these arguments for its operands ("address, row stride,
+ * k stride" and "address, panel stride") and the epilogue on the tile it made.
  * In parts: for k0 to k0 + d, after what came before k0. */
-void cr_print_gemm_tiles(struct cr_printer *p, const struct cr_gemm_loops *s, const char *rows,
-                         const char *panels);
+void cr_print_gemm_tile(struct cr_printer *p, const struct cr_gemm_loops *s, const char *rows,
+                        const char *panels);
 
 #endif

@@ -151,9 +151,8 @@ static void print_call(struct cr_printer *p, const struct cr_gemm_loops *s, cons
                     c->address, (long long)c->ld, c->address, (long long)c->ld);
 }
 
-/* The call of gemm and the epilogue on the tile it made. */
-static void print_tile(struct cr_printer *p, const struct cr_gemm_loops *s, const char *rows,
-                       const char *panels)
+void cr_print_gemm_tile(struct cr_printer *p, const struct cr_gemm_loops *s, const char *rows,
+                        const char *panels)
 {
     const struct cr_kernel *k = p->k;
     char bias[CR_ADDRESS_SIZE];
@@ -176,16 +175,16 @@ static void print_tile(struct cr_printer *p, const struct cr_gemm_loops *s, cons
     cr_print_tiles(p, &job);
 }
 
-void cr_print_gemm_tiles(struct cr_printer *p, const struct cr_gemm_loops *s, const char *rows,
-                         const char *panels)
+void cr_print_columns_loop(struct cr_printer *p, const struct cr_gemm_loops *s, int indent)
 {
-    int in = s->indent;
-    cr_put(p->text, "%*sfor (long j = j0; j < j1; j += %lld) {\n", in, "", (long long)s->cols);
-    cr_print_count(p, in + 4, "n", "j", s->cols, "j1");
-    cr_put(p->text, "%*sfor (long i = i0; i < i1; i += %lld) {\n", in + 4, "", (long long)s->rows);
-    cr_print_count(p, in + 8, "m", "i", s->rows, "i1");
-    print_tile(p, s, rows, panels);
-    cr_put(p->text, "%*s}\n%*s}\n", in + 4, "", in, "");
+    cr_put(p->text, "%*sfor (long j = j0; j < j1; j += %lld) {\n", indent, "", (long long)s->cols);
+    cr_print_count(p, indent + 4, "n", "j", s->cols, "j1");
+}
+
+void cr_print_rows_loop(struct cr_printer *p, const struct cr_gemm_loops *s, int indent)
+{
+    cr_put(p->text, "%*sfor (long i = i0; i < i1; i += %lld) {\n", indent, "", (long long)s->rows);
+    cr_print_count(p, indent + 4, "m", "i", s->rows, "i1");
 }
 
 int64_t cr_print_gemm_kernel(struct cr_printer *p)
@@ -206,7 +205,9 @@ int64_t cr_print_gemm_kernel(struct cr_printer *p)
                  (long long)cr_step(&k->a.at, k->k));
     }
     snprintf(panels, sizeof panels, "a->w + j * %lld, %lld", K, K * PANEL);
-    cr_print_gemm_tiles(p, &s, rows, panels);
-    cr_put(p->text, "    }\n");
+    cr_print_columns_loop(p, &s, s.indent);
+    cr_print_rows_loop(p, &s, s.indent + 4);
+    cr_print_gemm_tile(p, &s, rows, panels);
+    cr_put(p->text, "            }\n        }\n    }\n");
     return cr_outer_items(k) * s.blocks * s.groups;
 }

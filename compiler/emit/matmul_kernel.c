@@ -1,12 +1,28 @@
 /*
  * A matrix product of two things that are computed: the columns of the right operand are
- * packed as the kernel runs, once for each item, and so are rows of a left operand that lies
- * transposed, as it does in the gradient of a weight, X' dY.  A long k is done in parts, which
- * continue each other's chains of fma.
+ * packed as the kernel runs, and so are rows of a left operand that lies transposed, as it does
+ * in the gradient of a weight, X' dY.  A long k is done in parts, which continue each other's
+ * chains of fma.
+ *
+ * Of the two loops inside an item, the outer one packs what its step needs, which is little
+ * enough to stay in the second-level cache, and the inner one goes through all of the other
+ * operand, which was packed before: once for all the items that a thread does in a row and
+ * that share it.
  */
 #include <stdio.h>
 
 #include "gemm.h"
+
+enum packing {
+    IN_PLACE, /* not at all */
+    BY_STEP,  /* of the outer loop */
+    BY_ITEM,
+};
+
+struct matmul {
+    struct cr_gemm_loops s;
+    enum packing rows, columns;
+};
 
 static bool is_transposed(const struct cr_kernel *k)
 {
@@ -15,7 +31,7 @@ static bool is_transposed(const struct cr_kernel *k)
 
 /* An item is a block of rows by a group of columns, so large that packing costs little beside
  * multiplying, and so small that there are some for every thread. */
-static struct cr_gemm_loops cut(const struct cr_kernel *k)
+static struct cr_gemm_loops cut_items(const struct cr_kernel *k)
 {
     struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
     s.depth = s.K;
@@ -43,76 +59,157 @@ static struct cr_gemm_loops cut(const struct cr_kernel *k)
     return s;
 }
 
-/* The columns j0 to j1 of the right operand, packed; returns the distance of panels. */
-static long long print_pack_columns(struct cr_printer *p, const struct cr_gemm_loops *s)
+static bool is_whole(const struct matmul *m)
 {
-    const struct cr_kernel *k = p->k;
-    char at[CR_ADDRESS_SIZE], depth[32];
-    bool whole = s->depth == s->K;
-    snprintf(depth, sizeof depth, "%lld", (long long)s->K);
-    cr_take_scratch(p, "panels", s->depth * cr_round_up(s->group, PANEL), "packed columns");
-    cr_print_address(p, at, sizeof at, k->b.ref, &k->b.at, whole ? -1 : k->k, "k0", k->col, "j0");
-    cr_put_line(p->text, s->indent, "rt->pack(%s, j1 - j0, panels, %lld, %s, %lld, %lld);",
-                whole ? depth : "d", (long long)(s->depth * PANEL), at,
-                (long long)cr_step(&k->b.at, k->k), (long long)cr_step(&k->b.at, k->col));
-    return s->depth * PANEL;
+    return m->s.depth == m->s.K;
 }
 
-/* The rows i0 to i1 of a left operand that lies transposed, packed as if they were columns. */
-static void print_pack_rows(struct cr_printer *p, const struct cr_gemm_loops *s)
+/* Columns that all of a thread's items share are packed as a whole, once. */
+static struct matmul cut(const struct cr_kernel *k)
+{
+    struct matmul m = {.s = cut_items(k)};
+    bool shared = is_whole(&m) && m.s.groups == 1 && m.s.blocks > 1;
+    m.columns = shared ? BY_ITEM : BY_STEP;
+    m.rows = !is_transposed(k) ? IN_PLACE : shared ? BY_STEP : BY_ITEM;
+    return m;
+}
+
+/* Where packing begins; how much k there is to it, as C and as the distance of panels. */
+static int print_pack_begin(struct cr_printer *p, const struct matmul *m, enum packing when,
+                            bool shared, const char *first)
+{
+    if (when == BY_STEP)
+        return m->s.indent + 4;
+    if (!shared)
+        return m->s.indent;
+    cr_put(p->text, "%*sif (item == begin || %s == 0)\n", m->s.indent, "", first);
+    return m->s.indent + 4;
+}
+
+/* "k" of a packed part: all of it, or "d". */
+static void depth_text(const struct matmul *m, char *text, size_t size)
+{
+    if (is_whole(m))
+        snprintf(text, size, "%lld", (long long)m->s.K);
+    else
+        snprintf(text, size, "d");
+}
+
+/* Packs columns of the right operand: those of the item, or the n of a step. */
+static void print_pack_columns(struct cr_printer *p, const struct matmul *m)
 {
     const struct cr_kernel *k = p->k;
+    const struct cr_gemm_loops *s = &m->s;
+    bool step = m->columns == BY_STEP;
     char at[CR_ADDRESS_SIZE], depth[32];
-    bool whole = s->depth == s->K;
-    snprintf(depth, sizeof depth, "%lld", (long long)s->K);
-    cr_take_scratch(p, "rows", s->depth * cr_round_up(s->block, PANEL),
-                    "packed rows of the left operand");
-    cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i0", whole ? -1 : k->k, "k0");
-    cr_put_line(p->text, s->indent, "rt->pack(%s, i1 - i0, rows, %lld, %s, %lld, 1);",
-                whole ? depth : "d", (long long)(s->depth * PANEL), at,
+    depth_text(m, depth, sizeof depth);
+    cr_print_address(p, at, sizeof at, k->b.ref, &k->b.at, is_whole(m) ? -1 : k->k, "k0", k->col,
+                     step ? "j" : "j0");
+    int indent = print_pack_begin(p, m, m->columns, s->blocks > 1, "i0");
+    cr_put_line(p->text, indent, "rt->pack(%s, %s, panels, %lld, %s, %lld, %lld);", depth,
+                step ? "n" : "j1 - j0", (long long)(s->depth * PANEL), at,
+                (long long)cr_step(&k->b.at, k->k), (long long)cr_step(&k->b.at, k->col));
+}
+
+/* Packs rows of a left operand that lies transposed as if they were columns. */
+static void print_pack_rows(struct cr_printer *p, const struct matmul *m)
+{
+    const struct cr_kernel *k = p->k;
+    const struct cr_gemm_loops *s = &m->s;
+    bool step = m->rows == BY_STEP;
+    char at[CR_ADDRESS_SIZE], depth[32];
+    depth_text(m, depth, sizeof depth);
+    cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, step ? "i" : "i0",
+                     is_whole(m) ? -1 : k->k, "k0");
+    int indent = print_pack_begin(p, m, m->rows, is_whole(m) && s->groups > 1, "j0");
+    cr_put_line(p->text, indent, "rt->pack(%s, %s, rows, %lld, %s, %lld, 1);", depth,
+                step ? "m" : "i1 - i0", (long long)(s->depth * PANEL), at,
                 (long long)cr_step(&k->a.at, k->k));
 }
 
-/* Makes the rows of an item and says, as arguments of gemm, where they are. */
-static void print_rows(struct cr_printer *p, const struct cr_gemm_loops *s, char *rows, size_t size)
+/* Names the scratch that operands are packed into. */
+static void take_scratch(struct cr_printer *p, const struct matmul *m)
+{
+    const struct cr_gemm_loops *s = &m->s;
+    int64_t columns = m->columns == BY_STEP ? s->cols : s->group;
+    int64_t rows = m->rows == BY_STEP ? s->rows : s->block;
+    cr_take_scratch(p, "panels", s->depth * cr_round_up(columns, PANEL), "packed columns");
+    if (m->rows != IN_PLACE)
+        cr_take_scratch(p, "rows", s->depth * cr_round_up(rows, PANEL),
+                        "packed rows of the left operand");
+}
+
+/* Says, as arguments of gemm, where the rows are ... */
+static void rows_text(struct cr_printer *p, const struct matmul *m, char *rows, size_t size)
 {
     const struct cr_kernel *k = p->k;
+    const struct cr_gemm_loops *s = &m->s;
     char at[CR_ADDRESS_SIZE];
-    bool whole = s->depth == s->K;
     if (k->prologue.n) {
-        cr_print_prologue(p, s, "");
         snprintf(rows, size, "rows + (i - i0) * %lld, %lld, 1", (long long)s->K, (long long)s->K);
-    } else if (is_transposed(k)) {
-        print_pack_rows(p, s);
+    } else if (m->rows == BY_STEP) {
+        snprintf(rows, size, "rows, 1, %d", PANEL);
+    } else if (m->rows == BY_ITEM) {
         snprintf(rows, size, "rows + (i - i0) * %lld, 1, %d", (long long)s->depth, PANEL);
     } else {
-        cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i", whole ? -1 : k->k,
+        cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, "i", is_whole(m) ? -1 : k->k,
                          "k0");
         snprintf(rows, size, "%s, %lld, %lld", at, (long long)cr_step(&k->a.at, k->row),
                  (long long)cr_step(&k->a.at, k->k));
     }
 }
 
+/* ... and the columns. */
+static void columns_text(const struct matmul *m, char *panels, size_t size)
+{
+    long long depth = m->s.depth;
+    if (m->columns == BY_STEP)
+        snprintf(panels, size, "panels, %lld", depth * PANEL);
+    else
+        snprintf(panels, size, "panels + (j - j0) * %lld, %lld", depth, depth * PANEL);
+}
+
+/* The two loops of an item (or of a part of its k) and the call of gemm in them. */
+static void print_loops(struct cr_printer *p, const struct matmul *m)
+{
+    const struct cr_gemm_loops *s = &m->s;
+    char rows[CR_ADDRESS_SIZE + 64], panels[64];
+    bool by_rows = m->rows == BY_STEP;
+    rows_text(p, m, rows, sizeof rows);
+    columns_text(m, panels, sizeof panels);
+    if (m->rows == BY_ITEM)
+        print_pack_rows(p, m);
+    if (m->columns == BY_ITEM)
+        print_pack_columns(p, m);
+    (by_rows ? cr_print_rows_loop : cr_print_columns_loop)(p, s, s->indent);
+    if (m->rows == BY_STEP)
+        print_pack_rows(p, m);
+    if (m->columns == BY_STEP)
+        print_pack_columns(p, m);
+    (by_rows ? cr_print_columns_loop : cr_print_rows_loop)(p, s, s->indent + 4);
+    cr_print_gemm_tile(p, s, rows, panels);
+    cr_put(p->text, "%*s}\n%*s}\n", s->indent + 4, "", s->indent, "");
+}
+
 int64_t cr_print_matmul_kernel(struct cr_printer *p)
 {
     const struct cr_kernel *k = p->k;
-    struct cr_gemm_loops s = cut(k);
-    char rows[CR_ADDRESS_SIZE + 64], panels[64];
-    bool parts = s.depth < s.K;
-    cr_print_items(p, s.blocks * s.groups);
-    cr_print_part(p, "i0", "i1", s.groups, s.blocks, s.block, s.M);
-    cr_print_part(p, "j0", "j1", 1, s.groups, s.group, s.N);
-    if (parts) {
-        cr_put(p->text, "        for (long k0 = 0; k0 < %lld; k0 += %lld) {\n", (long long)s.K,
-               (long long)s.depth);
+    struct matmul m = cut(k);
+    const struct cr_gemm_loops *s = &m.s;
+    take_scratch(p, &m);
+    cr_print_items(p, s->blocks * s->groups);
+    cr_print_part(p, "i0", "i1", s->groups, s->blocks, s->block, s->M);
+    cr_print_part(p, "j0", "j1", 1, s->groups, s->group, s->N);
+    if (k->prologue.n)
+        cr_print_prologue(p, s, "");
+    if (!is_whole(&m)) {
         char end[32];
-        snprintf(end, sizeof end, "%lld", (long long)s.K);
-        cr_print_count(p, 12, "d", "k0", s.depth, end);
+        snprintf(end, sizeof end, "%lld", (long long)s->K);
+        cr_put(p->text, "        for (long k0 = 0; k0 < %lld; k0 += %lld) {\n", (long long)s->K,
+               (long long)s->depth);
+        cr_print_count(p, 12, "d", "k0", s->depth, end);
     }
-    long long stride = print_pack_columns(p, &s);
-    snprintf(panels, sizeof panels, "panels + (j - j0) * %lld, %lld", stride / PANEL, stride);
-    print_rows(p, &s, rows, sizeof rows);
-    cr_print_gemm_tiles(p, &s, rows, panels);
-    cr_put(p->text, parts ? "        }\n    }\n" : "    }\n");
-    return cr_outer_items(k) * s.blocks * s.groups;
+    print_loops(p, &m);
+    cr_put(p->text, is_whole(&m) ? "    }\n" : "        }\n    }\n");
+    return cr_outer_items(k) * s->blocks * s->groups;
 }

@@ -6,7 +6,7 @@
 #include "compiler/ir/print.h"
 #include "passes.h"
 
-static void print_value(FILE *out, const struct cr_tiles *tiles, int i)
+static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
     static const char *const sources[] = {"load", "gather", "index", "random", "const", "product"};
@@ -20,16 +20,17 @@ static void print_value(FILE *out, const struct cr_tiles *tiles, int i)
     if (v->source == CR_CONST)
         fprintf(out, " %g", v->number);
     if (v->source == CR_LOAD || v->source == CR_GATHER)
-        fprintf(out, " v[%d]", (int)v->node);
+        fprintf(out, " v[%d]", (int)k->refs[v->ref]);
     fputs(v->by_row ? "    (one a row)\n" : "\n", out);
 }
 
-static void print_tiles(FILE *out, const char *title, const struct cr_tiles *tiles)
+static void print_tiles(FILE *out, const struct cr_kernel *k, const char *title,
+                        const struct cr_tiles *tiles)
 {
     if (tiles->n)
         fprintf(out, "--     %s\n", title);
     for (int i = 0; i < tiles->n; i++)
-        print_value(out, tiles, i);
+        print_value(out, k, tiles, i);
 }
 
 static void print_atoms(FILE *out, const struct cr_kernel *k)
@@ -60,10 +61,10 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     for (int b = 0; b < k->n_bounds; b++)
         fprintf(out, "--     key %s row %+lld\n",
                 k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
-    print_tiles(out, "rows of the left operand", &k->prologue);
-    print_tiles(out, "scores", &k->scores);
+    print_tiles(out, k, "rows of the left operand", &k->prologue);
+    print_tiles(out, k, "scores", &k->scores);
     bool all = k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS;
-    print_tiles(out, all ? kinds[k->kind] : "epilogue", &k->program);
+    print_tiles(out, k, all ? kinds[k->kind] : "epilogue", &k->program);
 }
 
 static void print_steps(FILE *out, const struct cr_module *m)

@@ -77,6 +77,16 @@ static void chain_reshapes(struct cr_graph *g)
     free(first);
 }
 
+/* The last of the reshapes that are all that follows a node; the node where a concat does. */
+static cr_id last_reshape(const struct fusion *f, cr_id id)
+{
+    cr_id last = id, user = cr_only_user(&f->users, id);
+    for (; user != CR_NONE && f->g->nodes[user].op == CR_OP_reshape;
+         user = cr_only_user(&f->users, last))
+        last = user;
+    return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat ? id : last;
+}
+
 /* Outputs; what is scattered or reduced down its columns; concats, unless made of weights, which
  * are joined as they are loaded. */
 static void store_obvious(struct fusion *f)
@@ -85,8 +95,10 @@ static void store_obvious(struct fusion *f)
         f->m->materialised[f->g->outputs[i].id] = true;
     bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (cr_kind_of(f->g, id) == CR_KIND_SCATTER || cr_goes_down(f->g, id) ||
-            (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
+        if (cr_goes_down(f->g, id))
+            f->m->materialised[last_reshape(f, id)] = true;
+        else if (cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
+                 (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
     free(weights);
 }
@@ -161,7 +173,7 @@ static cr_id claim_epilogue(struct fusion *f, cr_id id)
 /* Whether the value's only use is as a part of a stored concat, where it can go directly. */
 static bool goes_to_concat(const struct fusion *f, cr_id id)
 {
-    cr_id user = cr_n_users(&f->users, id) == 1 ? f->users.list[f->users.first[id]] : CR_NONE;
+    cr_id user = cr_only_user(&f->users, id);
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user];
 }
 
@@ -175,6 +187,44 @@ static void store_epilogues(struct fusion *f)
         if (!goes_to_concat(f, end))
             f->m->materialised[end] = true;
     }
+}
+
+/* Whether the last two axes of what a node is a view of change places on the way. */
+static bool is_transposed(const struct fusion *f, cr_id id)
+{
+    for (; cr_kind_of(f->g, id) == CR_KIND_MOVE; id = cr_in(f->g, id, 0)) {
+        const struct cr_node *node = &f->g->nodes[id];
+        if (node->op == CR_OP_permute && node->index[node->rank - 1] != node->rank - 1)
+            return true;
+    }
+    return false;
+}
+
+/* Stores what an operand is a view of, unless a contraction's epilogue ends beyond it. */
+static void store_operand(struct fusion *f, cr_id id)
+{
+    cr_id viewed = id;
+    while (cr_kind_of(f->g, viewed) == CR_KIND_MOVE)
+        viewed = cr_in(f->g, viewed, 0);
+    if (!is_claimed(f, viewed))
+        store_viewed(f, id);
+}
+
+/* What a product packs as it runs is stored for that: the right operand, unless it is made of
+ * weights, and a left one that lies transposed.  So others that need it can read it. */
+static void store_packed(struct fusion *f)
+{
+    bool *weights = cr_find_weights(f->g);
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        if (f->g->nodes[id].op != CR_OP_matmul || f->inside[id])
+            continue;
+        cr_id left = cr_in(f->g, id, 0), right = cr_in(f->g, id, 1);
+        if (!weights[right])
+            store_operand(f, right);
+        if (!weights[left] && is_transposed(f, left))
+            store_operand(f, left);
+    }
+    free(weights);
 }
 
 /* ---- what several kernels need ---- */
@@ -357,6 +407,7 @@ void cr_pass_fuse(struct cr_module *module)
     find_backwards(&f);
     cr_find_attentions(module, &f.users);
     store_epilogues(&f);
+    store_packed(&f);
     find_costs(&f);
     find_owners(&f);
     f.lowering = cr_lowering_new(module);

@@ -627,13 +627,30 @@ static void reset(struct cr_lowering *lw, const struct cr_kernel *blank)
     number_atoms(lw);
 }
 
+/* Whether a node is a reduction down columns, for this kernel to compute. */
+static bool is_reduction_down(const struct cr_lowering *lw, cr_id id)
+{
+    return cr_goes_down(lw->g, id) && (id == lw->k->root || !cr_is_stored(&lw->ev, id));
+}
+
+/* Such a reduction that the root is a reshape of has the loops; else the root. */
+static void choose_top(struct cr_lowering *lw)
+{
+    cr_id id = lw->k->root;
+    while (lw->k->buffer == lw->k->root && lw->g->nodes[id].op == CR_OP_reshape &&
+           (id == lw->k->root || !cr_is_stored(&lw->ev, id)))
+        id = cr_in(lw->g, id, 0);
+    if (is_reduction_down(lw, id))
+        lw->top = id;
+}
+
 static bool attempt(struct cr_lowering *lw)
 {
     if (cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root)
         return lower_scatter(lw);
     if (lw->backward)
         return lower_backward(lw, lw->backward);
-    if (lw->top == lw->k->root && cr_goes_down(lw->g, lw->top))
+    if (is_reduction_down(lw, lw->top))
         return lower_columns_of(lw, lw->top);
     int budget = 16 * CR_MAX_VALUES;
     cr_id core = find_core(&lw->ev, lw->top, lw->top == lw->k->root, &budget);
@@ -686,6 +703,7 @@ bool cr_lower(struct cr_lowering *lw, cr_id root, cr_id buffer, int64_t concat_s
     *kernel = blank;
     lw->backward = buffer == root ? cr_backward_at(lw->ev.module, root) : NULL;
     lw->top = lw->backward ? lw->backward->probs : root;
+    choose_top(lw);
     cut_root(lw);
     bool done, again;
     do {

@@ -18,4 +18,10 @@ static inline int cr_n_users(const struct cr_users *users, cr_id id)
     return users->first[id + 1] - users->first[id];
 }
 
+/* The node that alone uses this one, or CR_NONE. */
+static inline cr_id cr_only_user(const struct cr_users *users, cr_id id)
+{
+    return cr_n_users(users, id) == 1 ? users->list[users->first[id]] : CR_NONE;
+}
+
 #endif
