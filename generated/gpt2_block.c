@@ -469,7 +469,7 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
  * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
  * reads mlp_c_fc_bias[192], attn_residual[2, 8, 48], ln_2_weight[48], ln_2_bias[48]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
- * then: add, mul, mul, fma, mul, sigmoid, mul
+ * then: add, mul, fma, mul, sigmoid, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k4_args {
@@ -494,7 +494,7 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
     static const float c_1em05 = 1e-05f;
     float *const product = scratch + 2320; /* a tile of the product */
     static const float c_1_5957692 = 1.5957692f;
-    static const float c_0_044715 = 0.044715f;
+    static const float c_0_071354814 = 0.071354814f;
     float *const t3 = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
@@ -523,9 +523,8 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
                     a->mlp_c_fc_bias + j, 0);
                 /* mlp */
                 rt->mul_vv(m, n, t3, 128, product, 128, product, 128);
+                rt->fma_svs(m, n, t3, 128, &c_0_071354814, 0, t3, 128, &c_1_5957692, 0);
                 rt->mul_vv(m, n, t3, 128, product, 128, t3, 128);
-                rt->fma_svv(m, n, t3, 128, &c_0_044715, 0, t3, 128, product, 128);
-                rt->mul_sv(m, n, t3, 128, &c_1_5957692, 0, t3, 128);
                 rt->sigmoid_v(m, n, t3, 128, t3, 128);
                 rt->mul_vv(m, n, a->out + i * 192 + j, 192, product, 128, t3, 128);
             }

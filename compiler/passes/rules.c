@@ -250,12 +250,17 @@ static bool is_power_of_two(const struct cr_node *node)
            fabs(frexp(node->value, &exponent)) == 0.5 && abs(exponent) < 32;
 }
 
-/* Whether the product of two constants is a number like any other in f32, too. */
+/* Whether a number is one like any other in f32, too. */
+static bool is_tame(double number)
+{
+    return fabs(number) > 1e-20 && fabs(number) < 1e20;
+}
+
+/* Whether the product of two constants is. */
 static bool is_tame_product(const struct cr_node *a, const struct cr_node *b)
 {
-    double size = fabs(a->value * b->value);
-    return a->op == CR_OP_const && b->op == CR_OP_const && a->dtype == CR_F32 && size > 1e-20 &&
-           size < 1e20;
+    return a->op == CR_OP_const && b->op == CR_OP_const && a->dtype == CR_F32 &&
+           is_tame(a->value * b->value);
 }
 
 /* Constants gather in front of a product: c (d x) is (c d) x; and powers of two come out of
@@ -274,6 +279,113 @@ static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
         }
     }
     return CR_NONE;
+}
+
+enum { MOST_FACTORS = 16 };
+
+/* A product without one of its factors, x, and without its constants. */
+struct division {
+    cr_id x;
+    double constant;
+    bool found;
+    int budget;
+};
+
+/* What is left of a product, CR_NONE if nothing is. */
+static cr_id divide(struct cr_rewrite *rw, cr_id id, struct division *by)
+{
+    const struct cr_node *node = &rw->to->nodes[id];
+    by->budget--;
+    if (id == by->x && !by->found) {
+        by->found = true;
+        return CR_NONE;
+    }
+    if (node->op == CR_OP_const) {
+        by->constant *= node->value;
+        return CR_NONE;
+    }
+    if (node->op != CR_OP_mul || by->budget < 0)
+        return id;
+    cr_id a = cr_in(rw->to, id, 0), b = cr_in(rw->to, id, 1);
+    cr_id left = divide(rw, a, by), right = divide(rw, b, by);
+    if (left == CR_NONE || right == CR_NONE)
+        return left == CR_NONE ? right : left;
+    return left == a && right == b ? id : multiply(rw, left, right);
+}
+
+/* x (a + b y) with numbers a and b. */
+struct line {
+    cr_id x, y;
+    double a, b;
+};
+
+static bool scales(const struct cr_graph *g, cr_id id)
+{
+    return g->nodes[id].op == CR_OP_mul && g->nodes[cr_in(g, id, 0)].op == CR_OP_const;
+}
+
+static bool is_line(const struct cr_graph *g, cr_id id, struct line *line)
+{
+    cr_id sum = g->nodes[id].op == CR_OP_mul ? cr_in(g, id, 1) : CR_NONE;
+    if (sum == CR_NONE || g->nodes[sum].op != CR_OP_add || !scales(g, cr_in(g, sum, 1)))
+        return false;
+    const struct cr_node *first = &g->nodes[cr_in(g, sum, 0)];
+    cr_id slope = cr_in(g, sum, 1);
+    *line = (struct line){cr_in(g, id, 0), cr_in(g, slope, 1), first->value,
+                          g->nodes[cr_in(g, slope, 0)].value};
+    return first->op == CR_OP_const;
+}
+
+/* Makes one, unless a number is too large or small. */
+static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
+{
+    if (!is_tame(line->a) || !is_tame(line->b))
+        return CR_NONE;
+    cr_id slope = multiply(rw, constant_like(rw, line->y, line->b), line->y);
+    cr_id sum[2] = {constant_like(rw, line->x, line->a), slope};
+    return multiply(rw, line->x, cr_rewrite_add(rw, CR_OP_add, 2, sum, NULL));
+}
+
+/* scale (plain + term) where the term has the factor x of a plain a x or x (a + b y). */
+static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, cr_id term)
+{
+    const struct cr_graph *g = rw->to;
+    struct line line = {.x = plain, .y = CR_NONE, .a = 1};
+    if (scales(g, plain))
+        line = (struct line){cr_in(g, plain, 1), CR_NONE, g->nodes[cr_in(g, plain, 0)].value, 0};
+    else if (!is_line(g, plain, &line) && scale == 1)
+        return CR_NONE; /* x + b x y would save nothing */
+    struct division by = {.x = line.x, .constant = 1, .budget = MOST_FACTORS};
+    cr_id y = divide(rw, term, &by);
+    if (!by.found || y == CR_NONE || by.constant == 1 || (line.y != CR_NONE && line.y != y))
+        return CR_NONE;
+    line = (struct line){line.x, y, scale * line.a, scale * (line.b + by.constant)};
+    return add_line(rw, &line);
+}
+
+/* The polynomials in GELU and its like in Horner's order, their constants gathered:
+ * scale (a x + b x y) is x (scale a + scale b y). */
+static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    cr_id sum[2] = {d->in[0], d->n > 1 ? d->in[1] : CR_NONE}, out = CR_NONE;
+    bool scaled = d->op == CR_OP_mul && operand(rw, d, 0)->op == CR_OP_const;
+    double scale = scaled ? operand(rw, d, 0)->value : 1;
+    struct line line;
+    if (scaled && is_line(g, d->in[1], &line)) {
+        line.a *= scale;
+        line.b *= scale;
+        return add_line(rw, &line);
+    }
+    if (scaled && operand(rw, d, 1)->op == CR_OP_add) {
+        sum[0] = cr_in(g, d->in[1], 0);
+        sum[1] = cr_in(g, d->in[1], 1);
+    } else if (d->op != CR_OP_add) {
+        return CR_NONE;
+    }
+    for (int i = 0; i < 2 && out == CR_NONE && g->nodes[sum[0]].dtype == CR_F32; i++)
+        out = take_out_factor(rw, scale, sum[i], sum[1 - i]);
+    return out;
 }
 
 /* ---- rules for the gradient of softmax, so that it, too, has one spelling ---- */
@@ -438,10 +550,11 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 static cr_id (*const rules[])(struct cr_rewrite *, const struct cr_draft *) = {
-    fold_constants,   drop_neutral,     merge_moves,     subtract,
-    normalise_first,  sigmoid_for_tanh, sigmoid_for_exp, sigmoid_for_slope,
-    gather_constants, square,           count_terms,     work_after_sum,
-    divide_once,      normalise_exp,    sum_of_heads,    transpose_product,
+    fold_constants,    drop_neutral,     merge_moves,     subtract,
+    normalise_first,   sigmoid_for_tanh, sigmoid_for_exp, sigmoid_for_slope,
+    gather_constants,  square,           count_terms,     horner,
+    work_after_sum,    divide_once,      normalise_exp,   sum_of_heads,
+    transpose_product,
 };
 
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)

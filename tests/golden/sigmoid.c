@@ -3,8 +3,8 @@
  * k1_sigmoid: sigmoid, tests/golden/sigmoid.lua:3
  * out[4, 8]
  * reads x[4, 8]
- * steps: mul, mul, fma, mul, sigmoid, mul
- * 288 flop, reads 128 B, writes 128 B
+ * steps: mul, fma, mul, sigmoid, mul
+ * 256 flop, reads 128 B, writes 128 B
  */
 struct k1_args {
     const struct cr_kernels *rt;
@@ -17,13 +17,12 @@ static void k1_sigmoid(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_1_5957692 = 1.5957692f;
-    static const float c_0_044715 = 0.044715f;
+    static const float c_0_071354814 = 0.071354814f;
     float *const t0 = scratch; /* 4 x 8 */
     for (long item = begin; item < end; item++) {
         rt->mul_vv(4, 8, t0, 8, a->x, 8, a->x, 8);
+        rt->fma_svs(4, 8, t0, 8, &c_0_071354814, 0, t0, 8, &c_1_5957692, 0);
         rt->mul_vv(4, 8, t0, 8, a->x, 8, t0, 8);
-        rt->fma_svv(4, 8, t0, 8, &c_0_044715, 0, t0, 8, a->x, 8);
-        rt->mul_sv(4, 8, t0, 8, &c_1_5957692, 0, t0, 8);
         rt->sigmoid_v(4, 8, t0, 8, t0, 8);
         rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
     }
