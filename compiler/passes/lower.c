@@ -63,7 +63,7 @@ static bool cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *),
                         void *context)
 {
-    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores};
+    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores, &k->dropout};
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
         for (int i = 0; i < programs[p]->n; i++)
             visit(&programs[p]->values[i].at, context);

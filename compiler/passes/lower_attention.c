@@ -26,6 +26,25 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     return ev->core_seen; /* or a value on the way had to be stored */
 }
 
+/* The program of what probabilities are multiplied by before the product with V, if they are. */
+static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *attention,
+                          const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    size_t rank = (size_t)lw->g->nodes[attention->probs].rank;
+    if (attention->weights == attention->probs)
+        return true;
+    cr_evaluate_begin(ev, &k->dropout, attention->probs, k->key, false);
+    k->dropout.result = cr_evaluate(ev, attention->weights, map);
+    if (k->dropout.result < 0)
+        return false;
+    cr_leave_out_core(&k->dropout);
+    ev->blame = attention->logits;
+    return ev->core_seen && memcmp(ev->core_map.axis, map->axis, rank * sizeof *map->axis) == 0 &&
+           cr_evaluate_end(ev, &k->dropout, k->row);
+}
+
 /* Q[row, e] and K[e, key], from where the scores are needed. */
 static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
                             const struct cr_map *at)
@@ -65,7 +84,7 @@ bool cr_lower_attention(struct cr_lowering *lw, const struct cr_attention *atten
         if (a == k->row || a == k->key)
             lw->ev.fixed |= 1u << a;
     logits.axis[r - 1] = v.axis[r - 2] = cr_affine_atom(k->key);
-    if (!lower_scores(lw, attention, &logits, &scores) ||
+    if (!lower_dropout(lw, attention, &logits) || !lower_scores(lw, attention, &logits, &scores) ||
         !lower_query_key(lw, attention, &scores) ||
         !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
         return false;
@@ -187,16 +206,17 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
 bool cr_lower_backward(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
-    const struct cr_attention attention = {CR_NONE, b->logits, b->scores};
+    const struct cr_attention attention = {CR_NONE, b->weights, b->probs, b->logits, b->scores};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
     k->kind = CR_KERNEL_ATTENTION_BACKWARD;
-    if (!lower_backward_atoms(lw, b) || !lower_scores(lw, &attention, &lw->root_map, &scores) ||
+    if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
+        !lower_scores(lw, &attention, &lw->root_map, &scores) ||
         !is_root_map(lw, &scores, b->probs) || !lower_dscores(lw, b) ||
         !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
         !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
-        !lower_matrix(lw, cr_in(g, b->dprobs, 0), k->row, k->col, &k->g) ||
-        !lower_matrix(lw, cr_in(g, b->dprobs, 1), k->col, k->key, &k->v) ||
+        !lower_matrix(lw, cr_in(g, b->dweights, 0), k->row, k->col, &k->g) ||
+        !lower_matrix(lw, cr_in(g, b->dweights, 1), k->col, k->key, &k->v) ||
         !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
         return false;
     lw->ev.blame = CR_NONE;
