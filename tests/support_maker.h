@@ -74,7 +74,8 @@ cr_id cr_make_partner(struct cr_maker *m, cr_id x);
 cr_id cr_make_matrix(struct cr_maker *m, cr_id x);
 
 /* Steps that blocks of models are made of; their result has the shape of x. */
-cr_recipe cr_recipe_norm, cr_recipe_attention, cr_recipe_feed_forward, cr_recipe_softmax;
+cr_recipe cr_recipe_norm, cr_recipe_attention, cr_recipe_feed_forward, cr_recipe_softmax,
+    cr_recipe_dropout;
 
 /* x W + b in one of many spellings, of n columns. */
 cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n);

@@ -199,6 +199,22 @@ cr_id cr_recipe_softmax(struct cr_maker *m, cr_id x)
     return divided(m, s.exp, s.sum);
 }
 
+/* ---- dropout ---- */
+
+cr_id cr_recipe_dropout(struct cr_maker *m, cr_id x)
+{
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, x));
+    struct cr_attr five = {.dtype = CR_I32, .value = 5};
+    attr.value = (double)cr_below(m, 4);
+    cr_id seed = cr_chance(m, 50) ? cr_make_integers(m, 0, (int64_t[]){0}, 0, 99)
+                                  : cr_make(m, CR_OP_const, 0, NULL, &five);
+    cr_id random = cr_make(m, CR_OP_random, 1, &seed, &attr);
+    if (cr_chance(m, 30))
+        return cr_make2(m, CR_OP_mul, x, random);
+    cr_id kept = cr_make_with(m, CR_OP_ge, random, 0.25);
+    return cr_make_select(m, kept, cr_make_with(m, CR_OP_mul, x, 1.25), cr_make_const(m, x, 0));
+}
+
 /* ---- attention ---- */
 
 /* A bool of the scores' shape: which keys (last axis) a query (the axis before) sees. */
@@ -292,6 +308,8 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
     cr_id p = divided(m, s.exp, s.sum);
     if (cr_chance(m, 10))
         p = cr_make2(m, CR_OP_mul, p, cr_make_partner(m, p));
+    else if (cr_chance(m, 20))
+        p = cr_recipe_dropout(m, p);
     return cr_make2(m, CR_OP_matmul, p, v);
 }
 

@@ -348,21 +348,6 @@ static cr_id step_scatter(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_scatter_add, 2, (cr_id[]){some_work(m, x), index}, &attr);
 }
 
-/* Dropout, its seed a number or something that comes in. */
-static cr_id step_random(struct cr_maker *m, cr_id x)
-{
-    struct cr_attr attr = cr_attr_of(cr_node_of(m, x));
-    struct cr_attr five = {.dtype = CR_I32, .value = 5};
-    attr.value = (double)cr_below(m, 4);
-    cr_id seed = cr_chance(m, 50) ? cr_make_integers(m, 0, (int64_t[]){0}, 0, 99)
-                                  : cr_make(m, CR_OP_const, 0, NULL, &five);
-    cr_id random = cr_make(m, CR_OP_random, 1, &seed, &attr);
-    if (cr_chance(m, 30))
-        return cr_make2(m, CR_OP_mul, x, random);
-    cr_id kept = cr_make_with(m, CR_OP_ge, random, 0.25);
-    return cr_make_select(m, kept, cr_make_with(m, CR_OP_mul, x, 1.25), cr_make_const(m, x, 0));
-}
-
 static cr_id step_detach(struct cr_maker *m, cr_id x)
 {
     return cr_make2(m, CR_OP_mul, x, cr_make1(m, CR_OP_detach, some_work(m, x)));
@@ -385,7 +370,7 @@ static cr_recipe *const even_recipes[] = {
     cr_recipe_norm,      cr_recipe_feed_forward,
     cr_recipe_attention, cr_recipe_norm,
     step_convert,        cr_recipe_softmax,
-    step_symmetry,       step_random,
+    step_symmetry,       cr_recipe_dropout,
 };
 
 static cr_recipe *const moving_recipes[] = {

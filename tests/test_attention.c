@@ -3,6 +3,7 @@
  * bits however they are computed, and memory that grows as the sequence does.
  */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,30 @@
 
 #define SCRIPT "tests/scripts/attention_grads.lua"
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
-enum { INPUTS = 4, OUTPUTS = 4, MAX_SETTINGS = 5 };
+enum { Q, K, V, G, INPUTS };     /* as the script declares them */
+enum { DK, DQ, DV, Y, OUTPUTS }; /* by name */
+enum { MAX_SETTINGS = 6 };
 
 /* Sizes around a step of 32 queries and a block of 128 keys, and what masks make of them. */
 static const struct shape {
-    const char *T, *keys, *width, *value_width, *mask;
+    const char *T, *keys, *width, *value_width, *mask, *drop;
 } shapes[] = {
-    {"1", "0", "16", "0", "causal"},    {"2", "0", "4", "0", "causal"},
-    {"31", "0", "8", "12", "causal"},   {"33", "0", "8", "3", "causal"},
-    {"128", "0", "64", "0", "causal"},  {"129", "0", "16", "40", "causal"},
-    {"300", "0", "16", "0", "causal"},  {"300", "0", "5", "7", "window"},
-    {"70", "200", "16", "0", "none"},   {"200", "70", "8", "33", "none"},
-    {"5", "300", "1", "1", "none"},     {"257", "129", "33", "2", "none"},
-    {"1", "7", "4", "4", "none"},       {"9", "1", "4", "4", "none"},
-    {"150", "260", "8", "8", "causal"}, {"260", "150", "8", "8", "causal"},
+    {"1", "0", "16", "0", "causal", "none"},    {"2", "0", "4", "0", "causal", "none"},
+    {"31", "0", "8", "12", "causal", "none"},   {"33", "0", "8", "3", "causal", "none"},
+    {"128", "0", "64", "0", "causal", "none"},  {"129", "0", "16", "40", "causal", "none"},
+    {"300", "0", "16", "0", "causal", "none"},  {"300", "0", "5", "7", "window", "none"},
+    {"70", "200", "16", "0", "none", "none"},   {"200", "70", "8", "33", "none", "none"},
+    {"5", "300", "1", "1", "none", "none"},     {"257", "129", "33", "2", "none", "none"},
+    {"1", "7", "4", "4", "none", "none"},       {"9", "1", "4", "4", "none", "none"},
+    {"150", "260", "8", "8", "causal", "none"}, {"260", "150", "8", "8", "causal", "none"},
+    {"33", "0", "8", "0", "causal", "some"},    {"129", "0", "16", "40", "causal", "half"},
+    {"300", "0", "16", "0", "window", "some"},  {"70", "200", "16", "3", "none", "product"},
+    {"1", "7", "4", "4", "none", "some"},       {"9", "1", "4", "4", "none", "product"},
+    {"260", "150", "8", "8", "causal", "half"},
 };
+
+/* How dropout is written; see the script. */
+static const char *const drops[] = {"none", "some", "half", "product"};
 
 struct run {
     int64_t size[OUTPUTS];
@@ -52,14 +62,32 @@ static float *numbers(int64_t n, uint32_t seed)
     return x;
 }
 
-static struct run run(const struct shape *shape, crescent_backend backend, int threads,
-                      const char *isa)
+/* A step of one input along a direction. */
+struct step {
+    int input;
+    float length;
+};
+
+static float *direction(int64_t n)
 {
-    const crescent_setting settings[MAX_SETTINGS] = {{"T", shape->T},
-                                                     {"keys", shape->keys},
-                                                     {"width", shape->width},
-                                                     {"value_width", shape->value_width},
-                                                     {"mask", shape->mask}};
+    return numbers(n, 99);
+}
+
+static void take_step(float *x, int64_t n, float length)
+{
+    float *d = direction(n);
+    for (int64_t i = 0; i < n; i++)
+        x[i] += length * d[i];
+    free(d);
+}
+
+static struct run run_from(const struct shape *shape, crescent_backend backend, int threads,
+                           const char *isa, struct step step)
+{
+    const crescent_setting settings[MAX_SETTINGS] = {
+        {"T", shape->T},         {"keys", shape->keys},
+        {"width", shape->width}, {"value_width", shape->value_width},
+        {"mask", shape->mask},   {"drop", shape->drop}};
     crescent_config config = {backend, threads, isa, settings, MAX_SETTINGS};
     crescent_model *model;
     struct run r = {0};
@@ -69,6 +97,8 @@ static struct run run(const struct shape *shape, crescent_backend backend, int t
     for (int i = 0; i < INPUTS; i++) {
         ck_assert_int_eq(crescent_port_at(model, CRESCENT_INPUT, i, &port), CRESCENT_OK);
         in[i] = numbers(elements(&port), (uint32_t)i);
+        if (i == step.input)
+            take_step(in[i], elements(&port), step.length);
     }
     for (int i = 0; i < OUTPUTS; i++) {
         ck_assert_int_eq(crescent_port_at(model, CRESCENT_OUTPUT, i, &port), CRESCENT_OK);
@@ -81,6 +111,12 @@ static struct run run(const struct shape *shape, crescent_backend backend, int t
         free(in[i]);
     crescent_close(model);
     return r;
+}
+
+static struct run run(const struct shape *shape, crescent_backend backend, int threads,
+                      const char *isa)
+{
+    return run_from(shape, backend, threads, isa, (struct step){0, 0});
 }
 
 static void release(struct run *r)
@@ -97,6 +133,45 @@ START_TEST(what_the_interpreter_says)
         for (int64_t j = 0; j < found.size[i]; j++)
             ck_assert_float_eq_tol(found.out[i][j], expected.out[i][j], 5e-5f);
     release(&expected);
+    release(&found);
+}
+END_TEST
+
+static double dot(int64_t n, const float *a, const float *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)a[i] * b[i];
+    return sum;
+}
+
+/* What the interpreter says sum(y g) is a step away. */
+static double loss_after(const struct shape *shape, struct step step)
+{
+    struct run r = run_from(shape, CRESCENT_REF, 1, NULL, step);
+    float *g = numbers(r.size[Y], G);
+    double loss = dot(r.size[Y], r.out[Y], g);
+    free(g);
+    release(&r);
+    return loss;
+}
+
+/* The slope along a direction is the gradient times that direction, for q, k and v. */
+START_TEST(what_differences_say)
+{
+    const float h = 1.0f / 256;
+    struct run found = run(&shapes[_i], CRESCENT_TCC, 1, NULL);
+    for (int i = Q; i <= V; i++) {
+        const int gradient = i == Q ? DQ : i == K ? DK : DV;
+        const struct step ahead = {i, h}, back = {i, -h};
+        double slope = (loss_after(&shapes[_i], ahead) - loss_after(&shapes[_i], back)) / (2 * h);
+        int64_t n = found.size[gradient];
+        const float *g = found.out[gradient];
+        float *d = direction(n);
+        double size = sqrt(dot(n, g, g) * dot(n, d, d));
+        ck_assert_double_eq_tol(dot(n, g, d), slope, 1e-3 * (1 + size));
+        free(d);
+    }
     release(&found);
 }
 END_TEST
@@ -120,12 +195,13 @@ START_TEST(the_same_bits)
 END_TEST
 
 /* The number behind `label` in the dump after a pass, of a sequence of T. */
-static double number_in_dump(int T, const char *pass, const char *label)
+static double number_in_dump(int T, const char *drop, const char *pass, const char *label)
 {
     char command[512], line[512];
     double number = -1;
     snprintf(command, sizeof command,
-             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT " --set T=%d --after %s", T, pass);
+             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT " --set T=%d --set drop=%s --after %s",
+             T, drop, pass);
     FILE *dump = popen(command, "r");
     ck_assert_ptr_nonnull(dump);
     while (fgets(line, sizeof line, dump)) {
@@ -145,8 +221,8 @@ START_TEST(memory_grows_as_the_sequence)
         const char *pass, *label;
     } sizes[] = {{"plan", "-- arena: "}, {"emit", "scratch_floats = "}};
     for (int i = 0; i < COUNT(sizes); i++) {
-        double shorter = number_in_dump(1000, sizes[i].pass, sizes[i].label);
-        double longer = number_in_dump(2000, sizes[i].pass, sizes[i].label);
+        double shorter = number_in_dump(1000, drops[_i], sizes[i].pass, sizes[i].label);
+        double longer = number_in_dump(2000, drops[_i], sizes[i].pass, sizes[i].label);
         ck_assert_double_le(longer, 2.01 * shorter);
     }
 }
@@ -158,8 +234,9 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, what_the_interpreter_says, 0, COUNT(shapes));
+    tcase_add_loop_test(all, what_differences_say, 0, COUNT(shapes));
     tcase_add_loop_test(all, the_same_bits, 0, COUNT(shapes));
-    tcase_add_test(all, memory_grows_as_the_sequence);
+    tcase_add_loop_test(all, memory_grows_as_the_sequence, 0, COUNT(drops));
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

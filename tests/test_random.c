@@ -503,6 +503,16 @@ static bool is_long_backward(const struct cr_kernel *k)
     return is_backward(k) && k->keys > 128;
 }
 
+static bool has_dropout(const struct cr_kernel *k)
+{
+    return is_attention(k) && k->dropout.n > 0;
+}
+
+static bool has_dropout_backward(const struct cr_kernel *k)
+{
+    return is_backward(k) && has_source(&k->dropout, CR_RANDOM);
+}
+
 static bool is_backward_in_place(const struct cr_kernel *k)
 {
     return is_backward(k) && k->dest.coef[k->row] != k->K;
@@ -534,6 +544,8 @@ static const struct {
     {"gradient of attention", is_backward},
     {"gradient of attention in blocks", is_long_backward},
     {"gradient of attention into that of one projection", is_backward_in_place},
+    {"attention with dropout", has_dropout},
+    {"gradient of attention with dropout", has_dropout_backward},
     {"attention with a prologue and an epilogue", is_attention_with_more},
 };
 

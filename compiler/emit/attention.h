@@ -14,4 +14,7 @@ void cr_print_key_range(struct cr_printer *p, const char *all);
  * packed in "queries".  Returns the positive number that logits are these times. */
 double cr_print_score_block(struct cr_printer *p, int indent);
 
+/* "dropout": what the probabilities of that block are multiplied by. */
+void cr_print_dropout_block(struct cr_printer *p, int indent);
+
 #endif

@@ -35,6 +35,8 @@ static void take_backward_scratch(struct cr_printer *p, const struct backward_sh
     cr_take_scratch(p, "grad_rows", s->rows * cr_round_up(s->N, PANEL), "... and as they are");
     cr_take_scratch(p, "scores", s->block * PANEL, "then probabilities: a block of keys x queries");
     cr_take_scratch(p, "dscores", s->block * PANEL, "their gradients");
+    if (p->k->dropout.n)
+        cr_take_scratch(p, "dropout", s->block * PANEL, "factors of the probabilities");
     cr_take_scratch(p, "max", s->rows, "of a query's scores; then minus that");
     cr_take_scratch(p, "sum", s->rows, "of exp(score - max); then its reciprocal");
     cr_take_scratch(p, "scale", s->rows, "exp(old max - new max)");
@@ -140,11 +142,30 @@ static void print_probabilities(struct cr_printer *p, const struct backward_shap
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, sum, 0);", PANEL, PANEL);
 }
 
-/* dS = (g V' - delta) P, and what elementwise work makes of it. */
+/* dP - delta: g V' - delta, or with dropout g V' times its factors; those become W. */
+static void print_dprobs(struct cr_printer *p, const struct backward_shape *s)
+{
+    const struct cr_kernel *k = p->k;
+    const char *start = k->dropout.n ? "0" : "delta";
+    char at[CR_ADDRESS_SIZE];
+    cr_print_address(p, at, sizeof at, k->v.ref, &k->v.at, k->key, "j", -1, "");
+    cr_put_line(p->text, 16,
+                "rt->gemm(n, m, %lld, %s, %lld, %lld, grads, %lld, dscores, %d, %s, 0);",
+                (long long)s->N, at, (long long)cr_step(&k->v.at, k->key),
+                (long long)cr_step(&k->v.at, k->col), (long long)(s->N * PANEL), PANEL, start);
+    if (!k->dropout.n)
+        return;
+    cr_print_dropout_block(p, 16);
+    cr_put_line(p->text, 16, "rt->fma_vvv(n, m, dscores, %d, dscores, %d, dropout, %d, delta, 0);",
+                PANEL, PANEL, PANEL);
+    cr_put_line(p->text, 16, "rt->mul_vv(n, m, dropout, %d, dropout, %d, scores, %d);", PANEL,
+                PANEL, PANEL);
+}
+
+/* dS = (dP - delta) P, and what elementwise work makes of it. */
 static void print_dscores(struct cr_printer *p, const struct backward_shape *s)
 {
     const struct cr_kernel *k = p->k;
-    char at[CR_ADDRESS_SIZE];
     struct cr_tile_job job = {.tiles = &k->program,
                               .row = k->key,
                               .col = k->row,
@@ -157,11 +178,6 @@ static void print_dscores(struct cr_printer *p, const struct backward_shape *s)
                               .core = {"dscores", PANEL},
                               .dest = {"dscores", PANEL},
                               .indent = 16};
-    cr_print_address(p, at, sizeof at, k->v.ref, &k->v.at, k->key, "j", -1, "");
-    cr_put_line(p->text, 16,
-                "rt->gemm(n, m, %lld, %s, %lld, %lld, grads, %lld, dscores, %d, delta, 0);",
-                (long long)s->N, at, (long long)cr_step(&k->v.at, k->key),
-                (long long)cr_step(&k->v.at, k->col), (long long)(s->N * PANEL), PANEL);
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, dscores, %d, dscores, %d, scores, %d);", PANEL,
                 PANEL, PANEL);
     cr_print_tiles(p, &job);
@@ -188,7 +204,8 @@ static void print_gradients(struct cr_printer *p, const struct backward_shape *s
     cr_put(p->text, "            /* probabilities, and what they hand back */\n");
     print_block_start(p);
     print_probabilities(p, s);
-    print_add_transposed(p, s, "scores", "grad_rows", s->N, &k->dest_v);
+    print_dprobs(p, s);
+    print_add_transposed(p, s, k->dropout.n ? "dropout" : "scores", "grad_rows", s->N, &k->dest_v);
     print_dscores(p, s);
     print_add_transposed(p, s, "dscores", "query_rows", s->K, &k->dest_k);
     print_result(p, at, &k->dest, k->row, "i");

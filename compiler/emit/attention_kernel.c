@@ -38,6 +38,8 @@ static void take_attention_scratch(struct cr_printer *p, const struct attention_
     cr_take_scratch(p, "values", s->keys * s->width, "packed values");
     cr_take_scratch(p, "queries", k->K * PANEL, "packed queries of a step");
     cr_take_scratch(p, "scores", cr_min(s->keys, KEY_BLOCK) * PANEL, "a block of keys x queries");
+    if (k->dropout.n)
+        cr_take_scratch(p, "dropout", cr_min(s->keys, KEY_BLOCK) * PANEL, "factors of those");
     cr_take_scratch(p, "sums", s->rows * s->width, "of exp(score - max) * value");
     cr_take_scratch(p, "max", s->rows, "of a query's scores so far");
     cr_take_scratch(p, "sum", s->rows, "of exp(score - max) so far");
@@ -164,6 +166,23 @@ double cr_print_score_block(struct cr_printer *p, int indent)
     return print_logits(p, indent);
 }
 
+void cr_print_dropout_block(struct cr_printer *p, int indent)
+{
+    const struct cr_kernel *k = p->k;
+    struct cr_tile_job job = {.tiles = &k->dropout,
+                              .row = k->key,
+                              .col = k->row,
+                              .max_rows = cr_min(k->keys, KEY_BLOCK),
+                              .max_cols = PANEL,
+                              .first_row = "j",
+                              .first_col = "i",
+                              .rows = "n",
+                              .cols = "m",
+                              .dest = {"dropout", PANEL},
+                              .indent = indent};
+    cr_print_tiles(p, &job);
+}
+
 void cr_print_softmax_start(struct cr_printer *p)
 {
     char zero[64], minus[64];
@@ -239,6 +258,11 @@ static void print_key_loop(struct cr_printer *p, const struct attention_shape *s
     cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p, 16));
     cr_put_line(t, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
                 factor + 1);
+    if (k->dropout.n) {
+        cr_print_dropout_block(p, 16);
+        cr_put_line(t, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, dropout, %d);", PANEL, PANEL,
+                    PANEL);
+    }
     cr_put_line(t, 16,
                 "rt->gemm_scaled(m, %lld, n, scores, 1, %d, values + j * %d, %lld, sums, %lld, "
                 "scale);",

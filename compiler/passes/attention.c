@@ -1,6 +1,7 @@
 #include "attention.h"
 
 #include "compiler/ir/mem.h"
+#include "factors.h"
 
 /* ---- regions ---- */
 
@@ -98,37 +99,15 @@ static bool match_exp(const struct matcher *m, struct cr_softmax *s, cr_id id)
     return true;
 }
 
-/* 1 / sum, repeated along the row */
-static bool is_reciprocal_sum(const struct matcher *m, struct cr_softmax *s, cr_id id)
-{
-    if (is_op(m, id, CR_OP_expand)) {
-        part(s, id);
-        id = cr_in(m->g, id, 0);
-    }
-    const struct cr_node *one = &m->g->nodes[is_op(m, id, CR_OP_div) ? cr_in(m->g, id, 0) : id];
-    if (one->op != CR_OP_const || one->value != 1 || !is_op(m, id, CR_OP_div))
-        return false;
-    part(s, id);
-    return is_row_reduction(m, s, cr_in(m->g, id, 1), CR_OP_sum, s->exp);
-}
-
-/* e / sum(e), or e times the sum's reciprocal in either order */
+/* e / sum(e): rules have brought other spellings into this one */
 static bool match_softmax(const struct matcher *m, struct cr_softmax *s, cr_id id)
 {
-    bool product = is_op(m, id, CR_OP_mul);
-    if (!product && !is_op(m, id, CR_OP_div))
+    *s = (struct cr_softmax){.n = 0};
+    if (!is_op(m, id, CR_OP_div))
         return false;
-    for (int e = 0; e < (product ? 2 : 1); e++) {
-        *s = (struct cr_softmax){.n = 0};
-        part(s, id);
-        cr_id other = cr_in(m->g, id, 1 - e);
-        if (!match_exp(m, s, cr_in(m->g, id, e)))
-            continue;
-        if (product ? is_reciprocal_sum(m, s, other)
-                    : is_row_reduction(m, s, other, CR_OP_sum, s->exp))
-            return true;
-    }
-    return false;
+    part(s, id);
+    return match_exp(m, s, cr_in(m->g, id, 0)) &&
+           is_row_reduction(m, s, cr_in(m->g, id, 1), CR_OP_sum, s->exp);
 }
 
 static bool among(const struct cr_softmax *s, cr_id id)
@@ -139,14 +118,14 @@ static bool among(const struct cr_softmax *s, cr_id id)
     return false;
 }
 
-/* Whether the kernel of an attention's gradients reads the probabilities: it computes them
- * again. */
-static bool is_read_backward(const struct matcher *m, cr_id probs, cr_id user)
+/* Whether the kernel of an attention's gradients reads the probabilities, before or after dropout:
+ * it computes them again. */
+static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
 {
     for (int i = 0; i < m->module->n_backwards; i++) {
         const struct cr_attention_backward *b = &m->module->backwards[i];
         cr_id transposed = cr_in(m->g, b->dv, 0);
-        if (b->probs == probs && (user == b->dlogits || user == transposed))
+        if ((b->probs == id && user == b->dlogits) || (b->weights == id && user == transposed))
             return true;
     }
     return false;
@@ -161,7 +140,7 @@ static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id
             return false;
         for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++) {
             cr_id user = m->users->list[u];
-            if (!among(s, user) && user != output && !(i == 0 && is_read_backward(m, id, user)))
+            if (!among(s, user) && user != output && !is_read_backward(m, id, user))
                 return false;
         }
     }
@@ -199,12 +178,35 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
     return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
 }
 
+static bool match_weights(const struct matcher *m, struct cr_softmax *s, cr_id weights)
+{
+    struct cr_factors f;
+    if (!cr_find_factors(m->g, weights, &f))
+        return false;
+    for (int i = 0; i < f.n; i++) {
+        cr_id probs = f.nodes[i];
+        if (probs < 0 || !match_softmax(m, s, probs) || !cr_take_factor(&f, probs))
+            continue;
+        for (cr_id id = weights; id != probs; id = cr_towards_factor(m->g, id, probs))
+            if (s->n < CR_SOFTMAX_PARTS)
+                part(s, id);
+        return true;
+    }
+    return false;
+}
+
+bool cr_match_weights(const struct cr_module *module, struct cr_softmax *s, cr_id weights)
+{
+    return match_weights(&(struct matcher){module, module->graph, NULL}, s, weights);
+}
+
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
     struct cr_softmax s;
-    if (!is_op(m, output, CR_OP_matmul) || !match_softmax(m, &s, cr_in(m->g, output, 0)))
+    cr_id weights = m->g->nodes[output].n_in ? cr_in(m->g, output, 0) : CR_NONE;
+    if (!is_op(m, output, CR_OP_matmul) || !match_weights(m, &s, weights))
         return false;
-    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == s.parts[0])
+    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == weights)
         return false;
     struct cr_region region;
     cr_id scores = cr_find_scores(m->module, s.logits);
@@ -212,7 +214,7 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
         return false;
     if (scores != s.logits && !cr_find_region(m->module, m->users, scores, s.logits, &region))
         return false;
-    *found = (struct cr_attention){output, s.logits, scores};
+    *found = (struct cr_attention){output, weights, s.parts[0], s.logits, scores};
     return true;
 }
 

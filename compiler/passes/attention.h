@@ -21,15 +21,21 @@ bool cr_find_region(const struct cr_module *module, const struct cr_users *users
 
 bool cr_region_has(const struct cr_region *region, cr_id id);
 
+enum { CR_SOFTMAX_PARTS = 24 };
+
 /* A softmax over rows. */
 struct cr_softmax {
     cr_id logits, exp;
-    cr_id parts[12]; /* its nodes, the probabilities first */
+    cr_id parts[CR_SOFTMAX_PARTS]; /* its nodes, the probabilities first */
     int n;
 };
 
 /* Whether a node is a softmax; its parts may have other users, too. */
 bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_id id);
+
+/* Whether a node is a softmax, or after dropout: one times other things.  The products on the way
+ * to it become its last parts. */
+bool cr_match_weights(const struct cr_module *module, struct cr_softmax *s, cr_id weights);
 
 /* The matmul that logits are computed from, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);

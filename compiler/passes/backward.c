@@ -10,6 +10,7 @@
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
+#include "factors.h"
 #include "pass_list.h"
 #include "rewrite.h"
 
@@ -68,28 +69,73 @@ static cr_id transposed_product(const struct search *s, cr_id id)
     return found;
 }
 
-/* dS = (g V' - delta) P, in either order. */
+/* Whether a product is all that one of its factors is for, and what stands between. */
+static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
+{
+    while (product != factor) {
+        cr_id next = cr_towards_factor(s->g, product, factor);
+        if (only_user(s, next) != product)
+            return false;
+        product = next;
+    }
+    return true;
+}
+
+/* The dW of which dP is a product, and what dropout multiplies it by. */
+static bool find_dweights(const struct search *s, struct cr_attention_backward *b,
+                          struct cr_factors *dropout)
+{
+    b->dweights = CR_NONE;
+    if (!cr_find_factors(s->g, b->dprobs, dropout))
+        return false;
+    for (int i = 0; i < dropout->n && b->dweights == CR_NONE; i++)
+        if (dropout->nodes[i] >= 0 && is_op(s, dropout->nodes[i], CR_OP_matmul))
+            b->dweights = dropout->nodes[i];
+    return b->dweights != CR_NONE && cr_take_factor(dropout, b->dweights) &&
+           only_leads_to(s, b->dweights, b->dprobs);
+}
+
+/* Goes up from P to the product of it and of what dropout multiplies by, or CR_NONE. */
+static cr_id find_weights(const struct search *s, cr_id id, cr_id probs,
+                          const struct cr_factors *dropout)
+{
+    struct cr_factors f;
+    if (!cr_find_factors(s->g, id, &f) || !cr_take_factor(&f, probs))
+        return CR_NONE;
+    if (cr_equal_factors(&f, dropout))
+        return id;
+    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
+        cr_id found = find_weights(s, s->users->list[u], probs, dropout);
+        if (found != CR_NONE)
+            return found;
+    }
+    return CR_NONE;
+}
+
+/* dS = (dP - delta) P, in either order. */
 static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
+    struct cr_factors dropout;
     for (int i = 0; is_op(s, id, CR_OP_mul) && i < 2; i++) {
-        cr_id difference = cr_in(s->g, id, i), probs = cr_in(s->g, id, 1 - i);
+        cr_id difference = cr_in(s->g, id, i);
         if (!is_op(s, difference, CR_OP_sub) || only_user(s, difference) != id)
             continue;
-        cr_id dprobs = cr_in(s->g, difference, 0), wide = cr_in(s->g, difference, 1);
-        if (!is_op(s, dprobs, CR_OP_matmul) || only_user(s, dprobs) != difference ||
-            !is_op(s, wide, CR_OP_expand) || only_user(s, wide) != difference ||
-            !cr_match_softmax(s->module, &softmax, probs))
-            continue;
-        cr_id delta = cr_in(s->g, wide, 0);
-        const struct cr_node *row = &s->g->nodes[delta], *full = &s->g->nodes[wide];
-        b->delta = delta;
+        cr_id wide = cr_in(s->g, difference, 1);
         b->dlogits = id;
-        b->dprobs = dprobs;
-        b->probs = probs;
+        b->probs = cr_in(s->g, id, 1 - i);
+        b->dprobs = cr_in(s->g, difference, 0);
+        if (!is_op(s, wide, CR_OP_expand) || only_user(s, wide) != difference ||
+            only_user(s, b->dprobs) != difference || !find_dweights(s, b, &dropout) ||
+            !cr_match_softmax(s->module, &softmax, b->probs))
+            continue;
+        b->delta = cr_in(s->g, wide, 0);
+        b->weights = find_weights(s, b->probs, b->probs, &dropout);
         b->logits = softmax.logits;
         b->scores = cr_find_scores(s->module, softmax.logits);
-        if (row->rank == full->rank && row->shape[row->rank - 1] == 1 && b->scores != CR_NONE &&
+        const struct cr_node *row = &s->g->nodes[b->delta], *full = &s->g->nodes[wide];
+        if (b->weights != CR_NONE && row->rank == full->rank && row->shape[row->rank - 1] == 1 &&
+            b->scores != CR_NONE &&
             memcmp(row->shape, full->shape, (size_t)(row->rank - 1) * sizeof *row->shape) == 0)
             return true;
     }
@@ -120,19 +166,27 @@ static bool leads_to(const struct search *s, cr_id from, cr_id to)
            (from == to || cr_find_region(s->module, s->users, from, to, &region));
 }
 
+/* Whether a node reads probabilities, before or after dropout, as the forward product and the
+ * gradients do. */
+static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
+                      cr_id user)
+{
+    return (id == b->probs && user == b->dlogits) ||
+           (id == b->weights && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
+}
+
 /* Whether the softmax is used by the forward product and by the gradients alone. */
 static bool is_private(const struct search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
-    cr_match_softmax(s->module, &softmax, b->probs);
+    cr_match_weights(s->module, &softmax, b->weights);
     for (int i = -1; i < softmax.n; i++) {
         cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
         if (cr_is_materialised(s->module, id))
             return false;
         for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
             cr_id user = s->users->list[u];
-            bool known = i == 0 && (user == b->dlogits || user == cr_in(s->g, b->dv, 0) ||
-                                    is_op(s, user, CR_OP_matmul));
+            bool known = is_reader(s, b, id, user);
             for (int j = 0; j < softmax.n; j++)
                 known |= softmax.parts[j] == user;
             if (!known)
@@ -155,10 +209,10 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
     if (!find_dlogits(s, t, b, &budget))
         return false;
     b->dk = transposed_product(s, t);
-    b->dv = transposed_product(s, b->probs);
+    b->dv = transposed_product(s, b->weights);
     return b->dk != CR_NONE && b->dv != CR_NONE && cr_n_users(users, t) == 2 &&
            cr_in(g, b->dk, 1) == cr_in(g, b->scores, 0) &&
-           cr_in(g, b->dv, 1) == cr_in(g, b->dprobs, 0) &&
+           cr_in(g, b->dv, 1) == cr_in(g, b->dweights, 0) &&
            are_transposed(g, cr_in(g, dq, 1), cr_in(g, b->scores, 1)) &&
            leads_to(s, b->dlogits, t) && leads_to(s, b->scores, b->logits) && is_private(s, b);
 }
@@ -203,6 +257,36 @@ void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
     }
 }
 
+/* Visits what an operand of a product is made of on the spot, as random numbers and masks are. */
+static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(void *, cr_id),
+                       void *context, int *budget)
+{
+    const struct cr_graph *g = module->graph;
+    enum cr_kind kind = cr_kind_of(g, id);
+    bool inside = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE || kind == CR_KIND_RANDOM;
+    if (--*budget < 0 || !inside || cr_is_materialised(module, id))
+        return;
+    visit(context, id);
+    for (int i = 0; kind != CR_KIND_RANDOM && i < g->nodes[id].n_in; i++)
+        visit_mask(module, cr_in(g, id, i), visit, context, budget);
+}
+
+/* Visits a product and all on the way to one of its factors, and what it is multiplied by. */
+static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
+                          void (*visit)(void *, cr_id), void *context)
+{
+    const struct cr_graph *g = module->graph;
+    int budget = 4 * CR_MAX_VALUES;
+    while (id != factor) {
+        cr_id next = cr_towards_factor(g, id, factor);
+        visit(context, id);
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            if (cr_in(g, id, i) != next)
+                visit_mask(module, cr_in(g, id, i), visit, context, &budget);
+        id = next;
+    }
+}
+
 void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
                     const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
                     void *context)
@@ -214,7 +298,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
     const cr_id nodes[] = {b->dq,
                            b->dk,
                            b->dv,
-                           b->dprobs,
+                           b->dweights,
                            b->scores,
                            b->logits,
                            b->dlogits,
@@ -223,6 +307,8 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
     cr_match_softmax(module, &softmax, b->probs);
     for (int i = 0; i < softmax.n; i++)
         visit(context, softmax.parts[i]);
+    visit_product(module, b->weights, b->probs, visit, context);
+    visit_product(module, b->dprobs, b->dweights, visit, context);
     for (int r = 0; r < 2; r++) {
         region.n = 0;
         if (ends[r][0] != ends[r][1])
@@ -232,7 +318,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
     }
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         visit(context, nodes[i]);
-    cr_id difference = users->list[users->first[b->dprobs]];
+    cr_id difference = users->list[users->first[b->dprobs]]; /* its only user */
     visit(context, difference);
     visit(context, cr_in(g, difference, 1));
     for (int i = 0; i < 3; i++)

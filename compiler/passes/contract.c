@@ -6,12 +6,13 @@
  */
 #include "evaluate.h"
 
+/* Uses by what the result is made of: arguments come before what reads them. */
 static void count_uses(const struct cr_tiles *tiles, int *uses)
 {
     for (int i = 0; i < tiles->n; i++)
         uses[i] = i == tiles->result;
-    for (int i = 0; i < tiles->n; i++)
-        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
+    for (int i = tiles->n - 1; i >= 0; i--)
+        for (int a = 0; uses[i] && a < cr_value_args(&tiles->values[i]); a++)
             uses[tiles->values[i].arg[a]]++;
 }
 

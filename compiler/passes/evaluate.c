@@ -334,6 +334,25 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return operand->ref >= 0;
 }
 
+void cr_leave_out_core(struct cr_tiles *tiles)
+{
+    int instead[CR_MAX_VALUES]; /* by value: what is read in its place */
+    for (int i = 0; i < tiles->n; i++) {
+        struct cr_value *v = &tiles->values[i];
+        instead[i] = i;
+        for (int a = 0; a < cr_value_args(v); a++)
+            v->arg[a] = instead[v->arg[a]];
+        if (v->source == CR_CORE)
+            *v = (struct cr_value){.source = CR_CONST, .node = v->node, .number = 1};
+        for (int a = 0; a < 2 && v->source == CR_MAP && v->op == CR_OP_mul; a++) {
+            const struct cr_value *factor = &tiles->values[v->arg[a]];
+            if (factor->source == CR_CONST && factor->number == 1)
+                instead[i] = v->arg[1 - a];
+        }
+    }
+    tiles->result = instead[tiles->result];
+}
+
 /* Whether a value is the same for all columns, given that of its arguments. */
 static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, int arity, int col)
 {

@@ -13,7 +13,7 @@
  *
  *   TILE        root = program(loads)
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
- *   ATTENTION   root = epilogue(softmax(scores(Q K)) V), keys in blocks, online
+ *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), keys in blocks, online
  *   ATTENTION_BACKWARD  root = dQ, dK and dV, one after another, of such an attention
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root has not
  *   SCATTER     root[r] = sum of those rows of A, K of N elements, whose index in B is r
@@ -121,8 +121,10 @@ struct cr_kernel {
     int key; /* the atom of the keys; -1: one key */
     int64_t keys;
     struct cr_operand v;
-    struct cr_tiles scores; /* from CORE over (row, key) to what softmax is taken of, but for the
+    struct cr_tiles scores;  /* from CORE over (row, key) to what softmax is taken of, but for the
                              * keys outside the bounds, which are hidden: -inf */
+    struct cr_tiles dropout; /* if n > 0: over (row, key), what probabilities are multiplied by
+                              * before the product with V */
     struct cr_bound bounds[CR_MAX_BOUNDS];
     int n_bounds;
 

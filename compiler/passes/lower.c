@@ -8,26 +8,8 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "evaluate.h"
-#include "mask.h"
+#include "lowering.h"
 #include "weights.h"
-
-/* How the root's axes are cut into atoms. */
-struct cuts {
-    int n[CR_MAX_RANK];
-    int64_t extent[CR_MAX_RANK][CR_MAX_ATOMS]; /* outermost first */
-};
-
-struct cr_lowering {
-    struct cr_evaluate ev;
-    struct cr_kernel *k;
-    const struct cr_graph *g;
-    cr_id top; /* whose axes the loops run over: the root, or what it is a reshape of */
-    const struct cr_attention_backward *backward; /* if the root is its output: top is probs */
-    struct cuts cuts;
-    struct cr_map root_map;
-    int n_root_atoms;
-};
 
 /* ---- atoms of the root ---- */
 
@@ -81,7 +63,7 @@ static bool cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *),
                         void *context)
 {
-    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores};
+    struct cr_tiles *programs[] = {&k->program, &k->prologue, &k->scores, &k->dropout};
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
         for (int i = 0; i < programs[p]->n; i++)
             visit(&programs[p]->values[i].at, context);
@@ -210,7 +192,7 @@ bool cr_goes_down(const struct cr_graph *g, cr_id id)
  * What both contractions need of the root: evaluates it as an epilogue of `core`, checks
  * that the root has each element of the core once, and finds the column atom.
  */
-static bool lower_epilogue(struct cr_lowering *lw, cr_id core)
+bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
@@ -250,7 +232,7 @@ static unsigned atoms_of(const struct cr_affine *affine)
 }
 
 /* Rows of A: in memory already, or computed by a prologue. */
-static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
@@ -290,7 +272,7 @@ static bool lower_gemm(struct cr_lowering *lw, cr_id core)
     const struct cr_node *node = &lw->g->nodes[core];
     int r = node->rank;
     k->kind = CR_KERNEL_GEMM;
-    if (!lower_epilogue(lw, core))
+    if (!cr_lower_epilogue(lw, core))
         return false;
     struct cr_map a = lw->ev.core_map, b = a;
     k->K = lw->g->nodes[cr_in(lw->g, core, 0)].shape[r - 1];
@@ -300,209 +282,11 @@ static bool lower_gemm(struct cr_lowering *lw, cr_id core)
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
     a.axis[r - 1] = b.axis[r - 2] = cr_affine_atom(k->k);
-    if (!lower_rows(lw, cr_in(lw->g, core, 0), &a) || !lower_columns(lw, cr_in(lw->g, core, 1), &b))
+    if (!cr_lower_rows(lw, cr_in(lw->g, core, 0), &a) ||
+        !lower_columns(lw, cr_in(lw->g, core, 1), &b))
         return false;
     unsigned outer = k->packed == CR_NONE ? atoms_of(&k->b.at) : 0;
     assign_rows(lw, outer);
-    return true;
-}
-
-/* The masks' bounds, and the program from scores to logits without the masks that they say
- * all of: those hide what lies outside the bounds. */
-static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *attention,
-                         const struct cr_map *map, struct cr_map *scores_map)
-{
-    struct cr_kernel *k = lw->k;
-    struct cr_evaluate *ev = &lw->ev;
-    cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
-    ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
-    k->scores.result = cr_evaluate(ev, attention->logits, map);
-    if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
-        return false;
-    ev->blame = attention->logits;
-    *scores_map = ev->core_map;
-    return ev->core_seen; /* or a value on the way had to be stored */
-}
-
-/* Q[row, e] and K[e, key], from where the scores are needed. */
-static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
-                            const struct cr_map *at)
-{
-    struct cr_kernel *k = lw->k;
-    cr_id q = cr_in(lw->g, attention->scores, 0), key = cr_in(lw->g, attention->scores, 1);
-    int r = lw->g->nodes[q].rank;
-    struct cr_affine row = cr_affine_atom(k->row), col = cr_affine_atom(k->key);
-    struct cr_map q_map = *at, k_map = *at;
-    lw->ev.blame = attention->logits;
-    if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
-        return false;
-    k->K = lw->g->nodes[q].shape[r - 1];
-    if (!cr_new_atom(&lw->ev, k->K, &k->k))
-        return false;
-    if (k->k >= 0)
-        lw->ev.fixed |= 1u << k->k;
-    q_map.axis[r - 1] = k_map.axis[r - 2] = cr_affine_atom(k->k);
-    return lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
-}
-
-static bool lower_attention(struct cr_lowering *lw, const struct cr_attention *attention)
-{
-    struct cr_kernel *k = lw->k;
-    const struct cr_node *node = &lw->g->nodes[attention->output];
-    int r = node->rank;
-    k->kind = CR_KERNEL_ATTENTION;
-    if (!lower_epilogue(lw, attention->output))
-        return false;
-    struct cr_map logits = lw->ev.core_map, v = logits, scores;
-    k->row = cr_affine_single(&logits.axis[r - 2]);
-    k->keys = lw->g->nodes[attention->logits].shape[r - 1];
-    lw->ev.blame = k->root == attention->output ? attention->logits : attention->output;
-    if ((k->row < 0 && node->shape[r - 2] > 1) || !cr_new_atom(&lw->ev, k->keys, &k->key))
-        return false;
-    for (int a = 0; a < CR_MAX_ATOMS; a++)
-        if (a == k->row || a == k->key)
-            lw->ev.fixed |= 1u << a;
-    logits.axis[r - 1] = v.axis[r - 2] = cr_affine_atom(k->key);
-    if (!lower_scores(lw, attention, &logits, &scores) ||
-        !lower_query_key(lw, attention, &scores) ||
-        !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
-        return false;
-    for (int a = 0; a < lw->n_root_atoms; a++)
-        if (a != k->col && a != k->row && k->atoms.extent[a] > 1)
-            k->outer[k->n_outer++] = a;
-    return true;
-}
-
-/* Narrows those masks on the way down from T to dS, which give 0 where the scores are hidden,
- * to what they let through: where a probability is 0, so is the gradient. */
-static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
-                        int *budget)
-{
-    const struct cr_graph *g = ev->g;
-    if (--*budget < 0 || id == ev->core || cr_kind_of(g, id) != CR_KIND_ELEMENTWISE)
-        return;
-    for (int i = 0; i < n && g->nodes[id].op == CR_OP_where; i++) {
-        const struct cr_node *other = &g->nodes[cr_in(g, id, 3 - hidden[i].operand)];
-        if (cr_in(g, id, 0) == cr_in(g, hidden[i].where, 0) && other->op == CR_OP_const &&
-            other->value == 0 && ev->n_visible < CR_MAX_BOUNDS)
-            ev->visible[ev->n_visible++] = (struct cr_choice){id, hidden[i].operand};
-    }
-    for (int i = 0; i < g->nodes[id].n_in; i++)
-        see_through(ev, cr_in(g, id, i), hidden, n, budget);
-}
-
-static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, cr_id id)
-{
-    size_t rank = (size_t)lw->g->nodes[id].rank;
-    return memcmp(map->axis, lw->root_map.axis, rank * sizeof *map->axis) == 0;
-}
-
-/* The program from dS to T; ev->visible are the masks of the scores. */
-static bool lower_dscores(struct cr_lowering *lw, const struct cr_attention_backward *b)
-{
-    struct cr_kernel *k = lw->k;
-    struct cr_evaluate *ev = &lw->ev;
-    struct cr_choice hidden[CR_MAX_BOUNDS];
-    int n = ev->n_visible, budget = 4 * CR_MAX_VALUES;
-    memcpy(hidden, ev->visible, sizeof hidden);
-    cr_evaluate_begin(ev, &k->program, b->dlogits, k->key, false);
-    see_through(ev, b->dscores, hidden, n, &budget);
-    k->program.result = cr_evaluate(ev, b->dscores, &lw->root_map);
-    if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->row))
-        return false;
-    ev->blame = b->dlogits;
-    return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
-}
-
-/* Where an operand's element [i, j] of a (batch, head) lies. */
-static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_operand *operand)
-{
-    struct cr_map map = lw->root_map;
-    int rank = lw->g->nodes[id].rank;
-    map.axis[rank - 2] = cr_affine_atom(i);
-    map.axis[rank - 1] = cr_affine_atom(j);
-    return cr_evaluate_operand(&lw->ev, id, &map, operand);
-}
-
-/* Whether `id` shows the product at its bottom; if so, turns the product's map into its. */
-static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
-{
-    struct cr_map below;
-    if (id == product)
-        return true;
-    if (cr_kind_of(lw->g, id) != CR_KIND_MOVE || !map_up(lw, cr_in(lw->g, id, 0), product, map))
-        return false;
-    below = *map;
-    return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
-}
-
-/* Where element [i, j] of one of the three products goes in the concat; false unless j steps by
- * one. */
-static bool lower_part(struct cr_lowering *lw, cr_id product, int i, int j, struct cr_affine *at)
-{
-    const struct cr_node *root = &lw->g->nodes[lw->k->root];
-    int rank = lw->g->nodes[product].rank;
-    int64_t start = 0;
-    for (int p = 0; p < root->n_in; p++) {
-        cr_id part = cr_in(lw->g, lw->k->root, p);
-        struct cr_map map = lw->root_map;
-        map.axis[rank - 2] = cr_affine_atom(i);
-        map.axis[rank - 1] = cr_affine_atom(j);
-        if (map_up(lw, part, product, &map)) {
-            map.axis[root->axis].base += start;
-            *at = cr_map_linear(&map, root->rank, root->shape);
-            return j < 0 || at->coef[j] == 1;
-        }
-        start += lw->g->nodes[part].shape[root->axis];
-    }
-    return false;
-}
-
-/* The atoms of one (batch, head): queries, keys, and the widths of both. */
-static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attention_backward *b)
-{
-    struct cr_kernel *k = lw->k;
-    const struct cr_node *probs = &lw->g->nodes[b->probs];
-    int r = probs->rank;
-    k->row = cr_affine_single(&lw->root_map.axis[r - 2]);
-    k->key = cr_affine_single(&lw->root_map.axis[r - 1]);
-    k->keys = probs->shape[r - 1];
-    k->K = lw->g->nodes[b->dq].shape[r - 1];
-    k->N = lw->g->nodes[b->dv].shape[r - 1];
-    lw->ev.blame = b->probs;
-    if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->keys > 1) ||
-        !cr_new_atom(&lw->ev, k->K, &k->k) || !cr_new_atom(&lw->ev, k->N, &k->col))
-        return false;
-    const int own[] = {k->row, k->key, k->k, k->col};
-    for (int i = 0; i < 4; i++)
-        if (own[i] >= 0)
-            lw->ev.fixed |= 1u << own[i];
-    return true;
-}
-
-static bool lower_backward(struct cr_lowering *lw, const struct cr_attention_backward *b)
-{
-    struct cr_kernel *k = lw->k;
-    const struct cr_attention attention = {CR_NONE, b->logits, b->scores};
-    const struct cr_graph *g = lw->g;
-    struct cr_map scores;
-    k->kind = CR_KERNEL_ATTENTION_BACKWARD;
-    if (!lower_backward_atoms(lw, b) || !lower_scores(lw, &attention, &lw->root_map, &scores) ||
-        !is_root_map(lw, &scores, b->probs) || !lower_dscores(lw, b) ||
-        !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
-        !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
-        !lower_matrix(lw, cr_in(g, b->dprobs, 0), k->row, k->col, &k->g) ||
-        !lower_matrix(lw, cr_in(g, b->dprobs, 1), k->col, k->key, &k->v) ||
-        !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
-        return false;
-    lw->ev.blame = CR_NONE;
-    if (!lower_part(lw, b->dq, k->row, k->k, &k->dest) ||
-        !lower_part(lw, b->dk, k->key, k->k, &k->dest_k) ||
-        !lower_part(lw, b->dv, k->key, k->col, &k->dest_v))
-        return false;
-    for (int a = 0; a < lw->n_root_atoms; a++)
-        if (a != k->key && a != k->row && k->atoms.extent[a] > 1)
-            k->outer[k->n_outer++] = a;
     return true;
 }
 
@@ -530,25 +314,6 @@ static bool lower_scatter(struct cr_lowering *lw)
 
 /* ---- work and traffic ---- */
 
-/* Keys that the queries of one (batch, head) see, all together. */
-static double visible_keys(const struct cr_kernel *k)
-{
-    int64_t rows = k->row < 0 ? 1 : k->atoms.extent[k->row];
-    double sum = 0;
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t begin = 0, end = k->keys;
-        for (int i = 0; i < k->n_bounds; i++) {
-            int64_t bound = row + k->bounds[i].offset;
-            if (k->bounds[i].upper && bound + 1 < end)
-                end = bound + 1;
-            if (!k->bounds[i].upper && bound > begin)
-                begin = bound;
-        }
-        sum += end > begin ? (double)(end - begin) : 0;
-    }
-    return sum;
-}
-
 static void count_work(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
@@ -570,17 +335,8 @@ static void count_work(struct cr_lowering *lw)
         if (k->packed != CR_NONE)
             k->bytes_read += 4 * (double)k->K * (double)k->N;
     }
-    if (k->kind == CR_KERNEL_ATTENTION) {
-        int64_t rows = k->row < 0 ? 1 : k->atoms.extent[k->row];
-        double heads = elements / (double)(rows * k->N);
-        k->flops = 2 * heads * visible_keys(k) * (double)(k->K + k->N);
-    }
-    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD) {
-        double heads = 1;
-        for (int i = 0; i < k->n_outer; i++)
-            heads *= (double)k->atoms.extent[k->outer[i]];
-        k->flops = 2 * heads * visible_keys(k) * (double)(3 * k->K + 2 * k->N);
-    }
+    if (k->kind == CR_KERNEL_ATTENTION || k->kind == CR_KERNEL_ATTENTION_BACKWARD)
+        k->flops = cr_attention_flops(k, elements);
 }
 
 /* ---- one kernel ---- */
@@ -649,7 +405,7 @@ static bool attempt(struct cr_lowering *lw)
     if (cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root)
         return lower_scatter(lw);
     if (lw->backward)
-        return lower_backward(lw, lw->backward);
+        return cr_lower_backward(lw, lw->backward);
     if (is_reduction_down(lw, lw->top))
         return lower_columns_of(lw, lw->top);
     int budget = 16 * CR_MAX_VALUES;
@@ -658,7 +414,7 @@ static bool attempt(struct cr_lowering *lw)
         return lower_tile(lw);
     const struct cr_attention *attention = cr_attention_at(lw->ev.module, core);
     bool online = attention && !lw->ev.module->materialised[attention->logits];
-    return online ? lower_attention(lw, attention) : lower_gemm(lw, core);
+    return online ? cr_lower_attention(lw, attention) : lower_gemm(lw, core);
 }
 
 /*

@@ -20,6 +20,7 @@ void cr_kernel_free(struct cr_kernel *kernel)
     free(kernel->program.values);
     free(kernel->prologue.values);
     free(kernel->scores.values);
+    free(kernel->dropout.values);
 }
 
 void cr_module_free(struct cr_module *module)

@@ -15,26 +15,33 @@ enum {
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
 };
 
-/* An attention pattern: softmax(logits) @ V with logits computed from a matmul. */
+/*
+ * An attention pattern: W V with logits computed from a matmul, P = softmax(logits), and W either
+ * P or, after dropout, P times something that does not depend on it.
+ */
 struct cr_attention {
-    cr_id output; /* the second matmul */
-    cr_id logits; /* what softmax is taken of */
+    cr_id output;  /* the second matmul */
+    cr_id weights; /* W */
+    cr_id probs;   /* P */
+    cr_id logits;
     cr_id scores; /* the first matmul */
 };
 
 /*
  * The gradients of an attention's queries, keys and values, one after another in a concat:
- *     P = softmax(logits),  dS = (g V' - delta) P,  dQ = T K,  dK = T' Q,  dV = P' g
- * with T computed from dS by elementwise work, as the logits are from the scores.
+ *     dW = g V',  dS = (dP - delta) P,  dQ = T K,  dK = T' Q,  dV = W' g
+ * with dP to dW as W is to P, and T computed from dS by elementwise work, as the logits are from
+ * the scores.
  */
 struct cr_attention_backward {
-    cr_id output;                /* the concat, or CR_NONE where there is none yet */
-    cr_id dq, dk, dv;            /* the products */
-    cr_id probs, logits, scores; /* of the forward pass */
-    cr_id dprobs;                /* g V' */
-    cr_id delta;                 /* a number for each query: rowsum(g o attention) */
-    cr_id dlogits;               /* dS */
-    cr_id dscores;               /* T */
+    cr_id output;           /* the concat, or CR_NONE where there is none yet */
+    cr_id dq, dk, dv;       /* the products */
+    cr_id weights, probs;   /* W and P ... */
+    cr_id logits, scores;   /* ... of the forward pass */
+    cr_id dweights, dprobs; /* dW and dP */
+    cr_id delta;            /* a number for each query: rowsum(g o attention) */
+    cr_id dlogits;          /* dS */
+    cr_id dscores;          /* T */
 };
 
 /* Where a tensor lies at run time. */

@@ -76,6 +76,7 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put_tiles(b, &k->program);
     put_tiles(b, &k->prologue);
     put_tiles(b, &k->scores);
+    put_tiles(b, &k->dropout);
     put_affine(b, &k->dest);
     put_affine(b, &k->dest_k);
     put_affine(b, &k->dest_v);

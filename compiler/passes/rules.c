@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/ir/eval.h"
+#include "factors.h"
 
 static const struct cr_node *operand(const struct cr_rewrite *rw, const struct cr_draft *d, int i)
 {
@@ -466,11 +467,13 @@ static cr_id transpose(struct cr_rewrite *rw, cr_id id)
     return cr_rewrite_add(rw, CR_OP_permute, 1, &id, &attr);
 }
 
-/* The node that is the product of these two already, or CR_NONE. */
-static cr_id find_product(const struct cr_graph *g, cr_id a, cr_id b)
+/* A node older than `than` that is a b already, with an a of these factors; or CR_NONE. */
+static cr_id find_product(const struct cr_graph *g, const struct cr_factors *a, cr_id b, cr_id than)
 {
-    for (cr_id id = g->n_nodes - 1; id > a && id > b; id--)
-        if (g->nodes[id].op == CR_OP_matmul && cr_in(g, id, 0) == a && cr_in(g, id, 1) == b)
+    struct cr_factors f;
+    for (cr_id id = than - 1; id > b; id--)
+        if (g->nodes[id].op == CR_OP_matmul && cr_in(g, id, 1) == b &&
+            cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
             return id;
     return CR_NONE;
 }
@@ -506,21 +509,24 @@ static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
 /*
  * The sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
  * over the width of a head, of things that are there, instead of one over all keys (Dao et
- * al. 2022); so it is done where p v is there, and is the older of the two products.
+ * al. 2022); so it is done where p v is there, and is the older of the two products.  Dropout
+ * multiplies p by the same factors as g v'.
  */
 static cr_id sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
+    struct cr_factors all;
     if (d->op != CR_OP_sum || operand(rw, d, 0)->op != CR_OP_mul ||
-        d->attr.axis != operand(rw, d, 0)->rank - 1)
+        d->attr.axis != operand(rw, d, 0)->rank - 1 || !cr_find_factors(g, d->in[0], &all))
         return CR_NONE;
-    for (int i = 0; i < 2; i++) {
-        cr_id product = cr_in(g, d->in[0], i), p = cr_in(g, d->in[0], 1 - i);
-        if (g->nodes[product].op != CR_OP_matmul)
+    for (int i = 0; i < all.n; i++) {
+        struct cr_factors p = all;
+        cr_id product = all.nodes[i];
+        if (product < 0 || g->nodes[product].op != CR_OP_matmul || !cr_take_factor(&p, product))
             continue;
         cr_id left = cr_in(g, product, 0), v = transpose(rw, cr_in(g, product, 1));
-        cr_id there = find_product(g, p, v);
-        if (there == CR_NONE || there > product)
+        cr_id there = find_product(g, &p, v, product);
+        if (there == CR_NONE)
             continue;
         cr_id terms = multiply_viewed(rw, left, there);
         return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
@@ -550,11 +556,12 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 static cr_id (*const rules[])(struct cr_rewrite *, const struct cr_draft *) = {
-    fold_constants,    drop_neutral,     merge_moves,     subtract,
-    normalise_first,   sigmoid_for_tanh, sigmoid_for_exp, sigmoid_for_slope,
-    gather_constants,  square,           count_terms,     horner,
-    work_after_sum,    divide_once,      normalise_exp,   sum_of_heads,
-    transpose_product,
+    fold_constants,  drop_neutral,      merge_moves,
+    subtract,        normalise_first,   sigmoid_for_tanh,
+    sigmoid_for_exp, sigmoid_for_slope, gather_constants,
+    square,          count_terms,       horner,
+    work_after_sum,  divide_once,       normalise_exp,
+    sum_of_heads,    transpose_product, cr_rule_divide_by_sum,
 };
 
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)

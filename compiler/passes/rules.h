@@ -15,4 +15,7 @@ struct cr_draft {
 /* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft);
 
+/* Rules of softmax_rules.c. */
+cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *draft);
+
 #endif

@@ -238,11 +238,11 @@ static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
                     rt->exp_v(n, m, scores, 32, scores, 32);
                 }
                 rt->mul_vv(n, m, scores, 32, scores, 32, sum, 0);
+                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 1, grads, 128,
+                    dscores, 32, delta, 0);
                 rt->gemm(n, 4, m, scores, 32, 1, grad_rows, 1024,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36);
-                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 1, grads, 128,
-                    dscores, 32, delta, 0);
                 rt->mul_vv(n, m, dscores, 32, dscores, 32, scores, 32);
                 rt->mul_vs(n, m, dscores, 32, dscores, 32, &c_0_5, 0);
                 rt->gemm(n, 4, m, dscores, 32, 1, query_rows, 1024,

@@ -1,7 +1,9 @@
 -- Attention and its gradients, with as many queries, keys and widths as asked for.
+local nn = require "nn"
 local attention = require "attention"
 
-local o = options {T = 40, keys = 0, width = 16, value_width = 0, mask = {"causal", "none", "window"}}
+local o = options {T = 40, keys = 0, width = 16, value_width = 0, mask = {"causal", "none", "window"},
+    drop = {"none", "some", "half", "product"}}
 local T, keys = o.T, o.keys > 0 and o.keys or o.T
 local wide = o.value_width > 0 and o.value_width or o.width
 local q, k = input("q", {2, 3, T, o.width}), input("k", {2, 3, keys, o.width})
@@ -10,7 +12,13 @@ local key, query = iota({T, keys}, 2), iota({T, keys}, 1)
 local mask
 if o.mask == "causal" then mask = le(key, query) end
 if o.mask == "window" then mask = logical_and(le(key, query), lt(query - key, 50)) end
-local y = attention.attend(q, k, v, mask)
+local drop
+if o.drop == "some" then drop = function(p) return nn.dropout(p, 0.3, 7) end end
+if o.drop == "half" then drop = function(p) return nn.dropout(p, 0.5, 8) end end
+if o.drop == "product" then
+    drop = function(p) return float(lt(random(9, p.shape), 0.75)) * p / 0.75 end
+end
+local y = attention.attend(q, k, v, mask, drop)
 local loss = sum(sum(sum(sum(y * g, -1), -2), -3), -4)
 local d = grad(loss, {q, k, v})
 return {y = y, dq = d[1], dk = d[2], dv = d[3]}

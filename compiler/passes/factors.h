@@ -1,0 +1,32 @@
+/*
+ * factors.h - a node as a product.
+ *
+ * Dropout multiplies by 1 / (1 - p) or by 0, whether it is written as a product with a mask of
+ * zeros and ones or as where(mask, x, 0).  So does its gradient, by the same numbers.
+ */
+#ifndef CR_FACTORS_H
+#define CR_FACTORS_H
+
+#include "compiler/ir/graph.h"
+
+enum { CR_MAX_FACTORS = 8 };
+
+struct cr_factors {
+    double number;               /* the product of those that are constants */
+    cr_id nodes[CR_MAX_FACTORS]; /* the others, in ascending order; a condition counts 1 or 0 ... */
+    int n;                       /* ... and ~condition 0 or 1 */
+};
+
+/* The factors of a node; false if they are too many. */
+bool cr_find_factors(const struct cr_graph *g, cr_id id, struct cr_factors *factors);
+
+/* Takes one of the factors out; false if it is none, or there twice. */
+bool cr_take_factor(struct cr_factors *factors, cr_id id);
+
+/* Whether two products are of the same factors, but for the rounding of constants. */
+bool cr_equal_factors(const struct cr_factors *a, const struct cr_factors *b);
+
+/* The operand of a product that leads down to one of its factors; CR_NONE at the factor. */
+cr_id cr_towards_factor(const struct cr_graph *g, cr_id id, cr_id factor);
+
+#endif
