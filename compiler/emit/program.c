@@ -158,6 +158,8 @@ static void print_call(struct writer *w, const struct place *place, int kernel)
         print_weights(w, place, kernel, PACKED);
         cr_put(t, ",\n");
     }
+    for (int s = 0; s < k->n_streams; s++)
+        cr_put(t, "%*s.stream%d = %lld,\n", indent + 8, "", s, (long long)k->streams[s]);
     cr_put(t, "%*s.out = ", indent + 8, "");
     if (!print_carry(w, place, k->buffer, false))
         print_storage(w, k->buffer);

@@ -9,6 +9,7 @@
 struct k1_args {
     const struct cr_kernels *rt;
     const int *step;
+    long stream0; /* of random numbers */
     float *out;
 };
 
@@ -21,7 +22,7 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         rt->load_i32(1, 6, r0, 0, a->step, 0, 0);
-        rt->random(6, 5, t1, 5, r0, 0, 0, 5, 1);
+        rt->random(6, 5, t1, 5, r0, a->stream0, 0, 5, 1);
         rt->ge_vs(6, 5, a->out, 5, t1, 5, &c_0_25, 0);
     }
 }
@@ -72,6 +73,7 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
  */
 struct k3_args {
     const struct cr_kernels *rt;
+    long stream0; /* of random numbers */
     float *out;
 };
 
@@ -83,7 +85,7 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
-        rt->random(6, 5, t0, 5, &c_3, 1, 0, 5, 1);
+        rt->random(6, 5, t0, 5, &c_3, a->stream0, 0, 5, 1);
         rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
     }
 }
@@ -210,6 +212,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
         const struct k1_args args = {
             .rt = rt,
             .step = in1,
+            .stream0 = 0,
             .out = arena,
         };
         rt->parallel(pool, 1, k1_dropout, &args, scratch, scratch_floats);
@@ -227,6 +230,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     {
         const struct k3_args args = {
             .rt = rt,
+            .stream0 = 1,
             .out = arena + 64,
         };
         rt->parallel(pool, 1, k3_dropout, &args, scratch, scratch_floats);
