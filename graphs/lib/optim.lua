@@ -29,7 +29,8 @@ end
 function optim.grad_norm(grads)
     local total
     for _, g in pairs(grads) do
-        local squares = sum((g * g):reshape{-1}, 1):reshape{}
+        g = g:reshape{-1}
+        local squares = sum(g * g, 1):reshape{}
         total = total and total + squares or squares
     end
     return sqrt(total)
