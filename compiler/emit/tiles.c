@@ -256,8 +256,8 @@ static void print_random(struct job *job, const struct cr_value *v, struct place
     const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
     take_temp(job, place, v->by_row);
     if (v->by_row)
-        call(job, "random(1, %s, %s, 0, %s, a->stream%d, %s, 0, %lld)", j->rows, place->address, seed,
-             v->ref, from, rs);
+        call(job, "random(1, %s, %s, 0, %s, a->stream%d, %s, 0, %lld)", j->rows, place->address,
+             seed, v->ref, from, rs);
     else
         call(job, "random(%s, %s, %s, %lld, %s, a->stream%d, %s, %lld, %lld)", j->rows, j->cols,
              place->address, (long long)place->ld, seed, v->ref, from, rs, cs);
