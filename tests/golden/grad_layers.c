@@ -134,7 +134,7 @@ static void k4_h(const void *args, long begin, long end, float *scratch)
 
 /*
  * k5_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
- * out[1, 8] = sum over 6 rows of columns[8]
+ * out[8] = sum over 6 rows of columns[8]
  * reads h[6, 8]
  * steps: sum
  * 96 flop, reads 192 B, writes 32 B
@@ -166,34 +166,12 @@ static void k5_h_fc(const void *args, long begin, long end, float *scratch)
 
 /*
  * k6_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
- * out[8]
- * reads h_fc[1, 8]
- * 8 flop, reads 32 B, writes 32 B
- */
-struct k6_args {
-    const struct cr_kernels *rt;
-    const float *h_fc;
-    float *out;
-};
-
-static void k6_h_fc(const void *args, long begin, long end, float *scratch)
-{
-    const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
-    (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(1, 8, a->out, 0, a->h_fc, 0, 1);
-    }
-}
-
-/*
- * k7_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
  * reads h[6, 8], v1_h[6, 8]
  * then: add, add
  * 768 flop, reads 640 B, writes 192 B
  */
-struct k7_args {
+struct k6_args {
     const struct cr_kernels *rt;
     const float *h;
     const float *v1_h;
@@ -201,9 +179,9 @@ struct k7_args {
     float *out;
 };
 
-static void k7_h_fc(const void *args, long begin, long end, float *scratch)
+static void k6_h_fc(const void *args, long begin, long end, float *scratch)
 {
-    const struct k7_args *a = args;
+    const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 192; /* 6 x 32 */
@@ -224,48 +202,48 @@ static void k7_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k8_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
+ * k7_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
  * out[8, 8] = rows[8, 6] x columns[6, 8]
  * reads h[6, 8], v1_h[6, 8]
  * 768 flop, reads 384 B, writes 256 B
  */
-struct k8_args {
+struct k7_args {
     const struct cr_kernels *rt;
     const float *h;
     const float *v1_h;
     float *out;
 };
 
-static void k8_h_fc(const void *args, long begin, long end, float *scratch)
+static void k7_h_fc(const void *args, long begin, long end, float *scratch)
 {
-    const struct k8_args *a = args;
+    const struct k7_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 8;
         const long j0 = 0, j1 = 8;
-        rt->pack(6, j1 - j0, panels, 192, a->v1_h + j0, 8, 1);
         rt->pack(6, i1 - i0, rows, 192, a->h + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
+            rt->pack(6, n, panels, 192, a->v1_h + j, 8, 1);
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels + (j - j0) * 6, 192,
-                    a->out + i * 8 + j, 8, 0, 0);
+                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 8 + j, 8, 0,
+                    0);
             }
         }
     }
 }
 
 /*
- * k9_h: h.#, tests/golden/grad_layers.lua:5
+ * k8_h: h.#, tests/golden/grad_layers.lua:5
  * out[6, 8]
  * reads h[6, 8], h_fc[6, 8], v2_h_fc[6, 8]
  * steps: where, mul, sigmoid, sub, mul, mul, mul
  * 672 flop, reads 576 B, writes 192 B
  */
-struct k9_args {
+struct k8_args {
     const struct cr_kernels *rt;
     const float *h;
     const float *h_fc;
@@ -273,9 +251,9 @@ struct k9_args {
     float *out;
 };
 
-static void k9_h(const void *args, long begin, long end, float *scratch)
+static void k8_h(const void *args, long begin, long end, float *scratch)
 {
-    const struct k9_args *a = args;
+    const struct k8_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_8 = 8.0f;
     static const float c_0 = 0.0f;
@@ -297,13 +275,13 @@ static void k9_h(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k10_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
+ * k9_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
  * reads h_fc[6, 8], h[6, 8]
  * then: add
  * 768 flop, reads 640 B, writes 192 B
  */
-struct k10_args {
+struct k9_args {
     const struct cr_kernels *rt;
     const float *h_fc;
     const float *h;
@@ -311,9 +289,9 @@ struct k10_args {
     float *out;
 };
 
-static void k10_h_fc(const void *args, long begin, long end, float *scratch)
+static void k9_h_fc(const void *args, long begin, long end, float *scratch)
 {
-    const struct k10_args *a = args;
+    const struct k9_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -334,13 +312,13 @@ static void k10_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k11_h: h.#, tests/golden/grad_layers.lua:5
+ * k10_h: h.#, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
  * reads h[6, 8], h_fc[6, 8], v2_h_fc[6, 8], v3_h[6, 8]
  * then: add, where, mul, sigmoid, sub, mul, mul, mul
  * 768 flop, reads 1.024 kB, writes 192 B
  */
-struct k11_args {
+struct k10_args {
     const struct cr_kernels *rt;
     const float *h;
     const float *h_fc;
@@ -350,9 +328,9 @@ struct k11_args {
     float *out;
 };
 
-static void k11_h(const void *args, long begin, long end, float *scratch)
+static void k10_h(const void *args, long begin, long end, float *scratch)
 {
-    const struct k11_args *a = args;
+    const struct k10_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     static const float c_8 = 8.0f;
@@ -448,122 +426,98 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
         const struct k5_args args = {
             .rt = rt,
             .h = arena + 1008,
-            .out = arena + 864,
+            .out = out10,
         };
         rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
-            .rt = rt,
-            .h_fc = arena + 864,
-            .out = out10,
-        };
-        rt->parallel(pool, 1, k6_h_fc, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k7_args args = {
             .rt = rt,
             .h = out12,
             .v1_h = arena + 1008,
             .w = weights + 1632,
             .out = arena + 1056,
         };
-        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k6_h_fc, &args, scratch, scratch_floats);
     }
     for (long layer = 4; layer >= 2; layer--) {
         float *const layer_arena = arena + layer * 144;
         {
-            const struct k8_args args = {
+            const struct k7_args args = {
                 .rt = rt,
                 .h = arena + (const long[]){864, 864, 1008}[layer - 2],
                 .v1_h = layer_arena + 96,
                 .out = outputs[3 + layer * 2],
             };
-            rt->parallel(pool, 1, k8_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
         }
         {
-            const struct k9_args args = {
+            const struct k8_args args = {
                 .rt = rt,
                 .h = layer_arena + 48,
                 .h_fc = arena + (const long[]){960, 912, 1056}[layer - 2],
                 .v2_h_fc = layer_arena,
                 .out = arena + 864,
             };
-            rt->parallel(pool, 1, k9_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k8_h, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
                 .rt = rt,
                 .h = arena + 864,
-                .out = arena + 1008,
+                .out = outputs[layer * 2],
             };
             rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
         }
         {
-            const struct k6_args args = {
-                .rt = rt,
-                .h_fc = arena + 1008,
-                .out = outputs[layer * 2],
-            };
-            rt->parallel(pool, 1, k6_h_fc, &args, scratch, scratch_floats);
-        }
-        {
-            const struct k10_args args = {
+            const struct k9_args args = {
                 .rt = rt,
                 .h_fc = arena + (const long[]){960, 912, 1056}[layer - 2],
                 .h = arena + 864,
                 .w = weights + 2912 - layer * 256,
                 .out = arena + (layer % 2 ? 960 : 912),
             };
-            rt->parallel(pool, 1, k10_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k9_h_fc, &args, scratch, scratch_floats);
         }
     }
     {
-        const struct k8_args args = {
+        const struct k7_args args = {
             .rt = rt,
             .h = arena + 864,
             .v1_h = arena + 240,
             .out = out5,
         };
-        rt->parallel(pool, 1, k8_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
     }
     {
-        const struct k9_args args = {
+        const struct k8_args args = {
             .rt = rt,
             .h = arena + 192,
             .h_fc = arena + 912,
             .v2_h_fc = arena + 144,
             .out = arena + 864,
         };
-        rt->parallel(pool, 1, k9_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k8_h, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
             .h = arena + 864,
-            .out = arena + 960,
+            .out = out2,
         };
         rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
     }
     {
-        const struct k6_args args = {
-            .rt = rt,
-            .h_fc = arena + 960,
-            .out = out2,
-        };
-        rt->parallel(pool, 1, k6_h_fc, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k8_args args = {
+        const struct k7_args args = {
             .rt = rt,
             .h = arena + 864,
             .v1_h = arena + 96,
             .out = out3,
         };
-        rt->parallel(pool, 1, k8_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
     }
     {
-        const struct k11_args args = {
+        const struct k10_args args = {
             .rt = rt,
             .h = arena + 48,
             .h_fc = arena + 912,
@@ -572,32 +526,24 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
             .w = weights + 2656,
             .out = arena + 960,
         };
-        rt->parallel(pool, 1, k11_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k10_h, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
             .h = arena + 960,
-            .out = arena,
+            .out = out0,
         };
         rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
     }
     {
-        const struct k6_args args = {
-            .rt = rt,
-            .h_fc = arena,
-            .out = out0,
-        };
-        rt->parallel(pool, 1, k6_h_fc, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k8_args args = {
+        const struct k7_args args = {
             .rt = rt,
             .h = arena + 960,
             .v1_h = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k8_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
     }
     return 0;
 }
