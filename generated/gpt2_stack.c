@@ -576,20 +576,17 @@ int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 6416; /* for each thread */
-    float *const scratch = arena + 5376;
+    float *const scratch = arena + 4608;
     const float *const in0 = inputs[0]; /* x[2, 8, 48] */
-    (void)in0;
     float *const out0 = outputs[0]; /* y[2, 8, 48] */
     (void)weights, (void)inputs;
-    const float *carry0 = in0;
     for (long layer = 0; layer < 2; layer++) {
         const float *const layer_weights = weights + layer * 32880;
-        float *next0 = layer == 1 ? out0 : arena + (layer % 2 ? 3840 : 4608);
         {
             const struct k1_args args = {
                 .rt = rt,
                 .h_attn_c_attn_bias = layer_weights,
-                .x = carry0,
+                .x = layer == 0 ? in0 : arena + 3840,
                 .h_ln_1_weight = layer_weights + 144,
                 .h_ln_1_bias = layer_weights + 192,
                 .w = layer_weights + 240,
@@ -608,7 +605,7 @@ int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = carry0,
+                .x = layer == 0 ? in0 : arena + 3840,
                 .h_attn_c_proj_bias = layer_weights + 7920,
                 .h_attn_y = arena + 2304,
                 .w = layer_weights + 7968,
@@ -635,11 +632,10 @@ int gpt2_stack_execute(const struct cr_kernels *rt, struct cr_pool *pool, const 
                 .h_mlp_c_proj_bias = layer_weights + 20544,
                 .h_mlp_act = arena,
                 .w = layer_weights + 20592,
-                .out = next0,
+                .out = layer == 0 ? arena + 3840 : out0,
             };
             rt->parallel(pool, 1, k5_h_ffn_residual, &args, scratch, scratch_floats);
         }
-        carry0 = next0;
     }
     return 0;
 }

@@ -694,7 +694,6 @@ int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
     const float *const in0 = inputs[0]; /* x[2, 8, 48] */
-    (void)in0;
     float *const out0 = outputs[0]; /* y[2, 8, 48] */
     (void)weights, (void)inputs;
     {

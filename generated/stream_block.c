@@ -554,7 +554,6 @@ int stream_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, cons
     const long scratch_floats = 2320; /* for each thread */
     float *const scratch = arena + 3840;
     const float *const in0 = inputs[0]; /* x[2, 8, 48] */
-    (void)in0;
     float *const out0 = outputs[0]; /* y[2, 8, 48] */
     (void)weights, (void)inputs;
     {

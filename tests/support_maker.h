@@ -20,6 +20,7 @@ struct cr_maker {
     int n_pool;
     int n_leaves;
     int64_t budget;              /* elements of a leaf */
+    int n_layers;                /* of the last stack */
     bool in_layer;               /* of a block */
     cr_id shared[CR_MAX_SHARED]; /* i32 inputs that its layers share */
     int n_shared, next_shared;

@@ -114,10 +114,11 @@ static cr_id remember(struct cr_maker *m, cr_id memory, cr_id x)
  * and what is in the middle be of use later. */
 static cr_id step_block(struct cr_maker *m, cr_id x)
 {
-    int n_layers = 2 + (int)cr_below(m, 4), n_steps = 1 + (int)cr_below(m, 4);
+    int n_layers = 2 + (int)cr_below(m, 5), n_steps = 1 + (int)cr_below(m, 4);
     if (cr_node_of(m, x)->rank < 2)
         x = cr_model_leaf(m);
     cr_id memory = cr_chance(m, 40) ? x : CR_NONE, made[8];
+    m->n_layers = n_layers;
     uint64_t seed = layer_seed(m, x, n_steps);
     for (int i = 0; i < n_layers && x != CR_NONE; i++) {
         m->state = seed;
@@ -173,12 +174,12 @@ static int choose_wanted(struct cr_maker *m, cr_id *wanted, int most)
 /* Gradients of the first output as further outputs. */
 static void add_gradients(struct cr_maker *m)
 {
-    cr_id wanted[4], gradients[4], y = m->g->outputs[0].id;
+    cr_id wanted[12], gradients[12], y = m->g->outputs[0].id;
     if (m->g->nodes[y].dtype != CR_F32)
         return;
     struct cr_node node = m->g->nodes[y];
     struct cr_seed seed = {y, cr_make_leaf(m, CR_OP_input, node.rank, node.shape, 0.5)};
-    int n = choose_wanted(m, wanted, 4), before = m->g->n_nodes;
+    int n = choose_wanted(m, wanted, m->n_layers > 2 ? 12 : 4), before = m->g->n_nodes;
     char name[16];
     cr_add_gradients(m->g, 1, &seed, n, wanted, gradients);
     if (m->g->n_nodes > CR_MAX_RANDOM_NODES)
@@ -186,7 +187,7 @@ static void add_gradients(struct cr_maker *m)
     for (cr_id id = before; id < m->g->n_nodes; id++)
         cr_bounds_add(m->g, id, NULL, m->random->bounds);
     for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "yg%d", i); /* behind the others by name */
+        snprintf(name, sizeof name, "yg%02d", i); /* behind the others by name */
         cr_add_output(m->g, name, gradients[i]);
     }
 }

@@ -73,7 +73,7 @@ static bool is_reserved(const char *name)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0)
             return true;
-    return name[0] < 'A' || !*name;
+    return name[0] < 'A' || !*name || strncmp(name, "stream", 6) == 0;
 }
 
 /* Names the operands after what they are: a parameter, or the scope that made them. */
@@ -199,6 +199,8 @@ static void print_struct(struct cr_printer *p)
     }
     if (p->k->packed != CR_NONE)
         cr_put(t, "    const float *w; /* packed */\n");
+    for (int i = 0; i < p->k->n_streams; i++)
+        cr_put(t, "    long stream%d; /* of random numbers */\n", i);
     cr_put(t, "    float *out;\n};\n\n");
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/mem.h"
 #include "kernels.h"
+#include "layers.h"
 #include "text.h"
 
 struct writer {
@@ -16,6 +17,7 @@ struct writer {
     struct cr_text text;
     struct cr_function *functions; /* by kernel; filled for those that have code of their own */
     int64_t scratch;
+    bool *inputs, *outputs; /* by number: whether the text speaks of it as in3 or out3 */
 };
 
 static const struct cr_function *function_of(const struct writer *w, int kernel)
@@ -35,186 +37,112 @@ static void print_functions(struct writer *w)
     }
 }
 
-/* ---- where operands lie ---- */
-
-enum { PACKED = -1 }; /* in place of an operand's number: the packed weights */
-
-/* Where a call is made: outside loops, or in the body of one. */
-struct place {
-    const struct cr_loop *loop; /* null outside */
-    int index;                  /* of the loop */
-    int64_t stride;             /* from one layer's weights to the next's, as most lie */
-};
-
-/* How the body of a loop speaks of a carried node: "carry0", the value handed in, or
- * "next0", the one being made. */
-static bool print_carry(struct writer *w, const struct place *place, cr_id id, bool handed_in)
-{
-    for (int i = 0; place->loop && i < w->m->n_carries; i++) {
-        const struct cr_carry *carry = &w->m->carries[i];
-        if (carry->loop == place->index && carry->body == id) {
-            cr_put(&w->text, handed_in ? "carry%d" : "next%d", i);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "base + offset". */
-static void print_offset(struct writer *w, const char *base, int64_t offset)
-{
-    cr_put(&w->text, "%s", base);
-    if (offset)
-        cr_put(&w->text, " + %lld", (long long)offset);
-}
-
-/* Where anything but weights lies. */
-static void print_storage(struct writer *w, cr_id id)
-{
-    const struct cr_storage *s = &w->m->storage[id];
-    if (s->space == CR_SPACE_ARENA)
-        print_offset(w, "arena", s->offset);
-    else
-        cr_put(&w->text, s->space == CR_SPACE_INPUT ? "in%lld" : "out%lld", (long long)s->offset);
-}
-
-/* ---- weights ---- */
-
-/* Where in the weights the kernel's operand `ref`, or its packed matrix if PACKED, begins in an
- * iteration of the loop. */
-static int64_t weights_at(const struct writer *w, const struct place *place, int kernel, int ref,
-                          int iteration)
-{
-    int twin = place->loop ? kernel + iteration * place->loop->period : kernel;
-    return ref == PACKED ? w->m->packed[twin] : w->m->storage[w->m->kernels[twin].refs[ref]].offset;
-}
-
-/* Whether the layers' weights lie at even distances, and at which; outside of loops at 0. */
-static bool is_even(const struct writer *w, const struct place *place, int kernel, int ref,
-                    int64_t *stride)
-{
-    *stride = 0;
-    if (!place->loop)
-        return true;
-    int64_t base = weights_at(w, place, kernel, ref, 0);
-    *stride = weights_at(w, place, kernel, ref, 1) - base;
-    for (int i = 2; i < place->loop->count; i++)
-        if (weights_at(w, place, kernel, ref, i) != base + i * *stride)
-            return false;
-    return true;
-}
-
-/* A place in the weights, and in a loop the way from layer to layer. */
-static void print_weights(struct writer *w, const struct place *place, int kernel, int ref)
-{
-    int64_t stride;
-    if (!is_even(w, place, kernel, ref, &stride)) {
-        for (int i = 0; i < place->loop->count; i++)
-            cr_put(&w->text, "%s%lld", i ? ", " : "weights + (const long[]){",
-                   (long long)weights_at(w, place, kernel, ref, i));
-        cr_put(&w->text, "}[layer]");
-        return;
-    }
-    bool usual = stride && stride == place->stride;
-    print_offset(w, usual ? "layer_weights" : "weights", weights_at(w, place, kernel, ref, 0));
-    if (stride && !usual)
-        cr_put(&w->text, " + layer * %lld", (long long)stride);
-}
-
 /* ---- calls ---- */
 
-/* An operand: a carry's value if the second iteration reads what the first one made. */
-static void print_operand(struct writer *w, const struct place *place, int kernel, int ref)
+/* What a call hands over besides the kernel's operands, told by their numbers: */
+enum { PACKED = -1, RESULT = -2, STREAM = -3 /* and below: the streams of random numbers */ };
+
+/* Where an operand lies when a kernel is called. */
+static struct cr_storage place_of(const struct writer *w, int kernel, int operand)
 {
-    cr_id id = w->m->kernels[kernel].refs[ref];
-    if (place->loop) {
-        cr_id second = w->m->kernels[kernel + place->loop->period].refs[ref];
-        if (second != id && print_carry(w, place, second, true))
-            return;
-        if (print_carry(w, place, id, false))
-            return;
-    }
-    if (w->m->storage[id].space == CR_SPACE_WEIGHTS)
-        print_weights(w, place, kernel, ref);
-    else
-        print_storage(w, id);
+    const struct cr_kernel *k = &w->m->kernels[kernel];
+    if (operand == PACKED)
+        return (struct cr_storage){CR_SPACE_WEIGHTS, w->m->packed[kernel]};
+    if (operand <= STREAM)
+        return (struct cr_storage){CR_SPACE_NONE, k->streams[STREAM - operand]};
+    return w->m->storage[operand == RESULT ? k->buffer : k->refs[operand]];
 }
 
-static void print_call(struct writer *w, const struct place *place, int kernel)
+/* Where it lies in each iteration; the caller frees them. */
+static struct cr_storage *places_of(const struct writer *w, const struct cr_layers *layers,
+                                    int kernel, int operand)
+{
+    int n = cr_n_places(layers), period = layers->loop ? layers->loop->period : 0;
+    struct cr_storage *places = cr_calloc((size_t)n, sizeof *places);
+    for (int i = 0; i < n; i++)
+        places[i] = place_of(w, kernel + i * period, operand);
+    return places;
+}
+
+/* ".name = where it lies," */
+static void print_field(struct writer *w, const struct cr_layers *layers, const char *name,
+                        int kernel, int operand)
+{
+    struct cr_storage *places = places_of(w, layers, kernel, operand);
+    cr_put(&w->text, "%*s.%s = ", layers->loop ? 16 : 12, "", name);
+    cr_print_layers(&w->text, layers, places);
+    cr_put(&w->text, ",\n");
+    free(places);
+}
+
+static void print_call(struct writer *w, const struct cr_layers *layers, int kernel)
 {
     const struct cr_kernel *k = &w->m->kernels[kernel];
     const struct cr_function *f = function_of(w, kernel);
-    int indent = place->loop ? 8 : 4;
+    int indent = layers->loop ? 8 : 4;
     struct cr_text *t = &w->text;
     cr_put(t, "%*s{\n%*sconst struct k%d_args args = {\n", indent, "", indent + 4, "", f->number);
     cr_put(t, "%*s.rt = rt,\n", indent + 8, "");
-    for (int r = 0; r < k->n_refs; r++) {
-        cr_put(t, "%*s.%s = ", indent + 8, "", f->fields[r]);
-        print_operand(w, place, kernel, r);
-        cr_put(t, ",\n");
+    for (int r = 0; r < k->n_refs; r++)
+        print_field(w, layers, f->fields[r], kernel, r);
+    if (k->packed != CR_NONE)
+        print_field(w, layers, "w", kernel, PACKED);
+    for (int s = 0; s < k->n_streams; s++) {
+        char name[32];
+        snprintf(name, sizeof name, "stream%d", s);
+        print_field(w, layers, name, kernel, STREAM - s);
     }
-    if (k->packed != CR_NONE) {
-        cr_put(t, "%*s.w = ", indent + 8, "");
-        print_weights(w, place, kernel, PACKED);
-        cr_put(t, ",\n");
-    }
-    cr_put(t, "%*s.out = ", indent + 8, "");
-    if (!print_carry(w, place, k->buffer, false))
-        print_storage(w, k->buffer);
-    cr_put(t, ",\n%*s};\n", indent + 4, "");
+    print_field(w, layers, "out", kernel, RESULT);
+    cr_put(t, "%*s};\n", indent + 4, "");
     cr_put_line(t, indent + 4, "rt->parallel(pool, %lld, k%d_%s, &args, scratch, scratch_floats);",
                 (long long)f->items, f->number, f->title);
     cr_put(t, "%*s}\n", indent, "");
 }
 
-/* The distance between the packed weights of two layers, where a kernel has some. */
-static int64_t usual_stride(const struct writer *w, const struct place *place, int kernel)
+/* ---- loops ---- */
+
+/* The distance from layer to layer of the first operand of a space that has one. */
+static int64_t stride_in(const struct writer *w, const struct cr_layers *layers, int kernel,
+                         enum cr_space space)
 {
-    int64_t stride;
-    for (int k = kernel; k < kernel + place->loop->period; k++)
-        if (w->m->kernels[k].packed != CR_NONE && is_even(w, place, k, PACKED, &stride) && stride)
-            return stride;
-    return 0;
+    int64_t stride = 0;
+    for (int k = kernel; k < kernel + layers->loop->period; k++) {
+        for (int r = RESULT; !stride && r < w->m->kernels[k].n_refs; r++) {
+            if ((r == PACKED && w->m->kernels[k].packed == CR_NONE) ||
+                place_of(w, k, r).space != space)
+                continue;
+            struct cr_storage *places = places_of(w, layers, k, r);
+            int64_t way = cr_layer_stride(layers, places);
+            stride = way > 0 ? way : 0;
+            free(places);
+        }
+    }
+    return stride;
 }
 
-/* A loop over layers: carries change places from one iteration to the next. */
+/* A loop over layers, up or down. */
 static void print_loop(struct writer *w, const struct cr_step *step)
 {
-    struct place place = {&w->m->loops[step->loop], step->loop, 0};
-    const struct cr_loop *loop = place.loop;
+    const struct cr_loop *loop = &w->m->loops[step->loop];
+    struct cr_layers layers = {loop, 0, 0, w->inputs, w->outputs};
     struct cr_text *t = &w->text;
-    for (int i = 0; i < w->m->n_carries; i++) {
-        if (w->m->carries[i].loop != step->loop)
-            continue;
-        cr_put(t, "    const float *carry%d = ", i);
-        print_storage(w, w->m->carries[i].initial);
-        cr_put(t, ";\n");
-    }
-    place.stride = usual_stride(w, &place, step->kernel);
-    cr_put(t, "    for (long layer = 0; layer < %d; layer++) {\n", loop->count);
-    if (place.stride)
-        cr_put(t, "        const float *const layer_weights = weights + layer * %lld;\n",
-               (long long)place.stride);
-    for (int i = 0; i < w->m->n_carries; i++) {
-        const struct cr_carry *carry = &w->m->carries[i];
-        if (carry->loop != step->loop)
-            continue;
-        cr_put(t, "        float *next%d = ", i);
-        if (w->m->storage[carry->last].space == CR_SPACE_OUTPUT) {
-            cr_put(t, "layer == %d ? ", loop->count - 1);
-            print_storage(w, carry->last);
-            cr_put(t, " : ");
-        }
-        cr_put(t, "arena + (layer %% 2 ? %lld : %lld);\n", (long long)carry->slot[0],
-               (long long)carry->slot[1]);
-    }
+    layers.weights_stride = stride_in(w, &layers, step->kernel, CR_SPACE_WEIGHTS);
+    layers.arena_stride = stride_in(w, &layers, step->kernel, CR_SPACE_ARENA);
+    bool up = loop->direction > 0;
+    cr_put(t, "    for (long layer = %d; layer %s %d; layer%s) {\n", loop->start,
+           up ? "<" : ">=", cr_layer_of(loop, loop->count - !up), up ? "++" : "--");
+    if (layers.weights_stride)
+        cr_put(t, "        const float *const " CR_LAYER_WEIGHTS " = weights + layer * %lld;\n",
+               (long long)layers.weights_stride);
+    if (layers.arena_stride)
+        cr_put(t, "        float *const " CR_LAYER_ARENA " = arena + layer * %lld;\n",
+               (long long)layers.arena_stride);
     for (int k = 0; k < loop->period; k++)
-        print_call(w, &place, step->kernel + k);
-    for (int i = 0; i < w->m->n_carries; i++)
-        if (w->m->carries[i].loop == step->loop)
-            cr_put(t, "        carry%d = next%d;\n", i, i);
+        print_call(w, &layers, step->kernel + k);
     cr_put(t, "    }\n");
 }
+
+/* ---- the function ---- */
 
 /* " name[2, 3]" as a comment. */
 static void print_port_comment(struct writer *w, const char *name, const struct cr_node *node)
@@ -225,28 +153,47 @@ static void print_port_comment(struct writer *w, const char *name, const struct 
            cr_shape_text(shape, sizeof shape, node->rank, node->shape));
 }
 
-/* The ports as typed pointers. */
+/* The ports of which the text speaks, as typed pointers. */
 static void print_ports(struct writer *w)
 {
     int n = 0;
     for (cr_id id = 0; id < w->g->n_nodes; id++) {
         const struct cr_node *node = &w->g->nodes[id];
-        if (node->op != CR_OP_input)
+        if (node->op != CR_OP_input || !w->inputs[n++])
             continue;
         const char *type = node->dtype == CR_I32 ? "int" : "float";
-        cr_put(&w->text, "    const %s *const in%d = inputs[%d];", type, n, n);
+        cr_put(&w->text, "    const %s *const in%d = inputs[%d];", type, n - 1, n - 1);
         print_port_comment(w, node->name, node);
-        cr_put(&w->text, "    (void)in%d;\n", n++);
     }
     for (int i = 0; i < w->g->n_outputs; i++) {
+        if (!w->outputs[i])
+            continue;
         cr_put(&w->text, "    float *const out%d = outputs[%d];", i, i);
         print_port_comment(w, w->g->outputs[i].name, &w->g->nodes[w->g->outputs[i].id]);
     }
 }
 
+static void print_steps(struct writer *w)
+{
+    const struct cr_layers outside = {NULL, 0, 0, w->inputs, w->outputs};
+    for (int i = 0; i < w->m->n_steps; i++) {
+        if (w->m->steps[i].loop < 0)
+            print_call(w, &outside, w->m->steps[i].kernel);
+        else
+            print_loop(w, &w->m->steps[i]);
+    }
+}
+
+/* The steps are printed first: they decide which ports are variables. */
 static void print_execute(struct writer *w)
 {
-    struct cr_text *t = &w->text;
+    struct cr_text before = w->text;
+    w->text = (struct cr_text){0};
+    w->inputs = cr_calloc((size_t)w->g->n_nodes, sizeof *w->inputs);
+    w->outputs = cr_calloc((size_t)w->g->n_outputs, sizeof *w->outputs);
+    print_steps(w);
+    struct cr_text steps = w->text, *t = &w->text;
+    w->text = before;
     cr_put(
         t,
         "\n/* Computes the outputs. */\n"
@@ -257,14 +204,11 @@ static void print_execute(struct writer *w)
         w->g->name, (long long)w->scratch, (long long)w->m->arena_floats);
     print_ports(w);
     cr_put(t, "    (void)weights, (void)inputs;\n");
-    for (int i = 0; i < w->m->n_steps; i++) {
-        const struct place outside = {NULL, -1, 0};
-        if (w->m->steps[i].loop < 0)
-            print_call(w, &outside, w->m->steps[i].kernel);
-        else
-            print_loop(w, &w->m->steps[i]);
-    }
+    cr_put_bytes(t, steps.data, steps.length);
     cr_put(t, "    return 0;\n}\n");
+    free(steps.data);
+    free(w->inputs);
+    free(w->outputs);
 }
 
 /* ---- what the caller must know ---- */

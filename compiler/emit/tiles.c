@@ -251,16 +251,16 @@ static void print_random(struct job *job, const struct cr_value *v, struct place
     const struct cr_tile_job *j = job->j;
     char base[CR_ADDRESS_SIZE] = "0";
     const char *seed = job->places[v->arg[0]].address;
-    long long rs = coef(&v->at, j->row), cs = coef(&v->at, j->col), stream = (long long)v->number;
+    long long rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
     append_affine(job->p, base, sizeof base, &v->at, j->row, j->first_row, j->col, j->first_col);
     const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
     take_temp(job, place, v->by_row);
     if (v->by_row)
-        call(job, "random(1, %s, %s, 0, %s, %lld, %s, 0, %lld)", j->rows, place->address, seed,
-             stream, from, rs);
+        call(job, "random(1, %s, %s, 0, %s, a->stream%d, %s, 0, %lld)", j->rows, place->address,
+             seed, v->ref, from, rs);
     else
-        call(job, "random(%s, %s, %s, %lld, %s, %lld, %s, %lld, %lld)", j->rows, j->cols,
-             place->address, (long long)place->ld, seed, stream, from, rs, cs);
+        call(job, "random(%s, %s, %s, %lld, %s, a->stream%d, %s, %lld, %lld)", j->rows, j->cols,
+             place->address, (long long)place->ld, seed, v->ref, from, rs, cs);
 }
 
 /* The same numbers as one a row at a distance of 1, or all over a tile. */

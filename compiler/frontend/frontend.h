@@ -182,4 +182,8 @@ int cr_lua_options(lua_State *L);
 /* Settings that no script asked for. */
 void cr_check_settings(lua_State *L, struct cr_run *run);
 
+/* The order of two names, less than 0 if a comes first: by characters, but numbers in them by
+ * their value, so that h.2 comes before h.10. */
+int cr_compare_names(const char *a, const char *b);
+
 #endif

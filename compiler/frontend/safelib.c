@@ -166,7 +166,7 @@ static int key_less(lua_State *L)
     else if (a == LUA_TNUMBER)
         lua_pushboolean(L, lua_tonumber(L, 1) < lua_tonumber(L, 2));
     else
-        lua_pushboolean(L, strcmp(lua_tostring(L, 1), lua_tostring(L, 2)) < 0);
+        lua_pushboolean(L, cr_compare_names(lua_tostring(L, 1), lua_tostring(L, 2)) < 0);
     return 1;
 }
 

@@ -36,7 +36,8 @@ static char *folder_of(const char *path)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct cr_output *)a)->name, ((const struct cr_output *)b)->name);
+    return cr_compare_names(((const struct cr_output *)a)->name,
+                            ((const struct cr_output *)b)->name);
 }
 
 /* Takes the outputs from what the script returned, at index `result`. */

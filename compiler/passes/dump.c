@@ -79,12 +79,8 @@ static void print_steps(FILE *out, const struct cr_module *m)
             continue;
         }
         const struct cr_loop *loop = &m->loops[step->loop];
-        fprintf(out, "--   %d times kernels %d to %d", loop->count, loop->first,
-                loop->first + loop->period - 1);
-        for (int c = 0; c < m->n_carries; c++)
-            if (m->carries[c].loop == step->loop)
-                fprintf(out, ", handing on v[%d]", (int)m->carries[c].body);
-        fputc('\n', out);
+        fprintf(out, "--   layers %d to %d: kernels %d to %d\n", loop->start,
+                cr_layer_of(loop, loop->count - 1), loop->first, loop->first + loop->period - 1);
     }
 }
 

@@ -271,12 +271,27 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.ref < 0 ? blame(ev, id) : push(ev, &value, map);
 }
 
+/* The index of a stream among those the kernel draws from, or -1 if there are too many. */
+static int stream_of(struct cr_kernel *k, int64_t stream)
+{
+    for (int i = 0; i < k->n_streams; i++)
+        if (k->streams[i] == stream)
+            return i;
+    if (k->n_streams == CR_MAX_STREAMS)
+        return -1;
+    k->streams[k->n_streams] = stream;
+    return k->n_streams++;
+}
+
 /* The seed is one number, so the same for all elements. */
 static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
     const struct cr_map start = {0};
-    struct cr_value value = {.source = CR_RANDOM, .node = id, .number = node->value};
+    struct cr_value value = {.source = CR_RANDOM, .node = id};
+    value.ref = stream_of(ev->kernel, (int64_t)node->value);
+    if (value.ref < 0)
+        return blame(ev, id);
     value.at = cr_map_linear(map, node->rank, node->shape);
     value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 0), &start);
     return value.arg[0] < 0 ? -1 : push(ev, &value, map);

@@ -253,21 +253,39 @@ static int own_cost(const struct fusion *f, cr_id id)
     }
 }
 
-/* Costs and depths; what lies too deep for one kernel is stored on the way. */
+/* Whether a number is the sum of two that each take a reduction.  The norm of all gradients is a
+ * chain of such sums: one after another they are kernels alike, as the layers are. */
+static bool is_total(const struct fusion *f, cr_id id)
+{
+    const struct cr_node *node = &f->g->nodes[id];
+    return node->op == CR_OP_add && cr_elements(node->rank, node->shape) == 1 &&
+           f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP && f->cost[cr_in(f->g, id, 1)] >= 2 * CHEAP;
+}
+
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
         f->cost[id] = is_index(f, id) ? 0 : own_cost(f, id);
-        for (int i = 0; i < f->g->nodes[id].n_in; i++) {
-            cr_id in = cr_in(f->g, id, i);
-            if (f->m->materialised[in])
-                continue;
-            f->cost[id] += f->cost[in];
-            if (f->depth[id] <= f->depth[in])
-                f->depth[id] = f->depth[in] + 1;
-        }
+        for (int i = 0; i < f->g->nodes[id].n_in; i++)
+            if (!f->m->materialised[cr_in(f->g, id, i)])
+                f->cost[id] += f->cost[cr_in(f->g, id, i)];
         if (f->cost[id] > 100 * CHEAP)
             f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
+        if (is_total(f, id) && !f->inside[id])
+            f->m->materialised[id] = true;
+    }
+}
+
+/* Stores what lies too deep for one kernel.  Last of all: ways that end at what is stored for
+ * other reasons are as long in each layer of a stack, so that layers stay alike. */
+static void store_deep(struct fusion *f)
+{
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        for (int i = 0; i < f->g->nodes[id].n_in; i++) {
+            cr_id in = cr_in(f->g, id, i);
+            if (!f->m->materialised[in] && f->depth[id] <= f->depth[in])
+                f->depth[id] = f->depth[in] + 1;
+        }
         if (f->depth[id] >= DEEPEST && !f->inside[id])
             f->m->materialised[id] = true;
     }
@@ -410,6 +428,7 @@ void cr_pass_fuse(struct cr_module *module)
     store_packed(&f);
     find_costs(&f);
     find_owners(&f);
+    store_deep(&f);
     f.lowering = cr_lowering_new(module);
     lower_all(&f);
     cr_lowering_free(f.lowering);

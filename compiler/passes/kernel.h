@@ -24,13 +24,13 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/index_map.h"
 
-enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_BOUNDS = 4 };
+enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_STREAMS = 8, CR_MAX_BOUNDS = 4 };
 
 enum cr_source {
     CR_LOAD,   /* an element of ref at `at` */
     CR_GATHER, /* an element of ref at `at`, in the row that value arg[0] gives */
     CR_IOTA,   /* the number `at` */
-    CR_RANDOM, /* number `at` of the stream `number` of the seed arg[0] */
+    CR_RANDOM, /* number `at` of the stream `ref` of the seed arg[0] */
     CR_CONST,  /* `number` */
     CR_CORE,   /* the contraction's result */
     CR_MAP,    /* elementwise op of arg[..] */
@@ -43,11 +43,11 @@ struct cr_value {
     cr_id node;
     enum cr_op op;
     int arg[3];
-    int ref;              /* LOAD, GATHER: index in kernel->refs */
+    int ref;              /* LOAD, GATHER: index in kernel->refs; RANDOM: in streams */
     struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM */
     int64_t table_rows;   /* GATHER */
     int64_t table_stride; /* GATHER */
-    double number;        /* CONST, RANDOM */
+    double number;        /* CONST */
     bool by_row;          /* the same for all columns: one number a row */
 };
 
@@ -107,6 +107,8 @@ struct cr_kernel {
     int row, col;            /* -1: extent 1 */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads; packed weights aside */
     int n_refs;
+    int64_t streams[CR_MAX_STREAMS]; /* of random numbers: like refs given with each call */
+    int n_streams;
     struct cr_tiles program; /* TILE, COLUMNS: all; else the epilogue */
 
     /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col]; SCATTER: A

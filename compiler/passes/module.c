@@ -36,7 +36,6 @@ void cr_module_free(struct cr_module *module)
     free(module->backwards);
     free(module->function);
     free(module->loops);
-    free(module->carries);
     free(module->steps);
     free(module->storage);
     free(module->packed);

@@ -48,22 +48,19 @@ struct cr_attention_backward {
 enum cr_space { CR_SPACE_NONE, CR_SPACE_ARENA, CR_SPACE_WEIGHTS, CR_SPACE_INPUT, CR_SPACE_OUTPUT };
 
 /*
- * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each.
- * A value handed from layer to layer (the residual stream) is a *carry*: it alternates
- * between two buffers.
+ * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each: iteration i
+ * is layer start + i * direction.  Loops that read what others made of the layers number them
+ * alike, and a backward pass goes down (direction -1).
  */
 struct cr_loop {
     int first, period, count;
+    int start, direction;
 };
 
-/* A value that an iteration takes from the one before. */
-struct cr_carry {
-    int loop;
-    cr_id initial;   /* what the first iteration reads */
-    cr_id body;      /* the node that iteration 0 defines */
-    cr_id last;      /* the node that the last iteration defines */
-    int64_t slot[2]; /* after plan: in the arena; iteration i writes slot[(i + 1) % 2] */
-};
+static inline int cr_layer_of(const struct cr_loop *loop, int iteration)
+{
+    return loop->start + iteration * loop->direction;
+}
 
 /* A step of the program: a call of one function, or a loop over calls. */
 struct cr_step {
@@ -104,8 +101,6 @@ struct cr_module {
     int *function; /* by kernel: the first kernel whose code it shares */
     struct cr_loop *loops;
     int n_loops, cap_loops;
-    struct cr_carry *carries;
-    int n_carries, cap_carries;
     struct cr_step *steps;
     int n_steps, cap_steps;
 

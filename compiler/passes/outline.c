@@ -3,8 +3,11 @@
  *
  * Two kernels share a function if they differ only in which tensors they read and write.
  * A sequence of functions that repeats, as the layers of a model do, becomes a loop if
- * the repetitions hang together evenly: what an iteration reads is made in the same
- * iteration, or in the one before (a carry), or is the same for all, or is a weight.
+ * the repetitions hang together evenly: each operand is a weight, or the n-th input, or
+ * made by the n-th kernel, where n is the same for all iterations or goes up or down by
+ * equal steps - but for the first and the last iteration, which begin and end a chain.
+ * So the backward pass of a stack is a loop too, which goes down the layers that the
+ * forward pass went up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +64,11 @@ static void put_tiles(struct bytes *b, const struct cr_tiles *tiles)
 /* Everything about a kernel that its code depends on. */
 static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k)
 {
-    int64_t fields[] = {
-        k->kind,   k->row,     k->col,     k->k, k->key, k->K, k->N, k->keys, k->packed != CR_NONE,
-        k->n_refs, k->n_outer, k->n_bounds};
+    int64_t fields[] = {k->kind,    k->row,       k->col,
+                        k->k,       k->key,       k->K,
+                        k->N,       k->keys,      k->packed != CR_NONE,
+                        k->n_refs,  k->n_streams, k->n_outer,
+                        k->n_bounds};
     put(b, fields, sizeof fields);
     put(b, k->atoms.extent, (size_t)k->atoms.n * sizeof *k->atoms.extent);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
@@ -135,10 +140,23 @@ static void find_functions(struct cr_module *m)
 
 /* ---- repeated sequences ---- */
 
+enum {
+    LONGEST = 64, /* kernels of an iteration */
+    LEAST = 2,    /* calls that a loop is to save */
+};
+
+/* Where an operand comes from, or a result goes: number `at` of its kind. */
+struct origin {
+    enum { PARAM, INPUT, OUTPUT, MADE /* by kernel `at` */ } kind;
+    int at;
+};
+
 struct outline {
     struct cr_module *m;
-    int *first_def, *last_def, *last_use; /* by node: kernels, or -1 */
-    bool *output;                         /* by node */
+    int *first_def, *last_def; /* by node: kernels, or -1 */
+    struct origin *origin;     /* by node */
+    int *run[LONGEST + 1];     /* by period and kernel: how many from there on are like the one a
+                                  period later */
 };
 
 static void find_uses(struct outline *o)
@@ -147,20 +165,42 @@ static void find_uses(struct outline *o)
     size_t n = (size_t)m->graph->n_nodes;
     o->first_def = cr_calloc(n, sizeof *o->first_def);
     o->last_def = cr_calloc(n, sizeof *o->last_def);
-    o->last_use = cr_calloc(n, sizeof *o->last_use);
-    o->output = cr_calloc(n, sizeof *o->output);
     for (size_t i = 0; i < n; i++)
-        o->first_def[i] = o->last_def[i] = o->last_use[i] = -1;
-    for (int i = m->n_kernels - 1; i >= 0; i--) {
-        o->first_def[m->kernels[i].buffer] = i;
-        if (o->last_def[m->kernels[i].buffer] < 0)
-            o->last_def[m->kernels[i].buffer] = i;
-        for (int r = 0; r < m->kernels[i].n_refs; r++)
-            if (o->last_use[m->kernels[i].refs[r]] < 0)
-                o->last_use[m->kernels[i].refs[r]] = i;
+        o->first_def[i] = o->last_def[i] = -1;
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id id = m->kernels[i].buffer;
+        o->last_def[id] = i;
+        if (o->first_def[id] < 0)
+            o->first_def[id] = i;
     }
-    for (int i = 0; i < m->graph->n_outputs; i++)
-        o->output[m->graph->outputs[i].id] = true;
+}
+
+static void find_origins(struct outline *o)
+{
+    const struct cr_graph *g = o->m->graph;
+    int n_inputs = 0;
+    o->origin = cr_calloc((size_t)g->n_nodes, sizeof *o->origin);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op == CR_OP_input)
+            o->origin[id] = (struct origin){INPUT, n_inputs++};
+        else if (g->nodes[id].op == CR_OP_param)
+            o->origin[id] = (struct origin){PARAM, id};
+        else
+            o->origin[id] = (struct origin){MADE, o->first_def[id]};
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        o->origin[g->outputs[i].id] = (struct origin){OUTPUT, i};
+}
+
+static void find_runs(struct outline *o)
+{
+    int n = o->m->n_kernels;
+    for (int period = 1; period <= LONGEST; period++) {
+        o->run[period] = cr_calloc((size_t)n + 1, sizeof *o->run[period]);
+        for (int i = n - period - 1; i >= 0; i--)
+            if (o->m->function[i] == o->m->function[i + period])
+                o->run[period][i] = o->run[period][i + 1] + 1;
+    }
 }
 
 static const struct cr_kernel *body(const struct outline *o, const struct cr_loop *loop,
@@ -169,78 +209,50 @@ static const struct cr_kernel *body(const struct outline *o, const struct cr_loo
     return &o->m->kernels[loop->first + iteration * loop->period + at];
 }
 
-/* The iteration that makes a node, or -1 if it is made outside the loop. */
-static int made_in(const struct outline *o, const struct cr_loop *loop, cr_id id, int *at)
+/* The node that kernel `at` reads as `ref` in an iteration, or writes if RESULT. */
+enum { RESULT = -1 };
+static cr_id operand(const struct outline *o, const struct cr_loop *loop, int iteration, int at,
+                     int ref)
 {
-    int def = o->first_def[id] - loop->first;
-    if (o->first_def[id] < 0 || def < 0 || def >= loop->period * loop->count)
-        return -1;
-    *at = def % loop->period;
-    return def / loop->period;
+    const struct cr_kernel *k = body(o, loop, iteration, at);
+    return ref == RESULT ? k->buffer : k->refs[ref];
 }
 
-static struct cr_carry *carry_of(struct outline *o, int loop, cr_id body_node)
+/* Whether two nodes follow each other as a third and a fourth do. */
+static bool is_step(const struct outline *o, cr_id a, cr_id b, cr_id c, cr_id d)
 {
-    for (int i = 0; i < o->m->n_carries; i++)
-        if (o->m->carries[i].loop == loop && o->m->carries[i].body == body_node)
-            return &o->m->carries[i];
-    return NULL;
+    const struct origin *x = &o->origin[a], *y = &o->origin[b];
+    if (x->kind != y->kind)
+        return false;
+    if (x->kind == MADE && o->m->function[x->at] != o->m->function[y->at])
+        return false;
+    return x->kind == PARAM || y->at - x->at == o->origin[d].at - o->origin[c].at;
 }
 
-/* Records that iterations read what kernel `at` of the one before made; false on a clash. */
-static bool add_carry(struct outline *o, int index, const struct cr_loop *loop, int at,
-                      cr_id initial)
+/* Whether an operand goes by equal steps from one iteration to another. */
+static bool is_progression(const struct outline *o, const struct cr_loop *loop, int at, int ref,
+                           int begin, int end)
 {
-    cr_id first = body(o, loop, 0, at)->buffer;
-    struct cr_carry *carry = carry_of(o, index, first);
-    if (carry)
-        return carry->initial == initial;
-    carry = CR_PUSH(o->m->carries, o->m->n_carries, o->m->cap_carries);
-    *carry = (struct cr_carry){.loop = index,
-                               .initial = initial,
-                               .body = first,
-                               .last = body(o, loop, loop->count - 1, at)->buffer};
+    cr_id first = operand(o, loop, begin, at, ref), second = operand(o, loop, begin + 1, at, ref);
+    for (int i = begin; i + 1 < end; i++)
+        if (!is_step(o, operand(o, loop, i, at, ref), operand(o, loop, i + 1, at, ref), first,
+                     second))
+            return false;
     return true;
 }
 
-/* Whether one operand of one kernel follows the iterations evenly. */
-static bool is_even(struct outline *o, int index, const struct cr_loop *loop, int at, int ref)
+/* The same, with an end that may be different, but not of two iterations that have no more in
+ * common than their functions. */
+static bool is_even(const struct outline *o, const struct cr_loop *loop, int at, int ref)
 {
-    cr_id zero = body(o, loop, 0, at)->refs[ref], one = body(o, loop, 1, at)->refs[ref];
-    enum cr_op op = o->m->graph->nodes[zero].op;
-    int at0 = 0, at1 = 0, made0 = made_in(o, loop, zero, &at0), made1 = made_in(o, loop, one, &at1);
-    bool weight = op == CR_OP_param;
-    for (int i = 1; i < loop->count; i++) {
-        cr_id id = body(o, loop, i, at)->refs[ref];
-        int made_at = 0, made = made_in(o, loop, id, &made_at);
-        if (made1 < 0) {
-            bool layered = weight && o->m->graph->nodes[id].op == CR_OP_param;
-            if (made >= 0 || (zero != one ? !layered || id == zero : id != zero))
-                return false;
-        } else if (made != made1 + i - 1 || made_at != at1) {
-            return false;
-        }
-    }
-    if (made1 == 0) /* read one iteration later than made */
-        return made0 < 0 && !weight && add_carry(o, index, loop, at1, zero);
-    return made1 < 0 || (made1 == 1 && made0 == 0 && at0 == at1);
-}
-
-/* Whether what the loop makes is needed outside only as the last value of a carry. */
-static bool is_closed(struct outline *o, int index, const struct cr_loop *loop)
-{
-    int end = loop->first + loop->period * loop->count;
-    for (int i = loop->first; i < end; i++) {
-        cr_id id = o->m->kernels[i].buffer;
-        if (!o->output[id] && o->last_use[id] < end)
-            continue;
-        bool carried = false;
-        for (int c = 0; c < o->m->n_carries; c++)
-            carried |= o->m->carries[c].loop == index && o->m->carries[c].last == id;
-        if (!carried)
-            return false;
-    }
-    return true;
+    int n = loop->count;
+    if (is_progression(o, loop, at, ref, 0, n))
+        return true;
+    if (n == 2)
+        return o->origin[operand(o, loop, 0, at, ref)].kind == MADE ||
+               o->origin[operand(o, loop, 1, at, ref)].kind == MADE;
+    return is_progression(o, loop, at, ref, 1, n) || is_progression(o, loop, at, ref, 0, n - 1) ||
+           (n > 3 && is_progression(o, loop, at, ref, 1, n - 1));
 }
 
 /* Whether each result, of which a concat is made by several kernels, is made in one iteration. */
@@ -255,68 +267,114 @@ static bool is_whole(const struct outline *o, const struct cr_loop *loop)
     return true;
 }
 
-/* Whether the kernels can be run as a loop; its carries are recorded if so. */
-static bool is_loop(struct outline *o, int index, const struct cr_loop *loop)
+/* Whether the kernels can be run as a loop. */
+static bool is_loop(const struct outline *o, const struct cr_loop *loop)
 {
-    int n_carries = o->m->n_carries;
-    bool even = is_whole(o, loop);
-    for (int at = 0; even && at < loop->period; at++)
-        for (int ref = 0; even && ref < body(o, loop, 0, at)->n_refs; ref++)
-            even = is_even(o, index, loop, at, ref);
-    if (even && is_closed(o, index, loop))
-        return true;
-    o->m->n_carries = n_carries;
-    return false;
+    if (!is_whole(o, loop))
+        return false;
+    for (int at = 0; at < loop->period; at++)
+        for (int ref = RESULT; ref < body(o, loop, 0, at)->n_refs; ref++)
+            if (!is_even(o, loop, at, ref))
+                return false;
+    return true;
 }
 
 /* How often the `period` functions from `first` on repeat, within `end`. */
-static int repetitions(const struct cr_module *m, int first, int period, int end)
+static int repetitions(const struct outline *o, int first, int period, int end)
 {
-    int i = first + period;
-    while (i < end && m->function[i] == m->function[i - period])
-        i++;
-    return (i - first) / period;
+    int most = (end - first) / period, n = o->run[period][first] / period + 1;
+    return n < most ? n : most;
 }
 
-/* The loop at or after `first` that covers the most kernels; false if there is none. */
-static bool find_loop(struct outline *o, int first, int end, int index, struct cr_loop *best)
+/* The calls that a loop saves. */
+static int saving(const struct cr_loop *loop)
 {
-    best->period = best->count = 0;
-    for (int start = first; start < end; start++) {
-        if (best->period * best->count >= end - start)
-            break;
-        for (int period = 1; period <= (end - start) / 2 && period <= 64; period++) {
-            struct cr_loop loop = {start, period, repetitions(o->m, start, period, end)};
-            for (; loop.count >= 2 && loop.period * loop.count > best->period * best->count;
-                 loop.count--) {
-                int n_carries = o->m->n_carries;
-                if (is_loop(o, index, &loop))
+    return loop->period * (loop->count - 1);
+}
+
+/* The loop that saves the most calls of a range; false if there is none worth the name. */
+static bool find_loop(const struct outline *o, int begin, int end, struct cr_loop *best)
+{
+    *best = (struct cr_loop){begin, 1, LEAST, 0, 1};
+    bool found = false;
+    for (int start = begin; saving(best) < end - start; start++) {
+        for (int period = 1; period <= (end - start) / 2 && period <= LONGEST; period++) {
+            struct cr_loop loop = {start, period, repetitions(o, start, period, end), 0, 1};
+            for (; saving(&loop) > saving(best); loop.count--) {
+                if (is_loop(o, &loop)) {
                     *best = loop;
-                o->m->n_carries = n_carries;
+                    found = true;
+                }
             }
         }
     }
-    return best->count >= 2 && is_loop(o, index, best); /* again, to keep its carries */
+    return found;
 }
 
-static void add_steps(struct outline *o, int begin, int end)
-{
-    for (int i = begin; i < end; i++)
-        *CR_PUSH(o->m->steps, o->m->n_steps, o->m->cap_steps) = (struct cr_step){i, -1};
-}
-
-static void find_steps(struct outline *o)
+/* The steps of a range: its longest loop, and what is before and behind it. */
+static void find_steps(struct outline *o, int begin, int end)
 {
     struct cr_module *m = o->m;
     struct cr_loop loop;
-    int at = 0;
-    while (find_loop(o, at, m->n_kernels, m->n_loops, &loop)) {
-        add_steps(o, at, loop.first);
+    if (find_loop(o, begin, end, &loop)) {
+        find_steps(o, begin, loop.first);
         *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){loop.first, m->n_loops};
         *CR_PUSH(m->loops, m->n_loops, m->cap_loops) = loop;
-        at = loop.first + loop.period * loop.count;
+        find_steps(o, loop.first + loop.period * loop.count, end);
+        return;
     }
-    add_steps(o, at, m->n_kernels);
+    for (int i = begin; i < end; i++)
+        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, -1};
+}
+
+/* ---- numbers of layers ---- */
+
+/* A way to number the layers of a loop, and how many operands speak for it. */
+struct numbering {
+    int start, direction, votes;
+};
+
+/* The numbering by which an operand of each iteration was made in the layer of that number. */
+static bool numbering_of(const struct outline *o, const struct cr_loop *loop, int at, int ref,
+                         struct numbering *found)
+{
+    for (int i = 0; i + 1 < loop->count; i++) {
+        int x = o->first_def[operand(o, loop, i, at, ref)];
+        int y = o->first_def[operand(o, loop, i + 1, at, ref)];
+        const struct cr_loop *made = x < 0 ? NULL : cr_loop_of(o->m, x);
+        if (!made || made->first >= loop->first || y < 0 || cr_loop_of(o->m, y) != made ||
+            abs(y - x) != made->period)
+            continue;
+        int layer = cr_layer_of(made, (x - made->first) / made->period);
+        found->direction = y > x ? made->direction : -made->direction;
+        found->start = layer - i * found->direction;
+        return found->start >= 0 && found->start + (loop->count - 1) * found->direction >= 0;
+    }
+    return false;
+}
+
+/* Numbers the layers as most of what earlier loops left for this one was numbered. */
+static void number_layers(const struct outline *o, struct cr_loop *loop)
+{
+    struct numbering ways[16], way, best = {0, 1, 0};
+    int n = 0;
+    for (int at = 0; at < loop->period; at++) {
+        for (int ref = 0; ref < body(o, loop, 0, at)->n_refs; ref++) {
+            if (!numbering_of(o, loop, at, ref, &way))
+                continue;
+            int w = 0;
+            while (w < n && (ways[w].start != way.start || ways[w].direction != way.direction))
+                w++;
+            if (w == 16)
+                continue;
+            if (w == n)
+                ways[n++] = (struct numbering){way.start, way.direction, 0};
+            if (++ways[w].votes > best.votes)
+                best = ways[w];
+        }
+    }
+    loop->start = best.start;
+    loop->direction = best.direction;
 }
 
 void cr_pass_outline(struct cr_module *module)
@@ -324,9 +382,14 @@ void cr_pass_outline(struct cr_module *module)
     struct outline o = {.m = module};
     find_functions(module);
     find_uses(&o);
-    find_steps(&o);
+    find_origins(&o);
+    find_runs(&o);
+    find_steps(&o, 0, module->n_kernels);
+    for (int i = 0; i < module->n_loops; i++)
+        number_layers(&o, &module->loops[i]);
+    for (int period = 1; period <= LONGEST; period++)
+        free(o.run[period]);
     free(o.first_def);
     free(o.last_def);
-    free(o.last_use);
-    free(o.output);
+    free(o.origin);
 }

@@ -29,7 +29,8 @@ end
 function optim.grad_norm(grads)
     local total
     for _, g in pairs(grads) do
-        local squares = sum((g * g):reshape{-1}, 1):reshape{}
+        g = g:reshape{-1}
+        local squares = sum(g * g, 1):reshape{}
         total = total and total + squares or squares
     end
     return sqrt(total)
@@ -117,8 +118,9 @@ end
 -- (Loshchilov, Hutter: Decoupled Weight Decay Regularization, 2019).
 -- config: as for adam, with weight_decay = 0.01.
 function optim.adamw(params, grads, config)
+    local keep = 1 - (config.weight_decay or 0.01) * config.lr
     return adam(params, grads, config, 0.01, function(p, g, decay)
-        return decay ~= 0 and p * (1 - decay * config.lr) or p, g
+        return decay ~= 0 and p * keep or p, g
     end)
 end
 

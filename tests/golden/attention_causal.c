@@ -69,11 +69,8 @@ int attention_causal_execute(const struct cr_kernels *rt, struct cr_pool *pool, 
     const long scratch_floats = 11648; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* q[2, 200, 8] */
-    (void)in0;
     const float *const in1 = inputs[1]; /* k[2, 200, 8] */
-    (void)in1;
     const float *const in2 = inputs[2]; /* v[2, 200, 8] */
-    (void)in2;
     float *const out0 = outputs[0]; /* y[2, 200, 8] */
     (void)weights, (void)inputs;
     {

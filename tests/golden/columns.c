@@ -147,9 +147,7 @@ int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     const long scratch_floats = 1296; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* x[3, 50, 40] */
-    (void)in0;
     const float *const in1 = inputs[1]; /* b[40] */
-    (void)in1;
     float *const out0 = outputs[0]; /* first[1, 50, 40] */
     float *const out1 = outputs[1]; /* largest[3, 1, 40] */
     float *const out2 = outputs[2]; /* middle[3, 1, 40] */

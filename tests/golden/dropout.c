@@ -9,6 +9,7 @@
 struct k1_args {
     const struct cr_kernels *rt;
     const int *step;
+    long stream0; /* of random numbers */
     float *out;
 };
 
@@ -21,7 +22,7 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         rt->load_i32(1, 6, r0, 0, a->step, 0, 0);
-        rt->random(6, 5, t1, 5, r0, 0, 0, 5, 1);
+        rt->random(6, 5, t1, 5, r0, a->stream0, 0, 5, 1);
         rt->ge_vs(6, 5, a->out, 5, t1, 5, &c_0_25, 0);
     }
 }
@@ -72,6 +73,7 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
  */
 struct k3_args {
     const struct cr_kernels *rt;
+    long stream0; /* of random numbers */
     float *out;
 };
 
@@ -83,7 +85,7 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
-        rt->random(6, 5, t0, 5, &c_3, 1, 0, 5, 1);
+        rt->random(6, 5, t0, 5, &c_3, a->stream0, 0, 5, 1);
         rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
     }
 }
@@ -200,9 +202,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     const long scratch_floats = 384; /* for each thread */
     float *const scratch = arena + 128;
     const float *const in0 = inputs[0]; /* x[2, 3, 8] */
-    (void)in0;
     const int *const in1 = inputs[1]; /* step[] */
-    (void)in1;
     float *const out0 = outputs[0]; /* w[8, 5] */
     float *const out1 = outputs[1]; /* y[2, 3, 5] */
     (void)weights, (void)inputs;
@@ -210,6 +210,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
         const struct k1_args args = {
             .rt = rt,
             .step = in1,
+            .stream0 = 0,
             .out = arena,
         };
         rt->parallel(pool, 1, k1_dropout, &args, scratch, scratch_floats);
@@ -227,6 +228,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     {
         const struct k3_args args = {
             .rt = rt,
+            .stream0 = 1,
             .out = arena + 64,
         };
         rt->parallel(pool, 1, k3_dropout, &args, scratch, scratch_floats);

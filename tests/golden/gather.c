@@ -38,7 +38,6 @@ int gather_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
     const long scratch_floats = 80; /* for each thread */
     float *const scratch = arena + 0;
     const int *const in0 = inputs[0]; /* tokens[2, 5] */
-    (void)in0;
     float *const out0 = outputs[0]; /* y[2, 5, 6] */
     (void)weights, (void)inputs;
     {

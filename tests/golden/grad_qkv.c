@@ -296,9 +296,7 @@ int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const fl
     const long scratch_floats = 15424; /* for each thread */
     float *const scratch = arena + 26112;
     const float *const in0 = inputs[0]; /* x[2, 150, 12] */
-    (void)in0;
     const float *const in1 = inputs[1]; /* g[2, 150, 12] */
-    (void)in1;
     float *const out0 = outputs[0]; /* dx[2, 150, 12] */
     float *const out1 = outputs[1]; /* y[2, 150, 12] */
     (void)weights, (void)inputs;

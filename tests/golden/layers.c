@@ -103,18 +103,15 @@ int layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
     const long scratch_floats = 160; /* for each thread */
     float *const scratch = arena + 192;
     const float *const in0 = inputs[0]; /* x[6, 8] */
-    (void)in0;
     float *const out0 = outputs[0]; /* y[6, 8] */
     (void)weights, (void)inputs;
-    const float *carry0 = in0;
     for (long layer = 0; layer < 4; layer++) {
         const float *const layer_weights = weights + layer * 832;
-        float *next0 = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 144);
         {
             const struct k1_args args = {
                 .rt = rt,
                 .h_in_bias = layer_weights,
-                .x = carry0,
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144),
                 .h_norm_weight = layer_weights + 16,
                 .h_norm_bias = layer_weights + 32,
                 .w = layer_weights + 48,
@@ -125,15 +122,14 @@ int layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
         {
             const struct k2_args args = {
                 .rt = rt,
-                .x = carry0,
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144),
                 .h_out_bias = layer_weights + 304,
                 .h = arena,
                 .w = layer_weights + 320,
-                .out = next0,
+                .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96),
             };
             rt->parallel(pool, 1, k2_h, &args, scratch, scratch_floats);
         }
-        carry0 = next0;
     }
     return 0;
 }

@@ -42,7 +42,6 @@ int linear_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
     const long scratch_floats = 0; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* x[5, 3] */
-    (void)in0;
     float *const out0 = outputs[0]; /* y[5, 4] */
     (void)weights, (void)inputs;
     {

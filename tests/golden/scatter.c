@@ -67,7 +67,6 @@ int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     const long scratch_floats = 144; /* for each thread */
     float *const scratch = arena + 64;
     const int *const in0 = inputs[0]; /* tokens[2, 5] */
-    (void)in0;
     float *const out0 = outputs[0]; /* wte[11, 6] */
     (void)weights, (void)inputs;
     {

@@ -85,7 +85,6 @@ int sigmoid_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     const long scratch_floats = 32; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* x[4, 8] */
-    (void)in0;
     float *const out0 = outputs[0]; /* both[4, 8] */
     float *const out1 = outputs[1]; /* gelu[4, 8] */
     float *const out2 = outputs[2]; /* silu[4, 8] */

@@ -66,24 +66,20 @@ int uneven_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
     const long scratch_floats = 192; /* for each thread */
     float *const scratch = arena + 64;
     const float *const in0 = inputs[0]; /* x[3, 8] */
-    (void)in0;
     float *const out0 = outputs[0]; /* b[8] */
     float *const out1 = outputs[1]; /* y[3, 8] */
     (void)weights, (void)inputs;
-    const float *carry0 = in0;
     for (long layer = 0; layer < 4; layer++) {
-        float *next0 = layer == 3 ? out1 : arena + (layer % 2 ? 0 : 32);
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = carry0,
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32),
                 .b = weights + (const long[]){16, 288, 0, 816}[layer],
                 .w = weights + (const long[]){32, 304, 560, 832}[layer],
-                .out = next0,
+                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
             };
             rt->parallel(pool, 1, k1_uneven, &args, scratch, scratch_floats);
         }
-        carry0 = next0;
     }
     {
         const struct k2_args args = {

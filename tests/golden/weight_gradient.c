@@ -82,7 +82,6 @@ int weight_gradient_execute(const struct cr_kernels *rt, struct cr_pool *pool, c
     const long scratch_floats = 196608; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* dy[1100, 100] */
-    (void)in0;
     float *const out0 = outputs[0]; /* dw[70, 100] */
     float *const out1 = outputs[1]; /* short[70, 100] */
     (void)weights, (void)inputs;

@@ -1,0 +1,37 @@
+/* The order of names. */
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Passes over the digits of a number, zeros before it aside; returns how many are left. */
+static size_t take_number(const char **text)
+{
+    size_t n = 0;
+    while (**text == '0' && is_digit((*text)[1]))
+        ++*text;
+    while (is_digit((*text)[n]))
+        n++;
+    return n;
+}
+
+int cr_compare_names(const char *a, const char *b)
+{
+    const char *x = a, *y = b;
+    while (*x && *y) {
+        if (is_digit(*x) && is_digit(*y)) {
+            size_t m = take_number(&x), n = take_number(&y);
+            int order = m != n ? (m < n ? -1 : 1) : strncmp(x, y, n);
+            if (order)
+                return order;
+            x += n, y += n;
+        } else if (*x++ != *y++) {
+            return (unsigned char)x[-1] < (unsigned char)y[-1] ? -1 : 1;
+        }
+    }
+    return *x ? 1 : *y ? -1 : strcmp(a, b);
+}

@@ -1,0 +1,45 @@
+/*
+ * lifetimes.h - which parts of the arena a program needs, and when each is occupied.
+ *
+ * Time is counted in kernels, of a loop only those of one iteration: all iterations run at
+ * the same times.  Values have a part each, but for those of a loop's iterations:
+ *
+ *   needed in its own iteration only     all iterations share a part
+ *   handed to the next (residual stream)  two parts, used in turns
+ *   needed later (by a backward pass)     kept: iteration i has its place in layer i of a part
+ *
+ * What loops over the same layers keep lies in one such part, a *stack*: layers at equal
+ * distances, so that a loop finds its way by one multiplication.  Within a layer, values that
+ * are never alive together share their place.
+ */
+#ifndef CR_LIFETIMES_H
+#define CR_LIFETIMES_H
+
+#include "module.h"
+
+enum { CR_ALIGN = 16 }; /* floats: a cache line */
+
+static inline int64_t cr_align(int64_t floats)
+{
+    return (floats + CR_ALIGN - 1) / CR_ALIGN * CR_ALIGN;
+}
+
+/* A part of the arena, occupied from `begin` to `end`, inclusive. */
+struct cr_part {
+    int64_t floats, offset;
+    int begin, end;
+};
+
+struct cr_lifetimes {
+    int *part;       /* by node, or -1: it does not lie in the arena */
+    int64_t *within; /* by node: floats from the start of its part */
+    struct cr_part *parts;
+    int n, cap;
+    int64_t most_live; /* floats of values that are alive at once, loops or not */
+};
+
+/* For a module whose inputs, outputs and weights have their storage. */
+void cr_lifetimes_find(struct cr_lifetimes *lifetimes, const struct cr_module *module);
+void cr_lifetimes_free(struct cr_lifetimes *lifetimes);
+
+#endif

@@ -1,0 +1,85 @@
+#!/bin/sh
+# depth.sh - a deep model is as much C as a shallow one, and loops change no bit.
+#
+# $CRESCENT is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+# report STATUS WHAT: 0 is success; else what is in $dir/log is shown.
+report() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        head -20 "$dir/log"
+    fi
+}
+
+# text LAYERS SCRIPT OPTION...: the C, with N for each number.
+text() {
+    layers=$1
+    shift
+    "$crescent" dump "$@" --set n_layer="$layers" --after emit | sed 's/[0-9][0-9]*/N/g'
+}
+
+# same_text LOOPS SCRIPT OPTION...: 12 and 48 layers differ in numbers alone, and have so many
+# loops over layers at least.
+same_text() {
+    loops=$1
+    shift
+    text 12 "$@" >"$dir/12.c" && text 48 "$@" >"$dir/48.c" &&
+        [ "$(grep -c 'for (long layer' "$dir/12.c")" -ge "$loops" ] &&
+        diff "$dir/12.c" "$dir/48.c" >"$dir/log" 2>&1
+    report $? "$*: the C of 12 and of 48 layers"
+}
+
+small='--set B=1 --set T=8 --set n_embd=24 --set n_head=3'
+training=tests/scripts/stack_training.lua
+
+same_text 1 graphs/gpt2_stack.lua $small
+same_text 2 "$training" $small --set grads=true
+same_text 4 "$training" $small
+same_text 1 tests/scripts/stack_cache.lua
+
+# outputs NAME OPTION...: the loss after a step, and what becomes of the first and the last
+# layer's weights; the options say how it is computed.
+outputs() {
+    name=$1
+    shift
+    set -- "$@" --output "loss=$dir/$name.loss.npy"
+    for layer in 0 4; do
+        parameter=h.$layer.mlp.c_fc.weight
+        set -- "$@" --output "$parameter=$dir/$name.$layer.npy" \
+            --output "adam.v.$parameter=$dir/$name.v.$layer.npy"
+    done
+    "$crescent" run "$training" $small --set n_layer=5 --seed 3 "$@" >"$dir/log" 2>&1
+}
+
+# same_bits: what outputs wrote as "one" and as "other".
+same_bits() {
+    for part in loss 0 4 v.0 v.4; do
+        cmp "$dir/one.$part.npy" "$dir/other.$part.npy" >>"$dir/log" 2>&1 || return 1
+    done
+}
+
+# same_outputs WHAT OPTION...: the same bits as one thread gives through TinyCC.
+same_outputs() {
+    what=$1
+    shift
+    outputs other "$@" && same_bits
+    report $? "a training step of 5 layers: $what"
+}
+
+outputs one --threads 1
+report $? 'a training step of 5 layers'
+same_outputs 'without loops' --threads 1 --skip outline
+same_outputs 'with three threads' --threads 3
+same_outputs 'through cc' --backend cc
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
