@@ -8,13 +8,25 @@
 #include "compiler/ir/mem.h"
 #include "runtime/safetensors.h"
 
-/* Names of a script have no colon. */
+/* As of gradients, CR_GRADIENT: names of a script have no colon. */
 #define COTANGENT "cotangent:"
-#define GRADIENT "gradient:"
 
 bool cr_wants_grads(const struct cr_options *o)
 {
     return o->grads || o->expect_grads;
+}
+
+const char *cr_grads_file(const struct cr_options *o)
+{
+    return o->grads && strcmp(o->grads, "none") != 0 ? o->grads : NULL;
+}
+
+int cr_grads_check_no_file(const struct cr_options *o, const char *verb, struct cr_error *error)
+{
+    if (!cr_grads_file(o))
+        return 0;
+    return cr_fail(error, "--grads %.300s: %s computes no gradients, expected --grads none",
+                   o->grads, verb);
 }
 
 /* What stands behind a prefix, or null. */
@@ -31,7 +43,7 @@ const char *cr_cotangent_of(const char *input)
 
 const char *cr_gradient_of(const char *output)
 {
-    return behind(output, GRADIENT);
+    return behind(output, CR_GRADIENT);
 }
 
 /* ---- where the walk begins ---- */
@@ -129,7 +141,7 @@ static void add_outputs(struct cr_graph *g, const struct seeds *s)
             n = i;
     cr_add_gradients(g, s->n, s->items, n, wanted, gradients);
     for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "%s%s", GRADIENT, g->nodes[wanted[i]].name);
+        snprintf(name, sizeof name, "%s%s", CR_GRADIENT, g->nodes[wanted[i]].name);
         cr_add_output(g, name, gradients[i]);
     }
     free(wanted);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/gradient.h"
 #include "parts.h"
 
 /* ---- names ---- */
@@ -20,10 +21,22 @@ static bool is_number(const char *part)
     return digits > 0 && (part[digits] == '.' || part[digits] == 0);
 }
 
+/* What a gradient is the gradient of, or null. */
+static const char *gradient_of(const char *name)
+{
+    size_t length = sizeof CR_GRADIENT - 1;
+    return strncmp(name, CR_GRADIENT, length) == 0 ? name + length : NULL;
+}
+
 void cr_identifier(char *buffer, size_t size, const char *name)
 {
     size_t n = 0;
     bool number = false;
+    if (gradient_of(name) && size > 2) {
+        memcpy(buffer, "d_", 2);
+        cr_identifier(buffer + 2, size - 2, gradient_of(name));
+        return;
+    }
     for (const char *p = name; *p && n + 1 < size; p++) {
         if (p == name || p[-1] == '.')
             number = is_number(p);
@@ -38,6 +51,10 @@ void cr_identifier(char *buffer, size_t size, const char *name)
 void cr_plain_scope(char *buffer, size_t size, const char *scope)
 {
     size_t n = 0;
+    if (gradient_of(scope)) {
+        n = (size_t)snprintf(buffer, size, "gradient of ");
+        scope = gradient_of(scope);
+    }
     for (const char *p = scope; *p && n + 1 < size; p++) {
         bool start = p == scope || p[-1] == '.';
         if (start && is_number(p)) {
@@ -132,10 +149,14 @@ static void print_steps(struct cr_printer *p, const char *title, const struct cr
 }
 
 /* What a kernel is called after: the name of its result, or the scope it was made in. */
-static const char *title_of(const struct cr_graph *g, const struct cr_node *root)
+static const char *title_of(const struct cr_graph *g, cr_id id)
 {
+    const struct cr_node *root = &g->nodes[id];
     if (root->tap)
         return root->tap;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].id == id)
+            return g->outputs[i].name;
     return *root->where.scope ? root->where.scope : g->name;
 }
 
@@ -146,7 +167,7 @@ static void print_comment(struct cr_printer *p, const char *title)
     const struct cr_node *root = &p->g->nodes[k->root];
     struct cr_text *t = p->text;
     char scope[128], path[200];
-    cr_plain_scope(scope, sizeof scope, title_of(p->g, root));
+    cr_plain_scope(scope, sizeof scope, title_of(p->g, k->root));
     plain_path(path, sizeof path, root->where.file);
     cr_put(t, "\n/*\n * k%d_%s: %s, %s:%d\n * out", p->number, title, scope, path,
            root->where.line);
@@ -232,9 +253,8 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
     struct cr_printer p = {
         .text = &body, .g = module->graph, .k = &module->kernels[kernel], .number = number};
     name_operands(&p);
-    const struct cr_node *root = &p.g->nodes[p.k->root];
     function->number = number;
-    cr_identifier(function->title, sizeof function->title, title_of(p.g, root));
+    cr_identifier(function->title, sizeof function->title, title_of(p.g, p.k->root));
     if (!*function->title)
         snprintf(function->title, sizeof function->title, "tile");
     switch (p.k->kind) {

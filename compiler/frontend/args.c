@@ -72,8 +72,9 @@ void cr_check_name(lua_State *L, const char *name, const char *op, const char *w
     if (size == 0 || size > CR_NAME_MAX)
         cr_raise(L, "%s: %s: a name of %zu bytes, 1 to %d are expected", op, what, size,
                  CR_NAME_MAX);
+    const char *marks = cr_run_of(L)->in_dump ? "_.-:" : "_.-";
     for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_.-", *c))
+        if (!isalnum((unsigned char)*c) && !strchr(marks, *c))
             cr_raise(L, "%s: %s '%s': letters, digits, '_', '-' and '.' are expected", op, what,
                      name);
 }

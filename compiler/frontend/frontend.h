@@ -133,7 +133,8 @@ void cr_arg_count(lua_State *L, const char *op, int least, int most);
 cr_id cr_arg_tensor(lua_State *L, int index, const char *op);
 const char *cr_arg_string(lua_State *L, int index, const char *op, const char *what);
 
-/* A name: letters, digits, "_", "-" and "."; at most CR_NAME_MAX bytes. */
+/* A name: letters, digits, "_", "-" and "."; at most CR_NAME_MAX bytes.  In a dump a colon, too:
+ * names that the compiler made have one. */
 const char *cr_arg_name(lua_State *L, int index, const char *op, const char *what);
 void cr_check_name(lua_State *L, const char *name, const char *op, const char *what);
 int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what);

@@ -7,6 +7,7 @@
  */
 #include "gradient.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -490,6 +491,36 @@ static void walk_back(struct walk *w, cr_id last)
     }
 }
 
+/* Whether a backward pass has put names to its gradients before. */
+static bool has_names(const struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].tap && strncmp(g->nodes[id].tap, CR_GRADIENT, sizeof CR_GRADIENT - 1) == 0)
+            return true;
+    return false;
+}
+
+static void name_gradient(struct walk *w, cr_id id, const char *of)
+{
+    char name[512];
+    cr_id gradient = w->gradient[id];
+    if (!of || !w->leads[id] || gradient == CR_NONE || w->g->nodes[gradient].tap)
+        return;
+    snprintf(name, sizeof name, "%s%s", CR_GRADIENT, of);
+    w->g->nodes[gradient].tap = cr_intern(w->g, name);
+}
+
+/* Parameters and inputs first: a gradient may be that of several things. */
+static void name_gradients(struct walk *w, cr_id last)
+{
+    if (has_names(w->g))
+        return;
+    for (cr_id id = 0; id <= last; id++)
+        name_gradient(w, id, w->g->nodes[id].name);
+    for (cr_id id = last; id >= 0; id--)
+        name_gradient(w, id, w->g->nodes[id].tap);
+}
+
 void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
                       const cr_id *wanted, cr_id *gradients)
 {
@@ -509,6 +540,7 @@ void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *see
     for (int i = 0; i < n_seeds; i++)
         hand_over(&w, seeds[i].id, seeds[i].cotangent);
     walk_back(&w, (cr_id)nodes - 1);
+    name_gradients(&w, (cr_id)nodes - 1);
     for (int i = 0; i < n; i++) {
         g->here = g->nodes[wanted[i]].where;
         cr_id gradient = w.gradient[wanted[i]];

@@ -1,6 +1,6 @@
 
 /*
- * k1_attention_causal: attention_causal, tests/golden/attention_causal.lua:4
+ * k1_y: y, tests/golden/attention_causal.lua:4
  * out[2, 200, 8] = softmax(q[200, 8] x k[8, 200]) x v[200, 8] for each head
  * reads q[2, 200, 8], k[2, 200, 8], v[2, 200, 8]
  * scores: mul
@@ -15,7 +15,7 @@ struct k1_args {
     float *out;
 };
 
-static void k1_attention_causal(const void *args, long begin, long end, float *scratch)
+static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -81,7 +81,7 @@ int attention_causal_execute(const struct cr_kernels *rt, struct cr_pool *pool, 
             .v = in2,
             .out = out0,
         };
-        rt->parallel(pool, 8, k1_attention_causal, &args, scratch, scratch_floats);
+        rt->parallel(pool, 8, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

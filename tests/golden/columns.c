@@ -1,6 +1,6 @@
 
 /*
- * k1_columns: columns, tests/golden/columns.lua:5
+ * k1_middle: middle, tests/golden/columns.lua:5
  * out[3, 1, 40] = sum over 50 rows of columns[40]
  * reads x[3, 50, 40], b[40]
  * steps: fma, sum
@@ -13,7 +13,7 @@ struct k1_args {
     float *out;
 };
 
-static void k1_columns(const void *args, long begin, long end, float *scratch)
+static void k1_middle(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -37,7 +37,7 @@ static void k1_columns(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_columns: columns, tests/golden/columns.lua:6
+ * k2_first: first, tests/golden/columns.lua:6
  * out[1, 50, 40] = sum over 3 rows of columns[40]
  * reads x[3, 50, 40]
  * steps: sum
@@ -49,7 +49,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_columns(const void *args, long begin, long end, float *scratch)
+static void k2_first(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -70,7 +70,7 @@ static void k2_columns(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k3_columns: columns, tests/golden/columns.lua:7
+ * k3_largest: largest, tests/golden/columns.lua:7
  * out[3, 1, 40] = max over 50 rows of columns[40]
  * reads x[3, 50, 40], b[40]
  * steps: sub, max
@@ -83,7 +83,7 @@ struct k3_args {
     float *out;
 };
 
-static void k3_columns(const void *args, long begin, long end, float *scratch)
+static void k3_largest(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -106,7 +106,7 @@ static void k3_columns(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k4_columns: columns, tests/golden/columns.lua:8
+ * k4_row: row, tests/golden/columns.lua:8
  * out[1, 40] = sum over 50 rows of columns[40]
  * steps: float, sum
  * 6 kflop, reads 0 B, writes 160 B
@@ -116,7 +116,7 @@ struct k4_args {
     float *out;
 };
 
-static void k4_columns(const void *args, long begin, long end, float *scratch)
+static void k4_row(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -160,7 +160,7 @@ int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .b = in1,
             .out = out2,
         };
-        rt->parallel(pool, 3, k1_columns, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, k1_middle, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -168,7 +168,7 @@ int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out0,
         };
-        rt->parallel(pool, 50, k2_columns, &args, scratch, scratch_floats);
+        rt->parallel(pool, 50, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -177,14 +177,14 @@ int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .b = in1,
             .out = out1,
         };
-        rt->parallel(pool, 3, k3_columns, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, k3_largest, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
             .out = out3,
         };
-        rt->parallel(pool, 1, k4_columns, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k4_row, &args, scratch, scratch_floats);
     }
     return 0;
 }

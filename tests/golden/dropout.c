@@ -91,7 +91,7 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k4_dropout: dropout, tests/golden/dropout.lua:5
+ * k4_y: y, tests/golden/dropout.lua:5
  * out[2, 3, 5]
  * reads v0_[2, 3, 5], v1_[2, 3, 5]
  * steps: tanh, mul, where
@@ -104,7 +104,7 @@ struct k4_args {
     float *out;
 };
 
-static void k4_dropout(const void *args, long begin, long end, float *scratch)
+static void k4_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -120,7 +120,7 @@ static void k4_dropout(const void *args, long begin, long end, float *scratch)
 
 /*
  * k5_dropout: dropout, tests/golden/dropout.lua:5
- * out[2, 3, 5]
+ * out[6, 5]
  * reads v0_[2, 3, 5], v1_[2, 3, 5], v2_[2, 3, 5], v3_[2, 3, 5]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
  * 570 flop, reads 480 B, writes 120 B
@@ -162,14 +162,13 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
 
 /*
  * k6_dropout: dropout, tests/golden/dropout.lua:5
- * out[8, 5] = rows[8, 6] x columns[6, 5]
- * reads x[2, 3, 8], v1_[2, 3, 5]
- * 480 flop, reads 312 B, writes 160 B
+ * out[6, 8]
+ * reads x[2, 3, 8]
+ * 48 flop, reads 192 B, writes 192 B
  */
 struct k6_args {
     const struct cr_kernels *rt;
     const float *x;
-    const float *v1_;
     float *out;
 };
 
@@ -177,19 +176,42 @@ static void k6_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(6, 8, a->out, 8, a->x, 8, 1);
+    }
+}
+
+/*
+ * k7_d_w: gradient of w, tests/golden/dropout.lua:5
+ * out[8, 5] = rows[8, 6] x columns[6, 5]
+ * reads v0_[6, 8], v1_[6, 5]
+ * 480 flop, reads 312 B, writes 160 B
+ */
+struct k7_args {
+    const struct cr_kernels *rt;
+    const float *v0_;
+    const float *v1_;
+    float *out;
+};
+
+static void k7_d_w(const void *args, long begin, long end, float *scratch)
+{
+    const struct k7_args *a = args;
+    const struct cr_kernels *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 8;
         const long j0 = 0, j1 = 5;
-        rt->pack(6, i1 - i0, rows, 192, a->x + i0, 8, 1);
+        rt->pack(6, j1 - j0, panels, 192, a->v1_ + j0, 5, 1);
+        rt->pack(6, i1 - i0, rows, 192, a->v0_ + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            rt->pack(6, n, panels, 192, a->v1_ + j, 5, 1);
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 5 + j, 5, 0,
-                    0);
+                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels + (j - j0) * 6, 192,
+                    a->out + i * 5 + j, 5, 0, 0);
             }
         }
     }
@@ -240,7 +262,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .v1_ = arena + 32,
             .out = out1,
         };
-        rt->parallel(pool, 1, k4_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k4_y, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -257,10 +279,18 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
         const struct k6_args args = {
             .rt = rt,
             .x = in0,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k6_dropout, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k7_args args = {
+            .rt = rt,
+            .v0_ = arena,
             .v1_ = arena + 96,
             .out = out0,
         };
-        rt->parallel(pool, 1, k6_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_d_w, &args, scratch, scratch_floats);
     }
     return 0;
 }

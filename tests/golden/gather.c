@@ -1,6 +1,6 @@
 
 /*
- * k1_gather: gather, tests/golden/gather.lua:4
+ * k1_y: y, tests/golden/gather.lua:4
  * out[2, 5, 6]
  * reads wte[11, 6], tokens[2, 5], wpe[8, 6]
  * steps: add
@@ -14,7 +14,7 @@ struct k1_args {
     float *out;
 };
 
-static void k1_gather(const void *args, long begin, long end, float *scratch)
+static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -48,7 +48,7 @@ int gather_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
             .wpe = weights + 80,
             .out = out0,
         };
-        rt->parallel(pool, 2, k1_gather, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -131,13 +131,13 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
 /*
  * k4_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
  * out[2, 3, 150, 1]
- * reads v0_out[2, 150, 12], y[2, 150, 12]
+ * reads d_y[2, 150, 12], y[2, 150, 12]
  * steps: mul, sum
  * 3.6 kflop, reads 28.8 kB, writes 3.6 kB
  */
 struct k4_args {
     const struct cr_kernels *rt;
-    const float *v0_out;
+    const float *d_y;
     const float *y;
     float *out;
 };
@@ -151,17 +151,16 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        rt->mul_vv(150, 4, t0, 4, a->v0_out + o0 * 1800 + o1 * 4, 12, a->y + o0 * 1800 + o1 * 4,
-            12);
+        rt->mul_vv(150, 4, t0, 4, a->d_y + o0 * 1800 + o1 * 4, 12, a->y + o0 * 1800 + o1 * 4, 12);
         rt->sum(150, 4, r1, t0, 4);
         rt->store(1, 150, a->out + o0 * 450 + o1 * 150, 0, 1, r1, 0);
     }
 }
 
 /*
- * k5_grad_qkv: grad_qkv, tests/golden/grad_qkv.lua:6
+ * k5_d_qkv: gradient of qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
- * reads qkv[2, 150, 36], v1_out[2, 150, 12], v2_[2, 3, 150, 1]
+ * reads qkv[2, 150, 36], d_y[2, 150, 12], v2_[2, 3, 150, 1]
  * scores: mul
  * mask: query i sees keys <= i +0
  * then: mul
@@ -170,12 +169,12 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 struct k5_args {
     const struct cr_kernels *rt;
     const float *qkv;
-    const float *v1_out;
+    const float *d_y;
     const float *v2_;
     float *out;
 };
 
-static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
+static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -210,8 +209,8 @@ static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
             const long first = 0;
             rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
             rt->pack(m, 4, query_rows, 1024, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 36, 1);
-            rt->pack(4, m, grads, 128, a->v1_out + o0 * 1800 + o1 * 4 + i * 12, 1, 12);
-            rt->pack(m, 4, grad_rows, 1024, a->v1_out + o0 * 1800 + o1 * 4 + i * 12, 12, 1);
+            rt->pack(4, m, grads, 128, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 1, 12);
+            rt->pack(m, 4, grad_rows, 1024, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 12, 1);
             rt->load(1, m, delta, 0, a->v2_ + o0 * 450 + o1 * 150 + i, 0, 1);
             rt->neg_v(1, m, delta, 0, delta, 0);
             rt->load(m, 4, a->out + o0 * 5400 + o1 * 4 + i * 36, 36, &c_0, 0, 0);
@@ -257,19 +256,19 @@ static void k5_grad_qkv(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k6_qkv: qkv, tests/golden/grad_qkv.lua:6
+ * k6_d_x: gradient of x, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = rows[300, 36] x columns[36, 12]
- * reads v0_[2, 150, 36]
+ * reads d_qkv[2, 150, 36]
  * 259.2 kflop, reads 44.93 kB, writes 14.4 kB
  */
 struct k6_args {
     const struct cr_kernels *rt;
-    const float *v0_;
+    const float *d_qkv;
     const float *w; /* packed */
     float *out;
 };
 
-static void k6_qkv(const void *args, long begin, long end, float *scratch)
+static void k6_d_x(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -282,8 +281,8 @@ static void k6_qkv(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 20) {
                 const long m = i1 - i < 20 ? i1 - i : 20;
-                rt->gemm(m, n, 36, a->v0_ + i * 36, 36, 1, a->w + j * 36, 1152, a->out + i * 12 + j,
-                    12, 0, 0);
+                rt->gemm(m, n, 36, a->d_qkv + i * 36, 36, 1, a->w + j * 36, 1152,
+                    a->out + i * 12 + j, 12, 0, 0);
             }
         }
     }
@@ -338,7 +337,7 @@ int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const fl
     {
         const struct k4_args args = {
             .rt = rt,
-            .v0_out = arena + 21600,
+            .d_y = arena + 21600,
             .y = arena + 10800,
             .out = arena + 25200,
         };
@@ -348,20 +347,20 @@ int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const fl
         const struct k5_args args = {
             .rt = rt,
             .qkv = arena,
-            .v1_out = arena + 21600,
+            .d_y = arena + 21600,
             .v2_ = arena + 25200,
             .out = arena + 10800,
         };
-        rt->parallel(pool, 6, k5_grad_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 6, k5_d_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .v0_ = arena + 10800,
+            .d_qkv = arena + 10800,
             .w = weights + 1536,
             .out = out0,
         };
-        rt->parallel(pool, 3, k6_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, k6_d_x, &args, scratch, scratch_floats);
     }
     return 0;
 }

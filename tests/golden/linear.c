@@ -1,6 +1,6 @@
 
 /*
- * k1_linear: linear, tests/golden/linear.lua:3
+ * k1_y: y, tests/golden/linear.lua:3
  * out[5, 4] = rows[5, 3] x columns[3, 4]
  * reads fc_bias[4], x[5, 3]
  * then: add, maximum
@@ -14,7 +14,7 @@ struct k1_args {
     float *out;
 };
 
-static void k1_linear(const void *args, long begin, long end, float *scratch)
+static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -52,7 +52,7 @@ int linear_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
             .w = weights + 16,
             .out = out0,
         };
-        rt->parallel(pool, 1, k1_linear, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

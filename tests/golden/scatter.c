@@ -35,7 +35,7 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_scatter: scatter, tests/golden/scatter.lua:4
+ * k2_d_wte: gradient of wte, tests/golden/scatter.lua:4
  * out[11, 6] = for each row the sum of the 10 rows[6] with its index
  * reads v0_[2, 5, 6], tokens[2, 5]
  * 60 flop, reads 280 B, writes 264 B
@@ -47,7 +47,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_scatter(const void *args, long begin, long end, float *scratch)
+static void k2_d_wte(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -85,7 +85,7 @@ int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .tokens = in0,
             .out = out0,
         };
-        rt->parallel(pool, 11, k2_scatter, &args, scratch, scratch_floats);
+        rt->parallel(pool, 11, k2_d_wte, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 
 /*
- * k1_sigmoid: sigmoid, tests/golden/sigmoid.lua:3
+ * k1_gelu: gelu, tests/golden/sigmoid.lua:3
  * out[4, 8]
  * reads x[4, 8]
  * steps: mul, fma, mul, sigmoid, mul
@@ -12,7 +12,7 @@ struct k1_args {
     float *out;
 };
 
-static void k1_sigmoid(const void *args, long begin, long end, float *scratch)
+static void k1_gelu(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -29,7 +29,7 @@ static void k1_sigmoid(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_sigmoid: sigmoid, tests/golden/sigmoid.lua:4
+ * k2_silu: silu, tests/golden/sigmoid.lua:4
  * out[4, 8]
  * reads x[4, 8]
  * steps: sigmoid, mul
@@ -41,7 +41,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_sigmoid(const void *args, long begin, long end, float *scratch)
+static void k2_silu(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -53,7 +53,7 @@ static void k2_sigmoid(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k3_sigmoid: sigmoid, tests/golden/sigmoid.lua:5
+ * k3_both: both, tests/golden/sigmoid.lua:5
  * out[4, 8]
  * reads x[4, 8]
  * steps: tanh, mul, mul
@@ -65,7 +65,7 @@ struct k3_args {
     float *out;
 };
 
-static void k3_sigmoid(const void *args, long begin, long end, float *scratch)
+static void k3_both(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -95,7 +95,7 @@ int sigmoid_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k1_sigmoid, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k1_gelu, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -103,7 +103,7 @@ int sigmoid_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out2,
         };
-        rt->parallel(pool, 1, k2_sigmoid, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k2_silu, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -111,7 +111,7 @@ int sigmoid_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out0,
         };
-        rt->parallel(pool, 1, k3_sigmoid, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k3_both, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -36,7 +36,7 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_uneven: uneven, tests/golden/uneven.lua:6
+ * k2_b: b, tests/golden/uneven.lua:6
  * out[8]
  * reads b[8]
  * steps: mul
@@ -48,7 +48,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_uneven(const void *args, long begin, long end, float *scratch)
+static void k2_b(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -87,7 +87,7 @@ int uneven_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
             .b = weights,
             .out = out0,
         };
-        rt->parallel(pool, 1, k2_uneven, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k2_b, &args, scratch, scratch_floats);
     }
     return 0;
 }

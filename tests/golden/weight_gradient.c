@@ -1,6 +1,6 @@
 
 /*
- * k1_weight_gradient: weight_gradient, tests/golden/weight_gradient.lua:4
+ * k1_dw: dw, tests/golden/weight_gradient.lua:4
  * out[70, 100] = rows[70, 1100] x columns[1100, 100]
  * reads x[1100, 70], dy[1100, 100]
  * 15.4 Mflop, reads 748 kB, writes 28 kB
@@ -12,7 +12,7 @@ struct k1_args {
     float *out;
 };
 
-static void k1_weight_gradient(const void *args, long begin, long end, float *scratch)
+static void k1_dw(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -38,7 +38,7 @@ static void k1_weight_gradient(const void *args, long begin, long end, float *sc
 }
 
 /*
- * k2_weight_gradient: weight_gradient, tests/golden/weight_gradient.lua:5
+ * k2_short: short, tests/golden/weight_gradient.lua:5
  * out[70, 100] = rows[70, 40] x columns[40, 100]
  * reads x[1100, 70], dy[1100, 100]
  * then: mul
@@ -51,7 +51,7 @@ struct k2_args {
     float *out;
 };
 
-static void k2_weight_gradient(const void *args, long begin, long end, float *scratch)
+static void k2_short(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -92,7 +92,7 @@ int weight_gradient_execute(const struct cr_kernels *rt, struct cr_pool *pool, c
             .dy = in0,
             .out = out0,
         };
-        rt->parallel(pool, 1, k1_weight_gradient, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k1_dw, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -101,7 +101,7 @@ int weight_gradient_execute(const struct cr_kernels *rt, struct cr_pool *pool, c
             .dy = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k2_weight_gradient, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k2_short, &args, scratch, scratch_floats);
     }
     return 0;
 }
