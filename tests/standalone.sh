@@ -4,7 +4,7 @@
 # warnings   none, of any compiler at hand, at any level of optimisation
 # symbols    no variable that changes, no name but the model's, no allocation
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
-#            whatever compiler, options, threads and machine (by qemu)
+#            whatever compiler, options, threads and machine (by qemu); gradients, too
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
 # program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
 set -u
@@ -129,19 +129,21 @@ done
 
 # ---- the main of a fixture's model ----
 
-# emit CASE: its C as $scratch/CASE.c and its output as $scratch/CASE.npy.  Sets `macro`,
+# emit CASE [OPTION...]: its C as $scratch/CASE.c and its output as $scratch/CASE.npy.  Sets `macro`,
 # the model's name in capitals, and `files`, the arguments of its main.
 emit() {
-    arguments=
+    arguments= case=$1
+    shift
     while read -r key value; do
         case $key in
         script) arguments="$value $arguments" macro=$(upper "$(basename "$value" .lua)") ;;
         set) arguments="$arguments --set $value" ;;
         esac
-    done <"tests/fixtures/$1/case.txt"
-    files="--weights tests/fixtures/$1/model.safetensors --input x=tests/fixtures/$1/x.npy"
-    "$crescent" emit $arguments -o "$scratch/$1.c" >/dev/null &&
-        "$crescent" run $arguments $files --output "y=$scratch/$1.npy" >/dev/null 2>"$scratch/log"
+    done <"tests/fixtures/$case/case.txt"
+    files="--weights tests/fixtures/$case/model.safetensors --input x=tests/fixtures/$case/x.npy"
+    "$crescent" emit $arguments "$@" -o "$scratch/$case.c" >/dev/null &&
+        "$crescent" run $arguments $files --output "y=$scratch/$case.npy" >/dev/null \
+            2>"$scratch/log"
 }
 
 # bits CASE COMPILER THREADS OPTIONS [EMULATOR]: builds the main, runs it, compares.  The
@@ -191,6 +193,31 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
         fi
     done
 done
+
+# ---- a backward pass, whose gradients are outputs ----
+
+# gradients CASE: the main of the C with a backward pass writes, for every output, what
+# `crescent run` writes.
+gradients() {
+    emit "$1" --grads none || return 1
+    fresh
+    ours= theirs= compare=
+    for name in y gradient:x \
+        $("$crescent" params $arguments | awk '$2 ~ /\[/ { print "gradient:" $1 }'); do
+        ours="$ours --output $name=$out.$name"
+        theirs="$theirs --output $name=$out.$name.npy"
+        compare="$compare && cmp $out.$name $out.$name.npy"
+    done
+    "$crescent" run $arguments $files --grads none $theirs >/dev/null 2>"$scratch/log" || return 1
+    job "cc $strict -O2 $daring -D${macro}_MAIN -D${macro}_THREADS=2 -pthread $scratch/$1.c" \
+        "-o $out -lm && $out $files $ours 2>$out.log $compare"
+}
+
+if ! gradients tiny; then
+    echo 'FAILED: gradients of tiny: cannot be emitted and run'
+    cat "$scratch/log"
+    failed=$((failed + 1))
+fi
 
 # ---- running the jobs ----
 

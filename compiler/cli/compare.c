@@ -423,7 +423,7 @@ static void compare_bits(struct comparison *c)
 static int write_gradients(struct comparison *c, struct cr_error *error)
 {
     struct cr_writer writer;
-    if (!c->options->grads)
+    if (!cr_grads_file(c->options))
         return 0;
     if (cr_writer_open(&writer, c->options->grads, error->text, sizeof error->text))
         return -1;

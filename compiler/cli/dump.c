@@ -3,7 +3,7 @@
 
 #include "compiler/emit/program.h"
 #include "compiler/passes/passes.h"
-#include "model.h"
+#include "grads.h"
 
 static void list_passes(const char *model)
 {
@@ -48,7 +48,7 @@ int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
 {
     struct cr_model model;
     int status = 0;
-    if (cr_model_load(&model, o, error))
+    if (cr_grads_check_no_file(o, "dump", error) || cr_model_load(&model, o, error))
         return 2;
     if (o->after)
         status = dump(&model, o, error);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "compiler/passes/passes.h"
-#include "model.h"
+#include "grads.h"
 #include "report.h"
 
 /* The passes and the printer, without an engine. */
@@ -40,7 +40,11 @@ int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
         return cr_fail(error, "%.400s: no -o, expected -o FILE.c", o->model), 2;
     if (length < 3 || strcmp(o->out + length - 2, ".c") != 0 || o->out[length - 3] == '/')
         return cr_fail(error, "-o %.400s: expected a name that ends in .c", o->out), 2;
-    if (cr_model_load(&model, o, error))
+    if (o->train && o->grads)
+        return cr_fail(error, "--grads %.300s: a step has its own gradients, expected no --train",
+                       o->grads),
+               2;
+    if (cr_grads_check_no_file(o, "emit", error) || cr_model_load(&model, o, error))
         return 2;
     struct cr_program *program = make_program(&model, error);
     int status = program && write_program(program, o, error) == 0 ? 0 : 2;

@@ -14,6 +14,13 @@
 /* Whether the options ask for gradients. */
 bool cr_wants_grads(const struct cr_options *options);
 
+/* The file that gradients are written to, or null: `--grads none` is without one. */
+const char *cr_grads_file(const struct cr_options *options);
+
+/* For verbs that compute nothing: refuses --grads with a file that would never be written. */
+int cr_grads_check_no_file(const struct cr_options *options, const char *verb,
+                           struct cr_error *error);
+
 /* Adds the gradients of every parameter and every f32 input to the model's graph. */
 int cr_grads_add(struct cr_model *model, struct cr_error *error);
 

@@ -181,8 +181,8 @@ int cr_model_load(struct cr_model *m, const struct cr_options *o, struct cr_erro
         return -1;
     m->script_ns = cr_clock() - start;
     m->n_script_outputs = m->script.graph->n_outputs;
-    if (add_taps(m, "--output", &o->output, error) || add_taps(m, "--expect", &o->expect, error) ||
-        cr_grads_add(m, error)) {
+    if (cr_grads_add(m, error) || add_taps(m, "--output", &o->output, error) ||
+        add_taps(m, "--expect", &o->expect, error)) {
         cr_model_free(m);
         return -1;
     }

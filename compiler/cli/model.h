@@ -9,7 +9,7 @@
 struct cr_model {
     const struct cr_options *options;
     struct cr_script script;
-    int n_script_outputs; /* the outputs after these are taps the user asked for, gradients */
+    int n_script_outputs; /* the outputs after these are gradients, and taps the user asked for */
     int64_t script_ns;
 };
 

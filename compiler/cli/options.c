@@ -123,9 +123,9 @@ static const struct option_row rows[] = {
      "what an output or a tapped value should be (repeatable)"},
     {"cotangent", 0, PAIR, "NAME=F.npy", RUNNING, FIELD(cotangent), 0, 0,
      "dL/d(output) for --grads, default ones (repeatable)"},
-    {"grads", 0, TEXT, "F.safetensors", RUNNING, FIELD(grads), 0, 0,
-     "run the backward pass, too, and write the gradient of every parameter and float input\n"
-     "                            (bench measures it and writes nothing)"},
+    {"grads", 0, TEXT, "F.safetensors", RUNNING | EMIT | DUMP, FIELD(grads), 0, 0,
+     "the backward pass, too: write the gradient of every parameter and float input; `none`\n"
+     "                            writes no file (emit, dump and bench never do)"},
     {"expect-grads", 0, TEXT, "F.safetensors", COMPARE, FIELD(expect_grads), 0, 0,
      "what the gradients should be"},
     {"backends", 0, TEXT, "LIST", COMPARE, FIELD(backends), 0, 0,

@@ -33,7 +33,7 @@ static const char *path_of(const struct cr_options *o, int i)
 static int open_writers(struct run *r, struct cr_error *error)
 {
     const struct cr_pairs *output = &r->options->output;
-    int n = output->n + (r->options->grads != NULL);
+    int n = output->n + (cr_grads_file(r->options) != NULL);
     r->writers = cr_calloc((size_t)n, sizeof *r->writers);
     for (; r->n_writers < n; r->n_writers++) {
         int i = r->n_writers;
@@ -202,7 +202,7 @@ static void report(const struct run *r)
     for (int i = 0; i < r->options->output.n; i++)
         printf("Wrote %s: %s\n", r->options->output.items[i].value,
                r->options->output.items[i].key);
-    if (r->options->grads)
+    if (cr_grads_file(r->options))
         printf("Wrote %s: gradients of %d tensors\n", r->options->grads, count_gradients(e));
 }
 
