@@ -71,6 +71,8 @@ static void make_folder(void)
                              "local x = input('x', {o.N})\n"
                              "return {y = x + x}\n");
     write_text("count.lua", "return {n = input('i', {4}, 'i32') + 1}\n");
+    write_text("seeded.lua", "local o = options{seed = 0}\n"
+                             "return {y = input('x', {2}) + o.seed}\n");
     write_text("product.lua", "local a, b = input('a', {2}), param('b', {2}, {fill = 3})\n"
                               "local i = input('i', {2}, 'i32')\n"
                               "local c = param('c', {2}, {fill = 1})\n"
@@ -122,6 +124,9 @@ static const struct {
     {"run " BLOCK "--threads 0", "--threads 0: expected a whole number from 1 to 256"},
     {"run " BLOCK "--threads 2x", "--threads 2x"},
     {"run " BLOCK "--seed -1", "--seed -1"},
+    {"run graphs/heads_block.lua" SMALL "--set train=true --seed 16777217", "heads_block.lua"},
+    {"run $T/seeded.lua --seed 16777217",
+     "seeded.lua: --seed 16777217: the script takes it, expected at most 16777216"},
     {"run " BLOCK "--backend gcc", "backend 'gcc', expected tcc, cc, ref or standalone"},
     {"run " BLOCK "--isa mmx", "instruction set 'mmx'"},
     {"run " BLOCK "--cotangent y=$T/g.npy", "--cotangent y: expected --grads beside it"},
@@ -237,6 +242,9 @@ static const struct {
     {"compare " BLOCK "--seed 1 --expect y=$T/y.npy", 1, "FAIL"},
     {"compare " BLOCK "--seed 1 --atol 100 --expect y=$T/y.npy --json", 0, "\"ok\": true"},
     {"compare " BLOCK "--seed 1 --expect y=$T/y.npy --json", 1, "\"ok\": false"},
+    {"run $T/seeded.lua --seed 16777216", 0, "seed=16777216"},
+    {"run $T/seeded.lua --seed 16777217 --set seed=1", 0, "seed=1\n"},
+    {"run $T/double.lua --seed 9223372036854775807", 0, "shapes match"},
     {"run " COMPILED, 0, " kernels, "},
     {"run " COMPILED "--backend cc --threads 2 --output y=$T/cc.npy", 0, "by cc for"},
     {"compare " COMPILED "--isa plain --max-ulp 0 --expect y=$T/cc.npy", 0, "agreement"},
@@ -424,6 +432,30 @@ START_TEST(gradients)
 }
 END_TEST
 
+/* Where PyTorch has one and the formula none: ReLU at 0; and a learning rate is never negative. */
+START_TEST(edges)
+{
+    const float slopes[] = {0, 1}, rates[] = {0, 0};
+    write_npy("zero.npy", (const float[]){0, 3});
+    write_text("relu.lua", "return {y = (require 'nn').relu(input('x', {2}))}\n");
+    write_text("rate.lua", "local optim = require 'optim'\n"
+                           "return {lr = optim.cosine_schedule(iota({2}, 1) + 10,\n"
+                           "    {lr = 0.003, steps = 10})}\n");
+    for (int i = 0; i < 2; i++) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "run $T/relu.lua --input x=$T/zero.npy --grads $T/r.safetensors --backend %s",
+                 i ? "ref" : "tcc");
+        ck_assert_int_eq(run(command)->status, 0);
+        expect_floats("r.safetensors", slopes, 2);
+        snprintf(command, sizeof command, "run $T/rate.lua --output lr=$T/lr.npy --backend %s",
+                 i ? "ref" : "tcc");
+        ck_assert_int_eq(run(command)->status, 0);
+        expect_floats("lr.npy", rates, 2);
+    }
+}
+END_TEST
+
 /* Gradients are the same to the bit however they are computed. */
 START_TEST(same_gradients)
 {
@@ -552,6 +584,7 @@ int main(void)
     tcase_add_test(all, all_outputs_or_none);
     tcase_add_test(all, surplus_tensors);
     tcase_add_test(all, gradients);
+    tcase_add_test(all, edges);
     tcase_add_test(all, same_gradients);
     tcase_add_test(all, same_training);
     tcase_add_test(all, inputs_begin_as_they_say);

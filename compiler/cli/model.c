@@ -154,21 +154,38 @@ static int check_passes(const struct cr_options *o, struct cr_error *error)
 
 /* ---- loading ---- */
 
-/* Runs the script.  A script with an option `seed` takes --seed for it, the last 24 bits, which
- * are what an i32 of a kernel may have, unless --set says otherwise; 0 is left to the script. */
+enum { MAX_SEED = 1 << 24 }; /* of a script: an i32 is a float in kernels */
+
+/* A seed that a script got is one that it can use. */
+static int check_seed(const struct cr_options *o, const struct cr_script *script, const char *text,
+                      struct cr_error *error)
+{
+    for (int i = 0; o->seed > MAX_SEED && i < script->n_options; i++)
+        if (strcmp(script->options[i].name, "seed") == 0 &&
+            strcmp(script->options[i].value, text) == 0)
+            return cr_fail(error, "%.400s: --seed %s: the script takes it, expected at most %d",
+                           o->model, text, MAX_SEED);
+    return 0;
+}
+
+/* Runs the script.  A script with an option `seed` takes --seed for it unless --set says
+ * otherwise; 0 is left to the script. */
 static int run_script(const struct cr_options *o, struct cr_script *script, struct cr_error *error)
 {
     char text[32];
     int n = o->seed != 0;
     struct cr_setting *settings = cr_calloc((size_t)(o->set.n + n), sizeof *settings);
-    snprintf(text, sizeof text, "%lld", (long long)(o->seed & 0xffffff));
+    snprintf(text, sizeof text, "%lld", (long long)o->seed);
     if (n)
         settings[0] = (struct cr_setting){"seed", text, true};
     for (int i = 0; i < o->set.n; i++)
         settings[n + i] = o->set.items[i];
     int status = cr_script_run(o->model, settings, o->set.n + n, script, error);
     free(settings);
-    return status;
+    if (status || check_seed(o, script, text, error) == 0)
+        return status;
+    cr_script_free(script);
+    return -1;
 }
 
 int cr_model_load(struct cr_model *m, const struct cr_options *o, struct cr_error *error)

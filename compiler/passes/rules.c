@@ -114,6 +114,19 @@ static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_sub, 2, in, NULL);
 }
 
+/* a > b ? a : max(a, b) is max(a, b), to the bit: how a script gives a maximum another
+ * gradient where the two are equal. */
+static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_where || operand(rw, d, 0)->op != CR_OP_gt ||
+        operand(rw, d, 2)->op != CR_OP_maximum)
+        return CR_NONE;
+    cr_id a = d->in[1], b = cr_in(g, d->in[0], 1), larger = d->in[2];
+    bool same = cr_in(g, d->in[0], 0) == a && cr_in(g, larger, 0) == a && cr_in(g, larger, 1) == b;
+    return same ? larger : CR_NONE;
+}
+
 /* The e of sum(e, last axis) repeated along that axis, or CR_NONE. */
 static cr_id summed_rows(const struct cr_graph *g, cr_id id)
 {
@@ -562,6 +575,7 @@ static cr_id (*const rules[])(struct cr_rewrite *, const struct cr_draft *) = {
     square,          count_terms,       horner,
     work_after_sum,  divide_once,       normalise_exp,
     sum_of_heads,    transpose_product, cr_rule_divide_by_sum,
+    choose_larger,
 };
 
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)

@@ -41,9 +41,10 @@ function nn.conv1d(x, n_out, bias)
     return y
 end
 
--- ReLU(x) = max(x, 0)
+-- ReLU(x) = max(x, 0), whose gradient at 0 is 0, as PyTorch has it; that of `maximum` would
+-- be half.
 function nn.relu(x)
-    return maximum(x, 0)
+    return where(gt(x, 0), x, detach(maximum(x, 0)))
 end
 
 -- GELU(x) = x Phi(x) = x/2 (1 + erf(x / sqrt 2))

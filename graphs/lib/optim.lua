@@ -152,7 +152,8 @@ function optim.cosine_schedule(step, config)
         error("steps " .. config.steps .. ", expected more than warmup " .. warmup)
     end
     local progress = minimum(maximum((s - warmup) / (config.steps - warmup), 0), 1)
-    local cosine = low + (config.lr - low) * 0.5 * (1 + cos_pi(progress))
+    local share = maximum(0.5 * (1 + cos_pi(progress)), 0) -- whose error might make it less
+    local cosine = low + (config.lr - low) * share
     if warmup == 0 then return cosine end
     return where(lt(s, warmup), (s + 1) * (config.lr / warmup), cosine)
 end
