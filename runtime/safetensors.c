@@ -363,6 +363,15 @@ const char *cr_safetensors_metadata(const struct cr_safetensors *file, const cha
     return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
 }
 
+const char *cr_safetensors_next_key(const struct cr_safetensors *file, const char *key)
+{
+    json_t *map = json_object_get(file->header, "__metadata__");
+    void *at =
+        key ? json_object_iter_next(map, json_object_iter_at(map, key)) : json_object_iter(map);
+
+    return at ? json_object_iter_key(at) : NULL;
+}
+
 /* ---- conversions ---- */
 
 static float from_bits(uint32_t bits)

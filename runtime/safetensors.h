@@ -62,6 +62,9 @@ const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file
 /* The metadata under a key, or null. */
 const char *cr_safetensors_metadata(const struct cr_safetensors *file, const char *key);
 
+/* The key of the metadata that follows a key, or null; for null the first. */
+const char *cr_safetensors_next_key(const struct cr_safetensors *file, const char *key);
+
 /* Whether a tensor can be read as floats: F32, F16, BF16 or F64. */
 int cr_st_is_float(enum cr_st_type type);
 

@@ -96,6 +96,28 @@ steps second 1 --resume "$T/first"
 same 'two batches in turn' "$T/two" "$T/second"
 data="--input ids=$T/ids.npy --input target=$T/both.npy"
 
+# ---- options ----
+
+# A checkpoint has the options of its script, and the seed: what is resumed goes on as it was
+# made, unless it is told otherwise, and then it says so.
+wide='--set digits=3 --set n_embd=16 --set n_head=2 --set n_layer=1 --set B=8 --set warmup=2'
+options="$wide --set steps=60 --set lr=0.01 --seed 3"
+train graphs/train_sort.lua $options --steps 8 --checkpoint "$T/eight"
+train graphs/train_sort.lua $options --steps 4 --checkpoint "$T/four"
+train graphs/train_sort.lua --resume "$T/four" --steps 4 --checkpoint "$T/rest"
+report $? 'a training goes on without its options'
+same '8 steps are 4, a checkpoint, and 4 that are told nothing' "$T/eight" "$T/rest"
+train graphs/train_sort.lua --resume "$T/four" --steps 4 --checkpoint "$T/other" \
+    --set lr=0.02 --set B=8
+[ "$(wc -l <"$T/log")" -eq 3 ] &&
+    grep -q "^crescent: note: $T/four: made with lr=0.01, goes on with lr=0.02\$" "$T/log"
+report $? 'another rate is told, an option set to what it was is not'
+! cmp -s "$T/eight" "$T/other"
+report $? 'another rate, the same bits'
+train graphs/train_sort.lua --resume "$T/four" --log 30
+tail -n 1 "$T/log" | grep -q '^Trained 56 steps after 4: '
+report $? 'the steps in all are those of the first command'
+
 # --every leaves the checkpoint of the last multiple, were it not for the last one.
 train $small $data --steps 7 --every 2 --checkpoint "$T/seven"
 report $? '--every'
@@ -290,7 +312,7 @@ refused 'no input of that name' $small $data --input "id=$T/0.npy" --steps 1
 refused 'cannot be opened' $small $data --input "ids=$T/nothing.npy" --steps 1
 refused '--every 2: expected --checkpoint' $small $data --steps 1 --every 2
 refused '--weights' $small $data --steps 1 --resume "$T/ten" --weights "$T/ten"
-refused 'a checkpoint of --seed 7' $small $data --steps 1 --resume "$T/seeded"
+refused 'a checkpoint of --seed 7' $small $data --steps 1 --resume "$T/seeded" --seed 0
 refused 'no tensor' $small $data --steps 1 --resume "$T/sixty"
 refused 'crescent.step' $sort --steps 1 --resume "$T/weights"
 head -c 1000 "$T/ten" >"$T/short"

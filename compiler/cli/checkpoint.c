@@ -2,7 +2,8 @@
  * checkpoint.c - the state of a training as a safetensors file; see training.h.
  *
  * Parameters and state stand in it under their own names, so that `run --weights` reads it,
- * too; the metadata hold the number of steps made and the seed.
+ * too; the metadata hold the number of steps made, the seed, and the values of the script's
+ * options.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,10 @@
 #include "report.h"
 #include "runtime/safetensors.h"
 #include "training.h"
+
+#define STEP "crescent.step"
+#define SEED "crescent.seed"
+#define OPTION "crescent.option." /* and its name */
 
 /* ---- writing ---- */
 
@@ -38,32 +43,62 @@ static int list_tensors(const struct cr_training *t, struct cr_st_tensor *tensor
     return n;
 }
 
-static int write_tensors(const struct cr_training *t, const char *path, bool state,
-                         struct cr_error *error)
+/* What PyTorch's own files say, and nothing else does. */
+static const struct cr_st_metadata format = {"format", "pt"};
+
+/* "crescent.option.lr", to be freed. */
+static char *option_key(const char *name)
+{
+    size_t size = sizeof OPTION + strlen(name);
+    char *key = cr_calloc(size, 1);
+    snprintf(key, size, "%s%s", OPTION, name);
+    return key;
+}
+
+/* Writes the tensors with metadata that say how they came about. */
+static int write_state(const struct cr_training *t, const char *path,
+                       const struct cr_st_tensor *tensors, int n, struct cr_error *error)
 {
     char step[32], seed[32];
-    const struct cr_st_metadata metadata[] = {
-        {"format", "pt"}, {"crescent.step", step}, {"crescent.seed", seed}};
-    size_t room = (size_t)(t->engine.n_params + t->engine.n_inputs);
-    struct cr_st_tensor *tensors = cr_calloc(room, sizeof *tensors);
-    int n = list_tensors(t, tensors);
+    const struct cr_script *script = t->script;
+    int options = script->n_options, known = 3;
+    struct cr_st_metadata *metadata = cr_calloc((size_t)(known + options), sizeof *metadata);
     snprintf(step, sizeof step, "%" PRId64, t->step);
     snprintf(seed, sizeof seed, "%" PRId64, t->options->seed);
-    int status = cr_safetensors_write(path, tensors, state ? n : t->engine.n_params, metadata,
-                                      state ? 3 : 1, error->text, sizeof error->text);
-    free(tensors);
+    metadata[0] = format;
+    metadata[1] = (struct cr_st_metadata){STEP, step};
+    metadata[2] = (struct cr_st_metadata){SEED, seed};
+    for (int i = 0; i < options; i++)
+        metadata[known + i] =
+            (struct cr_st_metadata){option_key(script->options[i].name), script->options[i].value};
+    int status = cr_safetensors_write(path, tensors, n, metadata, known + options, error->text,
+                                      sizeof error->text);
+    for (int i = 0; i < options; i++)
+        free((char *)metadata[known + i].key);
+    free(metadata);
     return status;
 }
 
 int cr_checkpoint_write(const struct cr_training *t, const char *path, struct cr_error *error)
 {
-    return write_tensors(t, path, true, error);
+    size_t room = (size_t)(t->engine.n_params + t->engine.n_inputs);
+    struct cr_st_tensor *tensors = cr_calloc(room, sizeof *tensors);
+    int n = list_tensors(t, tensors);
+    int status = write_state(t, path, tensors, n, error);
+    free(tensors);
+    return status;
 }
 
 int cr_checkpoint_write_params(const struct cr_training *t, const char *path,
                                struct cr_error *error)
 {
-    return write_tensors(t, path, false, error);
+    size_t room = (size_t)(t->engine.n_params + t->engine.n_inputs);
+    struct cr_st_tensor *tensors = cr_calloc(room, sizeof *tensors);
+    list_tensors(t, tensors);
+    int status = cr_safetensors_write(path, tensors, t->engine.n_params, &format, 1, error->text,
+                                      sizeof error->text);
+    free(tensors);
+    return status;
 }
 
 /* ---- reading ---- */
@@ -106,8 +141,7 @@ static int read_metadata(struct cr_training *t, const struct cr_safetensors *fil
                          struct cr_error *error)
 {
     int64_t seed;
-    if (read_number(file, "crescent.step", &t->step, error) ||
-        read_number(file, "crescent.seed", &seed, error))
+    if (read_number(file, STEP, &t->step, error) || read_number(file, SEED, &seed, error))
         return -1;
     if (seed != t->options->seed)
         return cr_fail(error, "%.400s: a checkpoint of --seed %" PRId64 ", expected the same seed",
@@ -134,12 +168,83 @@ static int read_tensors(struct cr_training *t, const struct cr_safetensors *file
     return status;
 }
 
+/* The name of the script's option that a key of the metadata is for, or null. */
+static const char *option_of(const char *key)
+{
+    size_t length = sizeof OPTION - 1;
+    return strncmp(key, OPTION, length) == 0 ? key + length : NULL;
+}
+
+/* A line on stderr about options that are not what they were: perhaps that is meant. */
+static void note_changes(const struct cr_training *t, const struct cr_safetensors *file)
+{
+    char before[400] = "", now[400] = "";
+    size_t room = sizeof before, b = 0, n = 0;
+    for (int i = 0; i < t->script->n_options; i++) {
+        const struct cr_script_option *option = &t->script->options[i];
+        char *key = option_key(option->name);
+        const char *old = cr_safetensors_metadata(file, key);
+        free(key);
+        if (!old || strcmp(old, option->value) == 0 || b >= room || n >= room)
+            continue;
+        b += (size_t)snprintf(before + b, room - b, " %s=%.60s", option->name, old);
+        n += (size_t)snprintf(now + n, room - n, " %s=%.60s", option->name, option->value);
+    }
+    if (*before)
+        fprintf(stderr, "crescent: note: %.400s: made with%s, goes on with%s\n", file->path, before,
+                now);
+}
+
 int cr_checkpoint_read(struct cr_training *t, const char *path, struct cr_error *error)
 {
     struct cr_safetensors file;
     if (cr_safetensors_open(&file, path, error->text, sizeof error->text))
         return -1;
     int status = read_metadata(t, &file, error) || read_tensors(t, &file, error) ? -1 : 0;
+    if (!status)
+        note_changes(t, &file);
     cr_safetensors_close(&file);
     return status;
+}
+
+/* ---- going on as before ---- */
+
+/* A setting that may be freed by its key. */
+static struct cr_setting setting_of(const char *name, const char *value)
+{
+    size_t length = strlen(name) + 1, size = strlen(value) + 1;
+    char *key = cr_calloc(length + size, 1);
+    memcpy(key, name, length);
+    memcpy(key + length, value, size);
+    return (struct cr_setting){key, key + length, true};
+}
+
+/* The options of the file, and behind them, where they count for more, those that were set. */
+static void set_options(struct cr_options *o, const struct cr_safetensors *file)
+{
+    struct cr_pairs given = o->set;
+    o->set = (struct cr_pairs){0};
+    for (const char *key = cr_safetensors_next_key(file, NULL); key;
+         key = cr_safetensors_next_key(file, key))
+        if (option_of(key))
+            *CR_PUSH(o->set.items, o->set.n, o->set.cap) =
+                setting_of(option_of(key), cr_safetensors_metadata(file, key));
+    for (int i = 0; i < given.n; i++)
+        *CR_PUSH(o->set.items, o->set.n, o->set.cap) = given.items[i];
+    free(given.items);
+}
+
+int cr_checkpoint_settings(struct cr_options *o, const char *path, struct cr_error *error)
+{
+    struct cr_safetensors file;
+    if (cr_safetensors_open(&file, path, error->text, sizeof error->text))
+        return -1;
+    int64_t step, seed;
+    int status = read_number(&file, STEP, &step, error) || read_number(&file, SEED, &seed, error);
+    if (!status) {
+        o->seed = o->seed_given ? o->seed : seed;
+        set_options(o, &file);
+    }
+    cr_safetensors_close(&file);
+    return status ? -1 : 0;
 }

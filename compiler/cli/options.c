@@ -165,7 +165,8 @@ static const struct option_row rows[] = {
      "write parameters and state at the end"},
     {"every", 0, COUNT, "N", TRAIN, FIELD(every), 1, INT32_MAX,
      "write the checkpoint after every N steps, too"},
-    {"resume", 0, TEXT, "F.safetensors", TRAIN, FIELD(resume), 0, 0, "go on from a checkpoint"},
+    {"resume", 0, TEXT, "F.safetensors", TRAIN, FIELD(resume), 0, 0,
+     "go on from a checkpoint, with its seed and the options that its script had"},
     {"save", 0, TEXT, "F.safetensors", TRAIN, FIELD(save), 0, 0,
      "write the parameters alone at the end"},
     {"loss-curve", 0, TEXT, "F.svg", TRAIN, FIELD(loss_curve), 0, 0,
@@ -283,8 +284,8 @@ static void copy_pairs(struct cr_pairs *pairs)
     struct cr_pairs old = *pairs;
     *pairs = (struct cr_pairs){0};
     for (int i = 0; i < old.n; i++)
-        *CR_PUSH(pairs->items, pairs->n, pairs->cap) =
-            (struct cr_setting){cr_strdup(old.items[i].key), old.items[i].value, false};
+        *CR_PUSH(pairs->items, pairs->n, pairs->cap) = (struct cr_setting){
+            cr_strdup(old.items[i].key), old.items[i].value, old.items[i].optional};
 }
 
 static void copy_list(struct cr_list *list)
@@ -383,13 +384,21 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
 {
     struct option options[N_ROWS + 1];
     int value;
-    *o = (struct cr_options){
-        .threads = cores(), .max_ulp = -1, .atol = -1, .rtol = -1, .seconds = 1, .steps = -1};
+    *o = (struct cr_options){.threads = cores(),
+                             .max_ulp = -1,
+                             .atol = -1,
+                             .rtol = -1,
+                             .seconds = 1,
+                             .steps = -1,
+                             .seed = -1};
     long_options(verb, options);
     opterr = 0;
     while ((value = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
         if (take_value(o, verb, value, argv, error))
             return -1;
+    o->seed_given = o->seed >= 0;
+    if (!o->seed_given)
+        o->seed = 0;
     if (o->help)
         return 0;
     if (!(verb->bit & MODELS))

@@ -30,6 +30,7 @@ struct cr_options {
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns;
     int64_t threads, seed, max_ulp, steps, every, log;
     double atol, rtol, seconds;
+    bool seed_given; /* else it is 0 */
 };
 
 /* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it

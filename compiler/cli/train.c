@@ -78,6 +78,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
 /* A run of the verb. */
 struct train {
     const struct cr_options *options;
+    struct cr_model model;
     struct cr_training training;
     struct cr_progress progress;
     struct cr_curve curve;
@@ -135,24 +136,24 @@ static int write_files(const struct train *r, struct cr_error *error)
     return 0;
 }
 
+static int prepare(struct train *r, struct cr_error *error)
+{
+    const char *resume = r->options->resume;
+    if (check_options(r->options, error) || cr_model_load(&r->model, r->options, error) ||
+        cr_training_open(&r->training, &r->model, error) ||
+        (resume && cr_checkpoint_read(&r->training, resume, error)))
+        return -1;
+    return find_last(r, declared_steps(&r->model.script), error);
+}
+
 static int run(struct train *r, struct cr_error *error)
 {
-    struct cr_model model;
-    if (check_options(r->options, error) || cr_model_load(&model, r->options, error))
-        return 2;
-    int64_t declared = declared_steps(&model.script);
-    int status = cr_training_open(&r->training, &model, error);
-    cr_model_free(&model);
-    if (status)
-        return 2;
-    if (r->options->resume && cr_checkpoint_read(&r->training, r->options->resume, error))
-        return 2;
-    if (find_last(r, declared, error))
+    if (prepare(r, error))
         return 2;
     catch_signals();
     r->curve.first = r->training.step;
     cr_progress_begin(&r->progress, &r->training, r->last);
-    status = make_steps(r, error);
+    int status = make_steps(r, error);
     cr_progress_end(&r->progress);
     if (status || write_files(r, error))
         return 2;
@@ -161,9 +162,14 @@ static int run(struct train *r, struct cr_error *error)
 
 int cr_verb_train(const struct cr_options *options, struct cr_error *error)
 {
-    struct train r = {.options = options};
-    int status = run(&r, error);
+    struct cr_options own = cr_options_copy(options);
+    struct train r = {.options = &own};
+    int status = own.resume && cr_checkpoint_settings(&own, own.resume, error) ? 2 : 0;
+    if (!status)
+        status = run(&r, error);
     free(r.curve.losses);
     cr_training_close(&r.training);
+    cr_model_free(&r.model);
+    cr_options_free(&own);
     return status;
 }

@@ -158,7 +158,7 @@ static int start(struct cr_training *t, struct cr_error *error)
 
 int cr_training_open(struct cr_training *t, struct cr_model *model, struct cr_error *error)
 {
-    *t = (struct cr_training){.options = model->options};
+    *t = (struct cr_training){.options = model->options, .script = &model->script};
     if (cr_model_open(model, cr_model_backend(t->options), &t->engine, error))
         return -1;
     if (start(t, error) == 0)

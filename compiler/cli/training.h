@@ -19,7 +19,8 @@ struct cr_feed {
 
 struct cr_training {
     const struct cr_options *options;
-    struct cr_engine engine; /* keeps the parameters as they are, too */
+    const struct cr_script *script; /* of the model */
+    struct cr_engine engine;        /* keeps the parameters as they are, too */
     struct cr_arrays inputs, outputs;
     struct cr_feed *feeds;
     int n_feeds;
@@ -28,8 +29,8 @@ struct cr_training {
     int64_t step;           /* how many were made, in earlier runs too */
 };
 
-/* Compiles the model, which is used up, and makes the state before the first step: parameters
- * from --weights or drawn, inputs as their inits say. */
+/* Compiles the model, whose graph is used up and which must outlive the training, and makes the
+ * state before the first step: parameters from --weights or drawn, inputs as their inits say. */
 int cr_training_open(struct cr_training *training, struct cr_model *model, struct cr_error *error);
 void cr_training_close(struct cr_training *training);
 
@@ -45,5 +46,9 @@ int cr_checkpoint_write(const struct cr_training *training, const char *path,
 int cr_checkpoint_write_params(const struct cr_training *training, const char *path,
                                struct cr_error *error);
 int cr_checkpoint_read(struct cr_training *training, const char *path, struct cr_error *error);
+
+/* Goes on as a checkpoint was made: the seed and the options of its script count where the
+ * command line does not say otherwise. */
+int cr_checkpoint_settings(struct cr_options *options, const char *path, struct cr_error *error);
 
 #endif
