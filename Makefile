@@ -206,13 +206,15 @@ experiments: setup all
 	@sh -c $(call docs,--write docs/experiments.md)
 	@CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/experiments.sh --draw
 
-# SCRIPT:OPTIONS, measured with each number of THREADS; exported to the scripts.
+# SCRIPT:OPTIONS, measured with each number of THREADS; the word grads stands for forward and
+# backward.  Exported to the scripts.
 ROWS ?= \
     gpt2_block:B=1,T=1 gpt2_block:B=1,T=10 gpt2_block:B=2,T=32 gpt2_block:B=1,T=128 \
     gpt2_block:B=8,T=128 gpt2_block:B=1,T=512 gpt2_block:B=1,T=1024 gpt2_block:B=1,T=4096 \
     gpt2_block:B=2,T=16,n_embd=64,n_head=4 gpt2_block:B=1,T=128,n_embd=1600,n_head=25 \
     gpt2_stack:B=1,T=1 gpt2_stack:B=1,T=64 gpt2_stack:B=1,T=512 \
-    heads_block:B=2,T=32,n_embd=768,n_head=12 stream_block:B=1,T=128
+    heads_block:B=2,T=32,n_embd=768,n_head=12 stream_block:B=1,T=128 \
+    gpt2_block:B=2,T=32,grads gpt2_block:B=4,T=64,grads gpt2_block:B=8,T=128,grads
 THREADS ?= 1 2
 BENCH_SECONDS ?= 1
 bench bench-peers: export ROWS := $(ROWS)
@@ -262,7 +264,7 @@ help:
 	@echo 'make docs              write anew what the pages show of the program'
 	@echo 'make bless             accept the current output in golden files, generated/, docs/'
 	@echo 'make bench             measure many shapes, as Markdown in build/bench.md; choose by'
-	@echo '                       ROWS="gpt2_block:T=128 ..." THREADS="1 2" BENCH_SECONDS=1'
+	@echo '                       ROWS="gpt2_block:T=128 gpt2_block:T=32,grads ..." THREADS="1 2" BENCH_SECONDS=1'
 	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, graphs'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # bench.sh - the table of `make bench`: Markdown on standard output, progress on stderr.
 #
-# $CRESCENT is the program, $ROWS the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE,
-# $THREADS the numbers of threads, $BENCH_SECONDS how long each row is measured.
+# $CRESCENT is the program, $ROWS the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE, of which
+# SCRIPT:KEY=VALUE,grads is forward and backward, $THREADS the numbers of threads, $BENCH_SECONDS how long each row is measured.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -37,16 +37,24 @@ machine() {
     done
 }
 
-# The same again for each number of threads.
+# shapes OPTION... of the rows on standard input, each for each number of threads.
 shapes() {
     lines=3
-    for item in $ROWS; do
+    while read -r item; do
         for n in $threads; do
             row $lines "graphs/${item%%:*}.lua" $(settings "${item#*:}") --threads "$n" \
-                --seconds "$seconds" --vs backend=cc || exit 1
+                --seconds "$seconds" --vs backend=cc "$@" || exit 1
             lines=1
         done
     done
+}
+
+# The rows without gradients, and the others, without that word.
+forward_rows() {
+    printf '%s\n' $ROWS | sed '/,grads$/d'
+}
+backward_rows() {
+    printf '%s\n' $ROWS | sed -n 's/,grads$//p'
 }
 
 # One file is built by cc -O2, and one model has to keep up with another that is easier to
@@ -61,18 +69,6 @@ others() {
     echo
     row 3 graphs/heads_block.lua $(settings B=2,T=32,n_embd=768,n_head=12) --threads 1 \
         --seconds "$seconds" --vs graphs/decoder_block.lua || exit 1
-}
-
-# Forward and backward, the gradients of all parameters and of the input.
-training() {
-    lines=3
-    for size in B=2,T=32 B=4,T=64 B=8,T=128; do
-        for n in $threads; do
-            row $lines graphs/gpt2_block.lua $(settings $size) --threads "$n" \
-                --seconds "$seconds" --grads none --vs backend=cc || exit 1
-            lines=1
-        done
-    done
 }
 
 compilation() {
@@ -105,15 +101,15 @@ echo
 echo 'Times are medians, `fastest of peak` is the fastest run over the highest peak that was seen;'
 echo 'the last column is the time over that of the same C by cc -O2.'
 echo
-shapes || exit 1
+forward_rows | shapes || exit 1
 echo
 echo '## Against other settings'
 echo
 others || exit 1
 echo
-echo '## Forward and backward'
+echo '## Forward and backward: the gradients of all parameters and of the input'
 echo
-training || exit 1
+backward_rows | shapes --grads none || exit 1
 echo
 echo '## Compiling, and the arena'
 echo

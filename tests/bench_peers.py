@@ -16,9 +16,21 @@ and a peer whose output differs is not counted.  A peer is as fast as its best v
     oneDNN, OpenBLAS   the block's matrix products alone, with weights packed beforehand
                    where the library can: a bound for whatever calls it op by op
 
+A row that ends in `grads` (gpt2_block:B=4,T=64,grads) is forward and backward: the gradients of
+the input and of every parameter, from a cotangent of ones; all of them are checked.  Operations
+are then three times the forward's.  The peers:
+
+    PyTorch        eager autograd; the variants above, with oneDNN also for the products of the
+                   backward pass.  .grad is None before each run, so backward hands over the
+                   tensors it has made: nothing is zeroed or added up, and where malloc keeps
+                   its memory the next run finds it there
+    torch.compile  forward and backward, the same two attentions
+    oneDNN         its three products for each of the forward pass
+
 $ROUNDS (5) and $BENCH_SECONDS (0.3 for a turn) say how long it takes; $SKIP names peers to leave
 out, separated by commas: torch.compile takes most of the time.
 """
+import copy
 import json
 import math
 import os
@@ -71,7 +83,9 @@ class Row:
             sys.exit("bench_peers.py: %s: a row of an unknown model, expected one of %s"
                      % (word, ", ".join(MODELS)))
         self.__dict__.update(MODELS[self.script])
-        self.settings = [s for s in text.split(",") if s]
+        words = [s for s in text.split(",") if s]
+        self.grads = "grads" in words
+        self.settings = [s for s in words if s != "grads"]
         self.B, self.T = (2, 16) if self.script == "heads_block" else (1, 128)
         for setting in self.settings:
             key, _, value = setting.partition("=")
@@ -111,6 +125,13 @@ class Row:
                 tensors[prefix + name + ".bias"] = bias
         return tensors
 
+    def named(self, x, tensors):
+        """Tensors in the order of the input and then the layers, by the names of the script."""
+        tensors = iter(tensors)
+        like = copy.copy(self)
+        like.layers = [[(next(tensors), next(tensors)) for _ in layer] for layer in self.layers]
+        return dict(like.state_dict(), x=x)
+
     def heads(self, qkv):
         size = self.n_embd // self.n_head
         parts = dict(zip(("query", "key", "value"), qkv.reshape(3, self.n_head, size, -1)))
@@ -142,6 +163,32 @@ def onednn_linear(weight, bias, rows):
     return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
+def onednn_product(a, b):
+    """a b' by oneDNN, nothing packed."""
+    import torch
+    return torch.ops.mkldnn._linear_pointwise(a, b, None, "none", [], "")
+
+
+def onednn_training_linear(weight, bias, rows):
+    """The same with gradients: three products by oneDNN, of the two with weights packed ones."""
+    import torch
+    there = onednn_linear(weight.detach(), bias.detach(), rows)
+    back = onednn_linear(weight.detach().t().contiguous(), None, rows)
+
+    class Linear(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w, b):
+            ctx.save_for_backward(x)
+            return there(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, = ctx.saved_tensors
+            flat, x = g.reshape(rows, -1), x.reshape(rows, -1)
+            return back(g), onednn_product(flat.t(), x.t()), flat.sum(0)
+    return lambda x: Linear.apply(x, weight, bias)
+
+
 def torch_block(row, sdpa, onednn):
     import torch
     import torch.nn.functional as F
@@ -153,7 +200,7 @@ def torch_block(row, sdpa, onednn):
         def __init__(self):
             super().__init__()
             self.weights = torch.nn.ParameterList(
-                torch.nn.Parameter(torch.from_numpy(a), requires_grad=False)
+                torch.nn.Parameter(torch.from_numpy(a), requires_grad=row.grads)
                 for layer in row.layers for pair in layer for a in pair)
             future = torch.ones(row.T, row.T, dtype=torch.bool).triu(1)
             self.register_buffer("future", future)
@@ -163,7 +210,7 @@ def torch_block(row, sdpa, onednn):
 
         def linear(self, rows, weight, bias):
             if onednn:
-                return onednn_linear(weight, bias, rows)
+                return (onednn_training_linear if row.grads else onednn_linear)(weight, bias, rows)
             return lambda x: F.linear(x, weight, bias)
 
         def attention(self, q, k, v):
@@ -203,7 +250,27 @@ def peer_torch(row, threads, attention, compiled=None, onednn=False):
     def run():
         with torch.inference_mode(not compiled), torch.no_grad():
             return model(x)
-    return run, run().numpy()
+    return run, {"y": run().numpy()}
+
+
+def peer_torch_training(row, threads, attention, compiled=False, onednn=False):
+    import torch
+    torch.set_num_threads(threads)
+    torch, model, x = torch_block(row, attention == "sdpa", onednn)
+    leaves = [x.requires_grad_(), *model.weights]
+    ones = torch.ones_like(x)
+    if compiled:
+        model = torch.compile(model)
+
+    def run():
+        for leaf in leaves:
+            leaf.grad = None
+        y = model(x)
+        y.backward(ones)
+        return y
+    y = run().detach().numpy()
+    gradients = [leaf.grad.numpy().copy() for leaf in leaves]
+    return run, dict(row.named(gradients[0], gradients[1:]), y=y)
 
 
 def peer_onnxruntime(row, threads, form):
@@ -213,7 +280,7 @@ def peer_onnxruntime(row, threads, form):
     session = onnxruntime.InferenceSession(onnx_model(row, form == "contrib"), options,
                                            providers=["CPUExecutionProvider"])
     run = lambda: session.run(None, {"x": row.x})[0]
-    return run, run()
+    return run, {"y": run()}
 
 
 def operands(row):
@@ -236,7 +303,7 @@ def peer_openblas(row, threads):
     def run():
         for (a, w), y in zip(pairs, out):
             np.matmul(a, w, out=y)
-    return run, None
+    return run, {}
 
 
 def peer_onednn(row, threads):
@@ -244,14 +311,19 @@ def peer_onednn(row, threads):
     torch.set_num_threads(threads)
     if not torch.backends.mkldnn.is_available():
         raise ImportError("this PyTorch has no oneDNN")
-    pairs = [(torch.from_numpy(a), onednn_linear(torch.from_numpy(w), None, a.shape[0]))
-             for a, w in operands(row)]
+    pairs = [(torch.from_numpy(a), torch.from_numpy(w)) for a, w in operands(row)]
+    layers = [(a, onednn_linear(w, None, a.shape[0])) for a, w in pairs]
+    back = [(torch.ones(a.shape[0], w.shape[0]), a.t(),
+             onednn_linear(w.t().contiguous(), None, a.shape[0])) for a, w in pairs if row.grads]
 
     def run():
         with torch.inference_mode():
-            for a, linear in pairs:
+            for a, linear in layers:
                 linear(a)
-    return run, None
+            for g, a, linear in back:
+                linear(g)
+                onednn_product(g.t(), a)
+    return run, {}
 
 
 # ---- ONNX, written as protocol buffers -------------------------------------------------
@@ -383,6 +455,26 @@ PEERS = {
 }
 
 
+# Of rows with gradients.
+TRAINING_PEERS = {
+    "PyTorch": [(a + m, peer_torch_training, (a,), e) for a in ("sdpa", "spelled out")
+                for m, e in (("", {}), (", malloc kept", KEEP_MEMORY))] +
+               [(a + ", oneDNN, malloc kept", peer_torch_training, (a, False, True), KEEP_MEMORY)
+                for a in ("sdpa", "spelled out")],
+    "torch.compile": [("sdpa", peer_torch_training, ("sdpa", True), KEEP_MEMORY),
+                      ("spelled out", peer_torch_training, ("spelled out", True), KEEP_MEMORY)],
+    "oneDNN products": [("", peer_onednn, (), KEEP_MEMORY)],
+}
+
+
+def peers(row):
+    return TRAINING_PEERS if row.grads else PEERS
+
+
+def skipped(peer):
+    return peer in os.environ.get("SKIP", "").split(",")
+
+
 def versions():
     from importlib.metadata import PackageNotFoundError, version
     for package in ("torch", "onnxruntime", "numpy"):
@@ -392,21 +484,41 @@ def versions():
             yield package + " missing"
 
 
+def read_outputs(row, folder):
+    """What crescent computed: the output and, by name, the gradients."""
+    import numpy as np
+    outputs = {"y": np.load(os.path.join(folder, "y.npy"))}
+    if row.grads:
+        with open(os.path.join(folder, "g.safetensors"), "rb") as file:
+            size, = struct.unpack("<Q", file.read(8))
+            header, data = json.loads(file.read(size)), file.read()
+        header.pop("__metadata__", None)
+        for name, tensor in header.items():
+            begin, end = tensor["data_offsets"]
+            outputs[name] = np.frombuffer(data[begin:end], "<f4").reshape(tensor["shape"])
+    return outputs
+
+
+def error(found, expected):
+    """The largest difference, relative to numbers as large as the largest one."""
+    import numpy as np
+    return float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))
+
+
 def worker(word, threads, peer, index, folder):
     """A process that measures a variant: a line in, a line of JSON out."""
     import numpy as np
     row = Row(word)
     row.draw()
-    _, function, arguments, _ = PEERS[peer][index]
+    _, function, arguments, _ = peers(row)[peer][index]
     try:
-        run, y = function(row, threads, *arguments)
+        run, outputs = function(row, threads, *arguments)
     except Exception as problem:  # whatever a library does is a reason to be named
         print(json.dumps({"missing": str(problem).strip().split("\n")[0][:120]
                           or type(problem).__name__}), flush=True)
         return
-    worst = 0.0
-    if y is not None:
-        worst = float(np.abs(y - np.load(os.path.join(folder, "y.npy"))).max())
+    expected = read_outputs(row, folder) if outputs else {}
+    worst = max([error(outputs[name], expected[name]) for name in expected], default=0.0)
     for _ in range(3):
         run()
     print(json.dumps({"worst": worst}), flush=True)
@@ -471,14 +583,22 @@ def model_arguments(row, folder, threads):
     return arguments
 
 
+def operations(row, folder):
+    """Of a run; with a backward pass, three times the forward's, whatever is computed."""
+    answer = json.loads(subprocess.run(
+        crescent("bench", *model_arguments(row, folder, 1), "--compile-only", "--json"),
+        stdout=subprocess.PIPE, check=True, text=True).stdout)
+    return answer["flops"] * (3 if row.grads else 1)
+
+
 def enlist(row, word, threads, folder, notes):
     """Starts everybody, one after the other; returns those that gave the right output."""
     seconds = os.environ.get("BENCH_SECONDS", "0.3")
     contestants = [Contestant("crescent", "", crescent(
-        "bench", *model_arguments(row, folder, threads), "--turns", "--seconds", seconds),
-        threads, {})]
-    for peer, variants in PEERS.items():
-        if peer in os.environ.get("SKIP", "").split(","):
+        "bench", *model_arguments(row, folder, threads), "--turns", "--seconds", seconds,
+        *(("--grads", "none") if row.grads else ())), threads, {})]
+    for peer, variants in peers(row).items():
+        if skipped(peer):
             continue
         for i, (variant, _, _, environment) in enumerate(variants):
             c = Contestant(peer, variant, [sys.executable, os.path.abspath(__file__), "--worker",
@@ -500,8 +620,10 @@ def measure(word, threads, notes):
     rounds = int(os.environ.get("ROUNDS", "5"))
     with tempfile.TemporaryDirectory() as folder:
         row.write(folder)
-        subprocess.run(crescent("run", *model_arguments(row, folder, 1), "--output",
-                                "y=" + os.path.join(folder, "y.npy")),
+        outputs = ["--output", "y=" + os.path.join(folder, "y.npy")]
+        if row.grads:
+            outputs += ["--grads", os.path.join(folder, "g.safetensors")]
+        subprocess.run(crescent("run", *model_arguments(row, folder, 1), *outputs),
                        check=True, stdout=subprocess.DEVNULL)
         contestants = enlist(row, word, threads, folder, notes)
         try:
@@ -511,21 +633,21 @@ def measure(word, threads, notes):
                     if not c.turn() and c.peer == "crescent":
                         sys.exit("bench_peers.py: crescent bench ended early")
             answer = contestants[0].answer
-            share = answer["flops"] / median(contestants[0].medians) / answer["peak_gflops"]
+            share = operations(row, folder) / median(contestants[0].medians) / answer["peak_gflops"]
             return contestants, share
         finally:
             for c in contestants:
                 c.close()
 
 
-def cells(contestants, share):
+def cells(row, contestants, share):
     """ms and share of the peak, then for each peer ms, ratio and the variant it took."""
     ours = contestants[0].medians
     yield "%.4g (%.0f%%)" % (median(ours) * 1e-6, 100 * share)
     for peer in PEERS:
         mine = [c for c in contestants if c.peer == peer and len(c.medians) == len(ours)]
         if not mine:
-            yield "left out" if peer in os.environ.get("SKIP", "").split(",") else "missing"
+            yield "left out" if skipped(peer) else "missing" if peer in peers(row) else "-"
             continue
         best = min(mine, key=lambda c: median(c.medians))
         ratio = median([theirs / us for theirs, us in zip(best.medians, ours)])
@@ -551,7 +673,7 @@ def main():
             found = measure(word, int(threads), notes)
             script, _, settings = word.partition(":")
             print("| %s | %s | %s | %s |" % (script, settings.replace(",", " "), threads,
-                                            " | ".join(cells(*found))), flush=True)
+                                            " | ".join(cells(Row(word), *found))), flush=True)
     print()
     for note in sorted(notes):
         print("- " + note)
