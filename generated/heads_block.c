@@ -365,14 +365,14 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
 /*
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads attn_heads_value[2, 8, 144]
+ * reads k1_attn_heads_value[2, 8, 144]
  * scores: mul
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
     const struct cr_kernels *rt;
-    const float *attn_heads_value;
+    const float *k1_attn_heads_value;
     float *out;
 };
 
@@ -398,7 +398,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
             visible = i1;
         if (visible < 0)
             visible = 0;
-        rt->pack(visible, 16, values, 256, a->attn_heads_value + o0 * 1152 + 32, 144, 1);
+        rt->pack(visible, 16, values, 256, a->k1_attn_heads_value + o0 * 1152 + 32, 144, 1);
         for (long i = i0; i < i1; i += 8) {
             const long m = i1 - i < 8 ? i1 - i : 8;
             rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
@@ -408,11 +408,12 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
             if (i + m < last)
                 last = i + m;
             const long first = 0;
-            rt->pack(16, m, queries, 512, a->attn_heads_value + o0 * 1152 + i * 144 + 16, 1, 144);
+            rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 16, 1,
+                144);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 16, a->attn_heads_value + o0 * 1152 + j * 144, 144, 1, queries, 512,
-                    scores, 32, 0, 0);
+                rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144, 144, 1, queries,
+                    512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
@@ -426,14 +427,14 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
 /*
  * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads attn_heads_value[2, 8, 144]
+ * reads k1_attn_heads_value[2, 8, 144]
  * scores: mul
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
     const struct cr_kernels *rt;
-    const float *attn_heads_value;
+    const float *k1_attn_heads_value;
     float *out;
 };
 
@@ -459,7 +460,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
             visible = i1;
         if (visible < 0)
             visible = 0;
-        rt->pack(visible, 16, values, 256, a->attn_heads_value + o0 * 1152 + 80, 144, 1);
+        rt->pack(visible, 16, values, 256, a->k1_attn_heads_value + o0 * 1152 + 80, 144, 1);
         for (long i = i0; i < i1; i += 8) {
             const long m = i1 - i < 8 ? i1 - i : 8;
             rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
@@ -469,11 +470,12 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
             if (i + m < last)
                 last = i + m;
             const long first = 0;
-            rt->pack(16, m, queries, 512, a->attn_heads_value + o0 * 1152 + i * 144 + 64, 1, 144);
+            rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 64, 1,
+                144);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 16, a->attn_heads_value + o0 * 1152 + j * 144 + 48, 144, 1, queries,
-                    512, scores, 32, 0, 0);
+                rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144 + 48, 144, 1,
+                    queries, 512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
@@ -487,14 +489,14 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
 /*
  * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
- * reads attn_heads_value[2, 8, 144]
+ * reads k1_attn_heads_value[2, 8, 144]
  * scores: mul
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {
     const struct cr_kernels *rt;
-    const float *attn_heads_value;
+    const float *k1_attn_heads_value;
     float *out;
 };
 
@@ -520,7 +522,7 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
             visible = i1;
         if (visible < 0)
             visible = 0;
-        rt->pack(visible, 16, values, 256, a->attn_heads_value + o0 * 1152 + 128, 144, 1);
+        rt->pack(visible, 16, values, 256, a->k1_attn_heads_value + o0 * 1152 + 128, 144, 1);
         for (long i = i0; i < i1; i += 8) {
             const long m = i1 - i < 8 ? i1 - i : 8;
             rt->load(1, m, max, 0, &c_MINUS_INFINITY, 0, 0);
@@ -530,11 +532,12 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
             if (i + m < last)
                 last = i + m;
             const long first = 0;
-            rt->pack(16, m, queries, 512, a->attn_heads_value + o0 * 1152 + i * 144 + 112, 1, 144);
+            rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 112, 1,
+                144);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 16, a->attn_heads_value + o0 * 1152 + j * 144 + 96, 144, 1, queries,
-                    512, scores, 32, 0, 0);
+                rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144 + 96, 144, 1,
+                    queries, 512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
@@ -710,7 +713,7 @@ int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k2_args args = {
             .rt = rt,
-            .attn_heads_value = arena,
+            .k1_attn_heads_value = arena,
             .out = arena + 2304,
         };
         rt->parallel(pool, 2, k2_attn_heads, &args, scratch, scratch_floats);
@@ -718,7 +721,7 @@ int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k3_args args = {
             .rt = rt,
-            .attn_heads_value = arena,
+            .k1_attn_heads_value = arena,
             .out = arena + 2304,
         };
         rt->parallel(pool, 2, k3_attn_heads, &args, scratch, scratch_floats);
@@ -726,7 +729,7 @@ int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k4_args args = {
             .rt = rt,
-            .attn_heads_value = arena,
+            .k1_attn_heads_value = arena,
             .out = arena + 2304,
         };
         rt->parallel(pool, 2, k4_attn_heads, &args, scratch, scratch_floats);

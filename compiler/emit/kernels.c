@@ -4,117 +4,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/gradient.h"
+#include "names.h"
 #include "parts.h"
 
 /* ---- names ---- */
 
-static bool is_word(char c)
+/* The function that makes a node, or null: of an operand, always one that is printed by now. */
+static const struct cr_function *maker_of(const struct cr_printer *p, cr_id id)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    int kernel = p->g->nodes[id].kernel;
+    if (kernel == CR_NONE || p->m->kernels[kernel].root != id)
+        return NULL;
+    const struct cr_function *function = &p->functions[p->m->function[kernel]];
+    return function->number ? function : NULL;
 }
 
-/* Whether the part of a dotted name that begins here is a number. */
-static bool is_number(const char *part)
+/* Names an operand after what it is: a parameter, a value with a name, what a kernel makes, or
+ * at least the scope it was made in. */
+static void name_operand(const struct cr_printer *p, cr_id id, char *plain, size_t size)
 {
-    size_t digits = strspn(part, "0123456789");
-    return digits > 0 && (part[digits] == '.' || part[digits] == 0);
+    const struct cr_node *node = &p->g->nodes[id];
+    const struct cr_function *maker = maker_of(p, id);
+    if (node->name || node->tap)
+        cr_identifier(plain, size, node->name ? node->name : node->tap);
+    else if (maker)
+        snprintf(plain, size, "k%d_%.40s", maker->number, maker->title);
+    else
+        cr_identifier(plain, size, node->where.scope);
 }
 
-/* What a gradient is the gradient of, or null. */
-static const char *gradient_of(const char *name)
-{
-    size_t length = sizeof CR_GRADIENT - 1;
-    return strncmp(name, CR_GRADIENT, length) == 0 ? name + length : NULL;
-}
-
-void cr_identifier(char *buffer, size_t size, const char *name)
-{
-    size_t n = 0;
-    bool number = false;
-    if (gradient_of(name) && size > 2) {
-        memcpy(buffer, "d_", 2);
-        cr_identifier(buffer + 2, size - 2, gradient_of(name));
-        return;
-    }
-    for (const char *p = name; *p && n + 1 < size; p++) {
-        if (p == name || p[-1] == '.')
-            number = is_number(p);
-        if (!number && (is_word(*p) || n > 0))
-            buffer[n++] = is_word(*p) ? *p : '_';
-    }
-    while (n && buffer[n - 1] == '_')
-        n--;
-    buffer[n] = 0;
-}
-
-void cr_plain_scope(char *buffer, size_t size, const char *scope)
-{
-    size_t n = 0;
-    if (gradient_of(scope)) {
-        n = (size_t)snprintf(buffer, size, "gradient of ");
-        scope = gradient_of(scope);
-    }
-    for (const char *p = scope; *p && n + 1 < size; p++) {
-        bool start = p == scope || p[-1] == '.';
-        if (start && is_number(p)) {
-            buffer[n++] = '#';
-            p += strspn(p, "0123456789") - 1;
-        } else {
-            buffer[n++] = is_word(*p) || *p == '.' ? *p : '_';
-        }
-    }
-    buffer[n] = 0;
-}
-
-/* A path as it may stand in a comment. */
-static void plain_path(char *buffer, size_t size, const char *path)
-{
-    size_t n = 0;
-    for (; *path && n + 1 < size; path++)
-        buffer[n++] = is_word(*path) || strchr("./-", *path) ? *path : '_';
-    buffer[n] = 0;
-    for (char *end = buffer; (end = strstr(end, "*/")) != NULL;)
-        *end = '_';
-}
-
-/* Words that a field of the arguments must not be called. */
-static bool is_reserved(const char *name)
-{
-    static const char *const words[] = {
-        "auto",   "break",    "case",   "char",     "const",    "continue", "default", "do",
-        "double", "else",     "enum",   "extern",   "float",    "for",      "goto",    "if",
-        "inline", "int",      "long",   "out",      "register", "restrict", "return",  "rt",
-        "short",  "signed",   "sizeof", "static",   "struct",   "switch",   "typedef", "typeof",
-        "union",  "unsigned", "void",   "volatile", "w",        "while"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], name) == 0)
-            return true;
-    return name[0] < 'A' || !*name || strncmp(name, "stream", 6) == 0;
-}
-
-/* Names the operands after what they are: a parameter, or the scope that made them. */
 static void name_operands(struct cr_printer *p)
 {
     const struct cr_kernel *k = p->k;
     for (int i = 0; i < k->n_refs; i++) {
-        const struct cr_node *node = &p->g->nodes[k->refs[i]];
         char plain[CR_NAME_SIZE - 16];
-        cr_identifier(plain, sizeof plain,
-                      node->name  ? node->name
-                      : node->tap ? node->tap
-                                  : node->where.scope);
-        bool taken = is_reserved(plain);
+        name_operand(p, k->refs[i], plain, sizeof plain);
+        bool taken = cr_is_reserved(plain);
         for (int j = 0; j < i; j++)
             taken |= strcmp(plain, p->names[j]) == 0;
         if (taken)
-            snprintf(p->names[i], CR_NAME_SIZE, "v%d_%s", i, plain);
+            snprintf(p->names[i], CR_NAME_SIZE, *plain ? "v%d_%s" : "v%d", i, plain);
         else
             snprintf(p->names[i], CR_NAME_SIZE, "%s", plain);
     }
 }
 
 /* ---- the frame of a function ---- */
+
+enum { COMMENT_WIDTH = 100 };
+
+/* Another thing in a line of a comment, or in the next one if the line is full. */
+static void put_item(struct cr_text *t, bool first, const char *item)
+{
+    const char *end = t->data + t->length, *line = memrchr(t->data, '\n', t->length);
+    bool full = end - line + (long)strlen(item) + 2 > COMMENT_WIDTH;
+    cr_put(t, first ? "" : full ? ",\n *    " : ", ");
+    cr_put(t, first || !full ? "%s" : " %s", item);
+}
 
 static void print_shape(struct cr_text *text, const struct cr_node *node)
 {
@@ -140,36 +86,26 @@ static void print_steps(struct cr_printer *p, const char *title, const struct cr
         const struct cr_value *v = &tiles->values[i];
         if (v->source != CR_MAP && v->source != CR_REDUCE)
             continue;
-        cr_put(t, first ? " * %s: %s" : "%s%s", first ? title : "", first ? "" : ", ");
-        cr_put(t, "%s", cr_ops[v->op].name);
+        if (first)
+            cr_put(t, " * %s: ", title);
+        put_item(t, first, cr_ops[v->op].name);
         first = false;
     }
     if (!first)
         cr_put(t, "\n");
 }
 
-/* What a kernel is called after: the name of its result, or the scope it was made in. */
-static const char *title_of(const struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *root = &g->nodes[id];
-    if (root->tap)
-        return root->tap;
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i].id == id)
-            return g->outputs[i].name;
-    return *root->where.scope ? root->where.scope : g->name;
-}
-
 /* What the kernel computes, where it comes from, and what it costs. */
-static void print_comment(struct cr_printer *p, const char *title)
+static void print_comment(struct cr_printer *p, const char *identifier)
 {
     const struct cr_kernel *k = p->k;
     const struct cr_node *root = &p->g->nodes[k->root];
     struct cr_text *t = p->text;
-    char scope[128], path[200];
-    cr_plain_scope(scope, sizeof scope, title_of(p->g, k->root));
-    plain_path(path, sizeof path, root->where.file);
-    cr_put(t, "\n/*\n * k%d_%s: %s, %s:%d\n * out", p->number, title, scope, path,
+    char title[256], plain[256], path[200];
+    cr_kernel_title(title, sizeof title, p->g, k->root);
+    cr_plain_scope(plain, sizeof plain, title);
+    cr_plain_path(path, sizeof path, root->where.file);
+    cr_put(t, "\n/*\n * k%d_%s: %s, %s:%d\n * out", p->number, identifier, plain, path,
            root->where.line);
     print_shape(t, root);
     if (k->kind == CR_KERNEL_GEMM)
@@ -190,9 +126,13 @@ static void print_comment(struct cr_printer *p, const char *title)
     if (k->kind == CR_KERNEL_SCATTER)
         cr_put(t, " = for each row the sum of the %lld rows[%lld] with its index", (long long)k->K,
                (long long)k->N);
+    cr_put(t, k->n_refs ? "\n * reads " : "");
     for (int i = 0; i < k->n_refs; i++) {
-        cr_put(t, "%s%s", i ? ", " : "\n * reads ", p->names[i]);
-        print_shape(t, &p->g->nodes[k->refs[i]]);
+        char shape[200], item[200 + CR_NAME_SIZE];
+        const struct cr_node *node = &p->g->nodes[k->refs[i]];
+        snprintf(item, sizeof item, "%s%s", p->names[i],
+                 cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+        put_item(t, i == 0, item);
     }
     cr_put(t, "\n");
     print_steps(p, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
@@ -247,14 +187,21 @@ static void assemble(struct cr_text *text, struct cr_printer *p, struct cr_text 
 }
 
 void cr_print_kernel_function(struct cr_text *text, const struct cr_module *module, int kernel,
-                              int number, struct cr_function *function)
+                              int number, struct cr_function *functions)
 {
     struct cr_text body = {0};
-    struct cr_printer p = {
-        .text = &body, .g = module->graph, .k = &module->kernels[kernel], .number = number};
+    struct cr_function *function = &functions[kernel];
+    struct cr_printer p = {.text = &body,
+                           .m = module,
+                           .functions = functions,
+                           .g = module->graph,
+                           .k = &module->kernels[kernel],
+                           .number = number};
+    char title[256];
     name_operands(&p);
     function->number = number;
-    cr_identifier(function->title, sizeof function->title, title_of(p.g, p.k->root));
+    cr_kernel_title(title, sizeof title, p.g, p.k->root);
+    cr_identifier(function->title, sizeof function->title, title);
     if (!*function->title)
         snprintf(function->title, sizeof function->title, "tile");
     switch (p.k->kind) {

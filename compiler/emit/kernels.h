@@ -14,14 +14,9 @@ struct cr_function {
     char fields[CR_MAX_REFS][64]; /* of its arguments, by ref; "w" and "out" besides */
 };
 
-/* Prints the arguments' struct and the function of kernel `kernel` of the module. */
+/* Prints the arguments' struct and the function of kernel `kernel` of the module, and fills its
+ * place among the functions, which are by kernel; those of kernels before it are there. */
 void cr_print_kernel_function(struct cr_text *text, const struct cr_module *module, int kernel,
-                              int number, struct cr_function *function);
-
-/* A scope's name with * for its numbers, since repetitions share their code. */
-void cr_plain_scope(char *buffer, size_t size, const char *scope);
-
-/* A scope's name without its numbers, as part of a C identifier: "h.3.attn" is h_attn. */
-void cr_identifier(char *buffer, size_t size, const char *name);
+                              int number, struct cr_function *functions);
 
 #endif

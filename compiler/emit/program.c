@@ -9,6 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "kernels.h"
 #include "layers.h"
+#include "names.h"
 #include "text.h"
 
 struct writer {
@@ -31,7 +32,7 @@ static void print_functions(struct writer *w)
     for (int i = 0; i < w->m->n_kernels; i++) {
         if (w->m->function[i] != i)
             continue;
-        cr_print_kernel_function(&w->text, w->m, i, ++number, &w->functions[i]);
+        cr_print_kernel_function(&w->text, w->m, i, ++number, w->functions);
         if (w->scratch < w->functions[i].scratch)
             w->scratch = w->functions[i].scratch;
     }

@@ -210,32 +210,40 @@ static const char to_ints[] =
     "            : -2147483647 - 1;\n"
     "        memcpy(at, &i, sizeof i);\n    }\n}\n";
 
+/* A line such as inputs[3] = from + 4032L, with what lies there. */
+static void put_place(struct cr_text *t, const char *side, int i, const char *state,
+                      const struct tensor *tensor)
+{
+    cr_put(t, "    %s[%d] = %s + %lldL; /* %s */\n", side, i, state, (long long)tensor->offset,
+           tensor->port->name);
+}
+
+/* Where each port of the kernels lies: in a state, or where the caller says. */
 static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
     for (int i = 0; i < p->n_inputs; i++) {
-        cr_put(t, "    inputs[%d] = ", i);
         if (s->of_input[i] != CR_NONE) {
-            cr_put(t, "from + %lldL;\n", (long long)s->tensors[s->of_input[i]].offset);
+            put_place(t, "inputs", i, "from", &s->tensors[s->of_input[i]]);
             continue;
         }
-        cr_put(t, "in_");
+        cr_put(t, "    inputs[%d] = in_", i);
         cr_put_port(t, &p->inputs[i]);
         cr_put(t, ";\n");
     }
     if (!p->n_inputs)
         cr_put(t, "    inputs[0] = 0;\n");
     for (int i = 0; i < p->n_outputs; i++) {
-        if (!is_result(w, i))
+        if (is_result(w, i)) {
+            cr_put(t, "    outputs[%d] = out_", i);
+            cr_put_port(t, &p->outputs[i]);
+            cr_put(t, ";\n");
             continue;
-        cr_put(t, "    outputs[%d] = out_", i);
-        cr_put_port(t, &p->outputs[i]);
-        cr_put(t, ";\n");
+        }
+        int param = w->handover->to_param[i];
+        int tensor = param != CR_NONE ? param : s->of_input[w->handover->to_input[i]];
+        put_place(t, "outputs", i, "to", &s->tensors[tensor]);
     }
-    for (int i = 0; i < s->n; i++)
-        if (s->tensors[i].output != CR_NONE)
-            cr_put(t, "    outputs[%d] = to + %lldL;\n", s->tensors[i].output,
-                   (long long)s->tensors[i].offset);
 }
 
 static void put_checks(struct cr_text *t, const struct cr_standalone *w)

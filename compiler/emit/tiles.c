@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "kernels.h"
+#include "names.h"
 
 enum { ALIGN = 16 };
 
@@ -99,8 +99,10 @@ static void shortest(char *text, size_t size, double value)
     for (int digits = 1; digits <= 9; digits++) {
         snprintf(text, size, "%.*g", digits, (double)(float)value);
         if (strtof(text, NULL) == (float)value)
-            return;
+            break;
     }
+    if (strchr(text, 'e') && fabs(value) < 1e6 && value == floor(value))
+        snprintf(text, size, "%.0f", value);
 }
 
 void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double value)

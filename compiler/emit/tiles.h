@@ -12,9 +12,13 @@
 
 enum { CR_NAME_SIZE = 64, CR_ADDRESS_SIZE = 192 };
 
+struct cr_function;
+
 /* A kernel being printed. */
 struct cr_printer {
     struct cr_text *text;
+    const struct cr_module *m;
+    const struct cr_function *functions; /* by kernel: those printed so far */
     const struct cr_graph *g;
     const struct cr_kernel *k;
     int number;                            /* of the function */

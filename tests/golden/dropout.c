@@ -30,13 +30,13 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
 /*
  * k2_dropout: dropout, tests/golden/dropout.lua:5
  * out[2, 3, 5] = rows[6, 8] x columns[8, 5]
- * reads v0_[2, 3, 5], x[2, 3, 8]
+ * reads k1_dropout[2, 3, 5], x[2, 3, 8]
  * then: mul, where
  * 480 flop, reads 472 B, writes 120 B
  */
 struct k2_args {
     const struct cr_kernels *rt;
-    const float *v0_;
+    const float *k1_dropout;
     const float *x;
     const float *w; /* packed */
     float *out;
@@ -59,7 +59,8 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
                 const long m = i1 - i < 6 ? i1 - i : 6;
                 rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
                 rt->mul_vs(m, n, t0, 32, product, 32, &c_1_3333334, 0);
-                rt->where_vvs(m, n, a->out + i * 5 + j, 5, a->v0_ + i * 5 + j, 5, t0, 32, &c_0, 0);
+                rt->where_vvs(m, n, a->out + i * 5 + j, 5, a->k1_dropout + i * 5 + j, 5, t0, 32,
+                    &c_0, 0);
             }
         }
     }
@@ -93,14 +94,14 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
 /*
  * k4_y: y, tests/golden/dropout.lua:5
  * out[2, 3, 5]
- * reads v0_[2, 3, 5], v1_[2, 3, 5]
+ * reads k3_dropout[2, 3, 5], k2_dropout[2, 3, 5]
  * steps: tanh, mul, where
  * 210 flop, reads 240 B, writes 120 B
  */
 struct k4_args {
     const struct cr_kernels *rt;
-    const float *v0_;
-    const float *v1_;
+    const float *k3_dropout;
+    const float *k2_dropout;
     float *out;
 };
 
@@ -112,25 +113,25 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
     static const float c_2 = 2.0f;
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        rt->tanh_v(6, 5, t0, 5, a->v1_, 5);
+        rt->tanh_v(6, 5, t0, 5, a->k2_dropout, 5);
         rt->mul_vs(6, 5, t0, 5, t0, 5, &c_2, 0);
-        rt->where_vvs(6, 5, a->out, 5, a->v0_, 5, t0, 5, &c_0, 0);
+        rt->where_vvs(6, 5, a->out, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
     }
 }
 
 /*
  * k5_dropout: dropout, tests/golden/dropout.lua:5
  * out[6, 5]
- * reads v0_[2, 3, 5], v1_[2, 3, 5], v2_[2, 3, 5], v3_[2, 3, 5]
+ * reads k1_dropout[2, 3, 5], k3_dropout[2, 3, 5], k4_y[2, 3, 5], k2_dropout[2, 3, 5]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
  * 570 flop, reads 480 B, writes 120 B
  */
 struct k5_args {
     const struct cr_kernels *rt;
-    const float *v0_;
-    const float *v1_;
-    const float *v2_;
-    const float *v3_;
+    const float *k1_dropout;
+    const float *k3_dropout;
+    const float *k4_y;
+    const float *k2_dropout;
     float *out;
 };
 
@@ -147,65 +148,43 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 64; /* 6 x 5 */
     static const float c_1_3333334 = 1.3333334f;
     for (long item = begin; item < end; item++) {
-        rt->add_vv(6, 5, t0, 5, a->v2_, 5, a->v2_, 5);
-        rt->where_vvs(6, 5, t0, 5, a->v1_, 5, t0, 5, &c_0, 0);
-        rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->v3_, 5);
+        rt->add_vv(6, 5, t0, 5, a->k4_y, 5, a->k4_y, 5);
+        rt->where_vvs(6, 5, t0, 5, a->k3_dropout, 5, t0, 5, &c_0, 0);
+        rt->mul_sv(6, 5, t1, 5, &c_2, 0, a->k2_dropout, 5);
         rt->sigmoid_v(6, 5, t1, 5, t1, 5);
         rt->sub_sv(6, 5, t2, 5, &c_1, 0, t1, 5);
         rt->mul_vv(6, 5, t1, 5, t1, 5, t2, 5);
         rt->mul_vv(6, 5, t0, 5, t0, 5, t1, 5);
         rt->mul_sv(6, 5, t0, 5, &c_8, 0, t0, 5);
-        rt->where_vvs(6, 5, t0, 5, a->v0_, 5, t0, 5, &c_0, 0);
+        rt->where_vvs(6, 5, t0, 5, a->k1_dropout, 5, t0, 5, &c_0, 0);
         rt->mul_vs(6, 5, a->out, 5, t0, 5, &c_1_3333334, 0);
     }
 }
 
 /*
- * k6_dropout: dropout, tests/golden/dropout.lua:5
- * out[6, 8]
- * reads x[2, 3, 8]
- * 48 flop, reads 192 B, writes 192 B
+ * k6_d_w: gradient of w, tests/golden/dropout.lua:5
+ * out[8, 5] = rows[8, 6] x columns[6, 5]
+ * reads x[2, 3, 8], k5_dropout[6, 5]
+ * 480 flop, reads 312 B, writes 160 B
  */
 struct k6_args {
     const struct cr_kernels *rt;
     const float *x;
+    const float *k5_dropout;
     float *out;
 };
 
-static void k6_dropout(const void *args, long begin, long end, float *scratch)
+static void k6_d_w(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
-    (void)scratch;
-    for (long item = begin; item < end; item++) {
-        rt->load(6, 8, a->out, 8, a->x, 8, 1);
-    }
-}
-
-/*
- * k7_d_w: gradient of w, tests/golden/dropout.lua:5
- * out[8, 5] = rows[8, 6] x columns[6, 5]
- * reads v0_[6, 8], v1_[6, 5]
- * 480 flop, reads 312 B, writes 160 B
- */
-struct k7_args {
-    const struct cr_kernels *rt;
-    const float *v0_;
-    const float *v1_;
-    float *out;
-};
-
-static void k7_d_w(const void *args, long begin, long end, float *scratch)
-{
-    const struct k7_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 8;
         const long j0 = 0, j1 = 5;
-        rt->pack(6, j1 - j0, panels, 192, a->v1_ + j0, 5, 1);
-        rt->pack(6, i1 - i0, rows, 192, a->v0_ + i0, 8, 1);
+        rt->pack(6, j1 - j0, panels, 192, a->k5_dropout + j0, 5, 1);
+        rt->pack(6, i1 - i0, rows, 192, a->x + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 8) {
@@ -240,7 +219,7 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     {
         const struct k2_args args = {
             .rt = rt,
-            .v0_ = arena,
+            .k1_dropout = arena,
             .x = in0,
             .w = weights,
             .out = arena + 32,
@@ -258,8 +237,8 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     {
         const struct k4_args args = {
             .rt = rt,
-            .v0_ = arena + 64,
-            .v1_ = arena + 32,
+            .k3_dropout = arena + 64,
+            .k2_dropout = arena + 32,
             .out = out1,
         };
         rt->parallel(pool, 1, k4_y, &args, scratch, scratch_floats);
@@ -267,10 +246,10 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     {
         const struct k5_args args = {
             .rt = rt,
-            .v0_ = arena,
-            .v1_ = arena + 64,
-            .v2_ = out1,
-            .v3_ = arena + 32,
+            .k1_dropout = arena,
+            .k3_dropout = arena + 64,
+            .k4_y = out1,
+            .k2_dropout = arena + 32,
             .out = arena + 96,
         };
         rt->parallel(pool, 1, k5_dropout, &args, scratch, scratch_floats);
@@ -279,18 +258,10 @@ int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
         const struct k6_args args = {
             .rt = rt,
             .x = in0,
-            .out = arena,
-        };
-        rt->parallel(pool, 1, k6_dropout, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k7_args args = {
-            .rt = rt,
-            .v0_ = arena,
-            .v1_ = arena + 96,
+            .k5_dropout = arena + 96,
             .out = out0,
         };
-        rt->parallel(pool, 1, k7_d_w, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k6_d_w, &args, scratch, scratch_floats);
     }
     return 0;
 }

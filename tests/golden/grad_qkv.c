@@ -160,7 +160,7 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 /*
  * k5_d_qkv: gradient of qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
- * reads qkv[2, 150, 36], d_y[2, 150, 12], v2_[2, 3, 150, 1]
+ * reads qkv[2, 150, 36], d_y[2, 150, 12], k4_grad_qkv[2, 3, 150, 1]
  * scores: mul
  * mask: query i sees keys <= i +0
  * then: mul
@@ -170,7 +170,7 @@ struct k5_args {
     const struct cr_kernels *rt;
     const float *qkv;
     const float *d_y;
-    const float *v2_;
+    const float *k4_grad_qkv;
     float *out;
 };
 
@@ -211,7 +211,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             rt->pack(m, 4, query_rows, 1024, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 36, 1);
             rt->pack(4, m, grads, 128, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 1, 12);
             rt->pack(m, 4, grad_rows, 1024, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 12, 1);
-            rt->load(1, m, delta, 0, a->v2_ + o0 * 450 + o1 * 150 + i, 0, 1);
+            rt->load(1, m, delta, 0, a->k4_grad_qkv + o0 * 450 + o1 * 150 + i, 0, 1);
             rt->neg_v(1, m, delta, 0, delta, 0);
             rt->load(m, 4, a->out + o0 * 5400 + o1 * 4 + i * 36, 36, &c_0, 0, 0);
             /* a maximum and a sum for each query */
@@ -348,7 +348,7 @@ int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const fl
             .rt = rt,
             .qkv = arena,
             .d_y = arena + 21600,
-            .v2_ = arena + 25200,
+            .k4_grad_qkv = arena + 25200,
             .out = arena + 10800,
         };
         rt->parallel(pool, 6, k5_d_qkv, &args, scratch, scratch_floats);

@@ -62,7 +62,7 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
 /*
  * k2_h: h.#, tests/golden/layers.lua:6
  * out[6, 8] = rows[6, 16] x columns[16, 8]
- * reads x[6, 8], h_out_bias[8], h[6, 16]
+ * reads x[6, 8], h_out_bias[8], k1_h[6, 16]
  * then: add, add
  * 1.536 kflop, reads 1.12 kB, writes 192 B
  */
@@ -70,7 +70,7 @@ struct k2_args {
     const struct cr_kernels *rt;
     const float *x;
     const float *h_out_bias;
-    const float *h;
+    const float *k1_h;
     const float *w; /* packed */
     float *out;
 };
@@ -87,8 +87,8 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 16, a->h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j, 8,
-                    a->h_out_bias + j, 0);
+                rt->gemm(m, n, 16, a->k1_h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j,
+                    8, a->h_out_bias + j, 0);
                 /* h.# */
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, a->out + i * 8 + j, 8);
             }
@@ -124,7 +124,7 @@ int layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const floa
                 .rt = rt,
                 .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144),
                 .h_out_bias = layer_weights + 304,
-                .h = arena,
+                .k1_h = arena,
                 .w = layer_weights + 320,
                 .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96),
             };

@@ -37,12 +37,12 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
 /*
  * k2_d_wte: gradient of wte, tests/golden/scatter.lua:4
  * out[11, 6] = for each row the sum of the 10 rows[6] with its index
- * reads v0_[2, 5, 6], tokens[2, 5]
+ * reads k1_scatter[2, 5, 6], tokens[2, 5]
  * 60 flop, reads 280 B, writes 264 B
  */
 struct k2_args {
     const struct cr_kernels *rt;
-    const float *v0_;
+    const float *k1_scatter;
     const int *tokens;
     float *out;
 };
@@ -56,7 +56,7 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long first = item % 11 * 1;
         const long last = first + 1 < 11 ? first + 1 : 11;
-        rt->scatter_add(last - first, 6, a->out + first * 6, 6, first, 10, a->v0_, 6, index);
+        rt->scatter_add(last - first, 6, a->out + first * 6, 6, first, 10, a->k1_scatter, 6, index);
     }
 }
 
@@ -81,7 +81,7 @@ int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const flo
     {
         const struct k2_args args = {
             .rt = rt,
-            .v0_ = arena,
+            .k1_scatter = arena,
             .tokens = in0,
             .out = out0,
         };

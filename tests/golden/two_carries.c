@@ -42,14 +42,14 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
 /*
  * k2_two_carries: two_carries, tests/golden/two_carries.lua:6
  * out[4, 8] = rows[4, 8] x columns[8, 8]
- * reads memory[4, 8], v1_[4, 8]
+ * reads memory[4, 8], k1_two_carries[4, 8]
  * then: add
  * 512 flop, reads 512 B, writes 128 B
  */
 struct k2_args {
     const struct cr_kernels *rt;
     const float *memory;
-    const float *v1_;
+    const float *k1_two_carries;
     const float *w; /* packed */
     float *out;
 };
@@ -66,8 +66,8 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 4) {
                 const long m = i1 - i < 4 ? i1 - i : 4;
-                rt->gemm(m, n, 8, a->v1_ + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
-                    0);
+                rt->gemm(m, n, 8, a->k1_two_carries + i * 8, 8, 1, a->w + j * 8, 256,
+                    a->out + i * 8 + j, 8, 0, 0);
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->memory + i * 8 + j, 8,
                     a->out + i * 8 + j, 8);
             }
@@ -86,28 +86,34 @@ int two_carries_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     float *const out0 = outputs[0]; /* memory[4, 8] */
     float *const out1 = outputs[1]; /* x[4, 8] */
     (void)weights, (void)inputs;
+    const float *carry0 = in0;
+    const float *carry1 = in1;
     for (long layer = 0; layer < 4; layer++) {
         const float *const layer_weights = weights + layer * 256;
+        float *next0 = layer == 3 ? out1 : arena + (layer % 2 ? 0 : 32);
+        float *next1 = layer == 3 ? out0 : arena + (layer % 2 ? 64 : 96);
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32),
-                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96),
+                .x = carry0,
+                .memory = carry1,
                 .w = weights,
-                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
+                .out = next0,
             };
             rt->parallel(pool, 1, k1_two_carries, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96),
-                .v1_ = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
+                .memory = carry1,
+                .k1_two_carries = next0,
                 .w = layer_weights + 256,
-                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64),
+                .out = next1,
             };
             rt->parallel(pool, 1, k2_two_carries, &args, scratch, scratch_floats);
         }
+        carry0 = next0;
+        carry1 = next1;
     }
     return 0;
 }
