@@ -216,6 +216,31 @@ START_TEST(a_fault_gets_one_line)
 }
 END_TEST
 
+/* $CC may be anything. */
+START_TEST(compilers_that_are_none)
+{
+    static const struct {
+        const char *cc, *message;
+    } trials[] = {
+        {"true", "crescent: true: made no shared object, expected a C compiler: set CC\n"},
+        {"false", "crescent: false: the C compiler failed with status 1\n"},
+        {"no-such-compiler", "crescent: no-such-compiler: no C compiler could be started"},
+    };
+    char *before = getenv("CC") ? strdup(getenv("CC")) : NULL;
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        setenv("CC", trials[i].cc, 1);
+        const struct outcome *o = run("run " COMPILED "--backend cc");
+        ck_assert_int_eq(o->status, 2);
+        ck_assert_msg(strstr(o->err, trials[i].message) == o->err, "%s", o->err);
+        ck_assert_int_eq(count_lines(o->err), 1);
+    }
+    unsetenv("CC");
+    if (before)
+        setenv("CC", before, 1);
+    free(before);
+}
+END_TEST
+
 /* ---- what works ---- */
 
 static const struct {
@@ -579,6 +604,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, a_fault_gets_one_line, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(all, compilers_that_are_none);
     tcase_add_test(all, what_works);
     tcase_add_test(all, turns);
     tcase_add_test(all, all_outputs_or_none);

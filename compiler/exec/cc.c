@@ -118,7 +118,11 @@ int cr_workshop_compile(const struct cr_workshop *w, const char *const *words,
                 argv[0], strerror(errno));
     } else if (status) {
         first_line(w->files[CR_WORK_LOG], line, sizeof line);
-        cr_fail(error, "%s: the C compiler failed with status %d: %s", argv[0], status, line);
+        cr_fail(error, "%s: the C compiler failed with status %d%s%s", argv[0], status,
+                *line ? ": " : "", line);
+    } else if (access(w->files[CR_WORK_OBJECT], F_OK)) {
+        status =
+            cr_fail(error, "%s: made no shared object, expected a C compiler: set CC", argv[0]);
     }
     free(text);
     return status ? -1 : 0;
@@ -137,7 +141,7 @@ int cr_workshop_load(const struct cr_workshop *w, const char *symbol, struct cr_
 {
     void *handle = dlopen(w->files[CR_WORK_OBJECT], RTLD_LOCAL | RTLD_NOW);
     if (!handle)
-        return cr_fail(error, "%s", dlerror());
+        return cr_fail(error, "what the C compiler made cannot be loaded: %s", dlerror());
     void *address = dlsym(handle, symbol);
     if (!address) {
         dlclose(handle);
