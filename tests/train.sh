@@ -272,6 +272,12 @@ fi
 
 # ---- errors ----
 
+cat >"$T/below.lua" <<'END'
+local o = options {nan = false}
+local w = param("w", {2}, {fill = 1})
+return {w = w * 2, loss = sum(o.nan and log(-w) or -w, 1):reshape{}}
+END
+
 # refused TEXT OPTION...: exit status 2, and a line that has the text.
 refused() {
     text=$1
@@ -322,6 +328,16 @@ refused 'cannot be written' $small $data --steps 1 --save "$T/nowhere/c"
 refused 'a folder, expected' $small $data --steps 1 --checkpoint "$T"
 if command -v gnuplot >/dev/null 2>&1; then
     refused 'cannot be written' $small $data --steps 1 --loss-curve "$T/nowhere/c.svg"
+    refused 'expected a name that ends in .svg or .png' $small $data --steps 1 --loss-curve "$T/c"
+    train $small $data --steps 0 --loss-curve "$T/none.svg"
+    grep -q '^Wrote no curve: no step was made$' "$T/log" && [ ! -e "$T/none.svg" ]
+    report $? 'no step, no curve'
+    train "$T/below.lua" --steps 3 --loss-curve "$T/below.svg"
+    grep -q 'gnuplot_plot_1' "$T/below.svg"
+    report $? 'a curve of losses below 0'
+    train "$T/below.lua" --steps 2 --set nan=true --loss-curve "$T/nan.svg"
+    grep -q '^Wrote no curve: no loss is a number$' "$T/log"
+    report $? 'losses that are no numbers'
 fi
 sed 's/= 12, 7, 16$/= 12, 7, 24/' $small >"$T/wider.lua"
 refused 'is of another shape or type' "$T/wider.lua" $data --steps 1 --resume "$T/ten"

@@ -2,6 +2,7 @@
 #ifndef CR_CURVE_H
 #define CR_CURVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "compiler/ir/error.h"
@@ -13,10 +14,13 @@ struct cr_curve {
     int64_t first;
 };
 
-/* Refuses if there is no gnuplot to draw with. */
-int cr_curve_check(struct cr_error *error);
+/* Refuses a path that ends in neither .svg nor .png, or if there is no gnuplot to draw with. */
+int cr_curve_check(const char *path, struct cr_error *error);
 
-/* Writes an SVG. */
+/* Whether there is anything to draw: a loss that is a number. */
+bool cr_curve_has_points(const struct cr_curve *curve);
+
+/* Writes an SVG or a PNG. */
 int cr_curve_draw(const struct cr_curve *curve, const char *title, const char *path,
                   struct cr_error *error);
 

@@ -170,7 +170,7 @@ static const struct option_row rows[] = {
     {"save", 0, TEXT, "F.safetensors", TRAIN, FIELD(save), 0, 0,
      "write the parameters alone at the end"},
     {"loss-curve", 0, TEXT, "F.svg", TRAIN, FIELD(loss_curve), 0, 0,
-     "draw the losses of this run (by gnuplot)"},
+     "draw the losses of this run (by gnuplot); F.png, too"},
     {"log", 0, COUNT, "N", TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
     {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", BENCH | OPS, FIELD(markdown), 0, 0, "print Markdown"},

@@ -65,7 +65,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
     if (o->resume && o->weights.n)
         return cr_fail(error, "--weights %.200s: expected no --resume beside it",
                        o->weights.items[0]);
-    if (o->loss_curve && cr_curve_check(error))
+    if (o->loss_curve && cr_curve_check(o->loss_curve, error))
         return -1;
     return check_file(o->checkpoint, error) || check_file(o->save, error) ||
                    check_file(o->loss_curve, error)
@@ -128,10 +128,13 @@ static int write_files(const struct train *r, struct cr_error *error)
             return -1;
         printf("Wrote %s: the parameters\n", o->save);
     }
-    if (o->loss_curve) {
+    if (o->loss_curve && !cr_curve_has_points(&r->curve)) {
+        printf("Wrote no curve: %s\n", r->curve.n ? "no loss is a number" : "no step was made");
+    } else if (o->loss_curve) {
         if (cr_curve_draw(&r->curve, r->training.engine.name, o->loss_curve, error))
             return -1;
-        printf("Wrote %s: the losses of %d steps\n", o->loss_curve, r->curve.n);
+        printf("Wrote %s: the losses of %d step%s\n", o->loss_curve, r->curve.n,
+               r->curve.n == 1 ? "" : "s");
     }
     return 0;
 }
