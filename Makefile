@@ -159,8 +159,8 @@ valgrind: $(call built_for,$(LUA))
 	    'CRESCENT=$(BUILD)/$(LUA)/crescent valgrind -q --leak-check=full --error-exitcode=9 $(s)')
 
 # ---- generated/ ----------------------------------------------------------------------
-# SCRIPT:OPTIONS; the standalone C of each is committed, for people to read.  Exported to
-# generate.sh.
+# SCRIPT:OPTIONS; the standalone C of each is committed, for people to read; of a training its
+# step.  Exported to generate.sh.
 
 export GENERATED := \
     decoder_block:B=2,T=8,n_embd=48,n_head=3 \
@@ -168,7 +168,8 @@ export GENERATED := \
     tiny_block:B=2,T=8,n_embd=48,n_head=3 \
     gpt2_block:B=2,T=8,n_embd=48,n_head=3 \
     stream_block:B=2,T=8,n_embd=48,n_head=3,d_ff=192 \
-    gpt2_stack:B=2,T=8,n_embd=48,n_head=3,n_layer=2
+    gpt2_stack:B=2,T=8,n_embd=48,n_head=3,n_layer=2 \
+    train_add:train
 
 generate = 'CRESCENT=$(BUILD)/$(2)/crescent sh tests/generate.sh $(1)'
 

@@ -1,6 +1,6 @@
 /*
- * call_training.c - a program that trains: the step of graphs/train_sort.lua as C, without
- * Crescent; see training.md.
+ * call_training.c - a program that trains: generated/train_add.c, without Crescent; see
+ * training.md.
  *
  *     call_training CHECKPOINT STEPS TENSORS
  *
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "train_sort.h"
+#include "train_add.h"
 
 /* A checkpoint is the length of a header, the header, and the tensors without gaps, in the order
  * of the table; so that the header need not be read by somebody who knows what he saved. */
@@ -23,8 +23,8 @@ static int read_state(const char *path, char *state)
     for (int i = 3; good && i >= 0; i--) /* the other four bytes are 0 */
         header = header * 256 + length[i];
     good = good && fseek(file, header, SEEK_CUR) == 0;
-    for (int i = 0; good && i < TRAIN_SORT_TENSORS; i++) {
-        const struct train_sort_tensor *t = &train_sort_tensors[i];
+    for (int i = 0; good && i < TRAIN_ADD_TENSORS; i++) {
+        const struct train_add_tensor *t = &train_add_tensors[i];
         good = fread(state + t->offset, 4, (size_t)t->elements, file) == (size_t)t->elements;
     }
     if (file)
@@ -36,8 +36,8 @@ static int write_state(const char *path, const char *state)
 {
     FILE *file = fopen(path, "wb");
     int good = file != NULL;
-    for (int i = 0; good && i < TRAIN_SORT_TENSORS; i++) {
-        const struct train_sort_tensor *t = &train_sort_tensors[i];
+    for (int i = 0; good && i < TRAIN_ADD_TENSORS; i++) {
+        const struct train_add_tensor *t = &train_add_tensors[i];
         good = fwrite(state + t->offset, 4, (size_t)t->elements, file) == (size_t)t->elements;
     }
     return (!file || fclose(file) == 0) && good;
@@ -46,10 +46,10 @@ static int write_state(const char *path, const char *state)
 /* Makes steps, the state going to and fro between two pieces of memory; returns the last one. */
 static char *train(char *state, char *next, void *arena, long steps)
 {
-    float loss, rate, tokens;
+    float loss;
     for (long i = 1; i <= steps; i++) {
         char *old = state;
-        if (train_sort_step(state, next, &loss, &rate, &tokens, arena))
+        if (train_add_step(state, next, &loss, arena))
             return NULL;
         state = next;
         next = old;
@@ -61,9 +61,9 @@ static char *train(char *state, char *next, void *arena, long steps)
 
 int main(int argc, char **argv)
 {
-    char *states[2] = {aligned_alloc(64, TRAIN_SORT_STATE_BYTES),
-                       aligned_alloc(64, TRAIN_SORT_STATE_BYTES)};
-    void *arena = aligned_alloc(64, TRAIN_SORT_ARENA_BYTES);
+    char *states[2] = {aligned_alloc(64, TRAIN_ADD_STATE_BYTES),
+                       aligned_alloc(64, TRAIN_ADD_STATE_BYTES)};
+    void *arena = aligned_alloc(64, TRAIN_ADD_ARENA_BYTES);
     char *last = NULL;
     if (argc != 4 || !states[0] || !states[1] || !arena || !read_state(argv[1], states[0]))
         fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);

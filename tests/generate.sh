@@ -3,7 +3,8 @@
 #
 # --write   writes generated/SCRIPT.c and .h
 # --check   proves that the compiler still writes the same bytes
-# $CRESCENT is the program, $GENERATED the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE.
+# $CRESCENT is the program, $GENERATED the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE; a
+# KEY without a value is an option of `crescent emit`, such as train.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -20,7 +21,7 @@ trap 'rm -rf "$scratch"' EXIT
 emit() {
     script="${1%%:*}"
     "$crescent" emit "graphs/$script.lua" -o "$2/$script.c" \
-        $(echo "${1#*:}" | sed 's/^/--set /; s/,/ --set /g')
+        $(echo "${1#*:}" | tr , '\n' | sed 's/.*=/--set &/; t; s/^/--/')
 }
 
 if [ "$mode" = --write ]; then

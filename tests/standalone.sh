@@ -3,6 +3,8 @@
 #
 # warnings   none, of any compiler at hand, at any level of optimisation
 # symbols    no variable that changes, no name but the model's, no allocation
+# step       docs/call_training.c makes the steps of generated/train_add.c that `crescent
+#            train` makes
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
@@ -216,6 +218,34 @@ gradients() {
 if ! gradients tiny; then
     echo 'FAILED: gradients of tiny: cannot be emitted and run'
     cat "$scratch/log"
+    failed=$((failed + 1))
+fi
+
+# ---- a step of a training ----
+
+# hundred COMPILER OPTIONS [EMULATOR]: a hundred steps end in the tensors of a checkpoint.
+hundred() {
+    fresh
+    job "$1 $2 -Igenerated docs/call_training.c generated/train_add.c -o $out -lm &&" \
+        "${3-} $out $scratch/start 100 $out.tensors >$out.log &&" \
+        "tail -c \$(wc -c <$out.tensors) $scratch/hundred | cmp - $out.tensors"
+}
+
+if "$crescent" train graphs/train_add.lua --steps 0 --checkpoint "$scratch/start" >"$scratch/log" &&
+    "$crescent" train graphs/train_add.lua --steps 100 --checkpoint "$scratch/hundred" \
+        >"$scratch/log"; then
+    if have tcc; then
+        hundred tcc "-Wall -Werror"
+    fi
+    for compiler in $compilers; do
+        hundred "$compiler" "$strict -O2"
+        hundred "$compiler" "$strict -O3 $daring -DTRAIN_ADD_THREADS=2 -pthread"
+    done
+    if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
+        hundred aarch64-linux-gnu-gcc "$strict -O2 -static" qemu-aarch64
+    fi
+else
+    echo 'FAILED: graphs/train_add.lua: cannot be trained'
     failed=$((failed + 1))
 fi
 

@@ -1,0 +1,6099 @@
+/*
+ * train_add - a step of a training, compiled to C by Crescent.
+ *
+ * In this order: what the kernels call (declarations), the kernels k1_ ... and the
+ * function that runs them, the state, the function of train_add.h, the runtime's source.
+ */
+#include "train_add.h"
+
+#if TRAIN_ADD_THREADS <= 1
+#define CR_NO_THREADS
+#endif
+#define CR_NO_MALLOC
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_API static __attribute__((unused))
+#else
+#define CR_API static
+#endif
+
+/* ---- what the kernels call ---- */
+
+#include <string.h>
+
+/*
+ * runtime.h - all that generated code may call.
+ *
+ * This text is laid in front of every generated program: as declarations when
+ * TinyCC compiles it in memory, followed by the runtime's source when it is
+ * written out as a standalone file.  It therefore includes nothing.
+ *
+ * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
+ * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].
+ *
+ * Same bits everywhere: each function below fixes the order of its floating-point
+ * operations, whatever the instruction set.  A dot product is one chain of fused
+ * multiply-adds over k in order; a row reduction uses 16 lanes (element i goes to
+ * lane i % 16) and then adds lane l + 8 to lane l, l + 4 to l, l + 2, l + 1.
+ */
+#ifndef CR_RUNTIME_H
+#define CR_RUNTIME_H
+
+/*
+ * elementwise.h - the table of elementwise ops.
+ *
+ * One row is all there is to an elementwise op: the interpreter, the shape and
+ * type rules, the vectorised strips, the backward pass and the reference in docs/
+ * are made from it.
+ *
+ *     OP(name, arity, rule, expression, description, gradient)
+ *
+ * `rule` relates the element types (f32, i32, bool) of operands and result:
+ *     ARITH    all operands of one numeric type, the result has it too
+ *     FLOAT    f32 in, f32 out
+ *     COMPARE  two operands of one numeric type, the result is bool
+ *     LOGIC    bool in, bool out
+ *     SELECT   bool, then two operands of one type, which the result has too
+ *     CONVERT  i32 or bool in, f32 out
+ *
+ * `expression` is C over the operands a, b, c.  It is compiled for double (the
+ * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
+ * AVX-512), so it may use + - * / and unary minus, which all of these have, and
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
+ * integer is exact up to 2^24: kernels compute in float throughout.
+ *
+ * `gradient` says for each operand, in parentheses, what its gradient gets from the op:
+ * an expression over the nodes of the operands a, b, c, of the result y, and of g, the
+ * gradient of the result.  n_NAME(...) is a node of the op NAME, n_number(x, v) the
+ * number v in the shape of x; compiler/ir/gradient.c compiles the column and explains
+ * n_unless.  NONE stands for an operand that has none: a bool, an i32, a thing compared.
+ */
+#ifndef CR_ELEMENTWISE_H
+#define CR_ELEMENTWISE_H
+
+/* clang-format off */
+#define CR_ELEMENTWISE(OP) \
+    OP(neg,     1, ARITH,   -a,                 "-a", (n_neg(g))) \
+    OP(exp,     1, FLOAT,   CR_EXP(a),          "e to the power of a", (n_mul(g, y))) \
+    OP(log,     1, FLOAT,   CR_LOG(a),          "natural logarithm of a", (n_div(g, a))) \
+    OP(sqrt,    1, FLOAT,   CR_SQRT(a),         "square root of a", (n_div(g, n_add(y, y)))) \
+    OP(sigmoid, 1, FLOAT,   CR_SIGMOID(a),      "1 / (1 + exp(-a))", \
+       (n_mul(g, n_mul(y, n_sub(n_number(y, 1), y))))) \
+    OP(add,     2, ARITH,   a + b,              "a + b", (g, g)) \
+    OP(sub,     2, ARITH,   a - b,              "a - b", (g, n_neg(g))) \
+    OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
+    OP(div,     2, FLOAT,   a / b,              "a / b", \
+       (n_div(g, b), n_neg(n_div(n_mul(g, y), b)))) \
+    OP(ge,      2, COMPARE, CR_LE(b, a),        "a >= b", (NONE, NONE)) \
+    OP(eq,      2, COMPARE, CR_EQ(a, b),        "a == b", (NONE, NONE)) \
+    OP(ne,      2, COMPARE, CR_ONE - CR_EQ(a, b), "a != b", (NONE, NONE)) \
+    OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere", \
+       (NONE, n_where(a, g, n_number(g, 0)), n_where(a, n_number(g, 0), g))) \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
+       (n_mul(g, b), n_mul(g, a), g)) \
+    OP(float,   1, CONVERT, a,                  "the number a as f32; true is 1", (NONE))
+/* clang-format on */
+
+#endif
+
+enum { CR_PANEL = 32 /* columns of a packed panel */ };
+
+#define CR_INFINITY (1.0f / 0.0f)
+#define CR_MINUS_INFINITY (-1.0f / 0.0f)
+#define CR_NAN (0.0f / 0.0f)
+
+/* y = op(a, ...) on a tile; y may be one of the operands. */
+typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
+typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, long lda,
+                     const float *b, long ldb);
+typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
+                     const float *b, long ldb, const float *c, long ldc);
+
+/* y[r] = reduction over the row a[r, :] (the empty sum is 0, the empty maximum -inf). */
+typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
+
+/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
+typedef void cr_body(const void *args, long begin, long end, float *scratch);
+
+struct cr_pool;
+
+#define CR_MEMBER_1(name) cr_map1 *name##_v;
+#define CR_MEMBER_2(name) cr_map2 *name##_vv, *name##_vs, *name##_sv;
+#define CR_MEMBER_3(name)                                                                          \
+    cr_map3 *name##_vvv, *name##_vvs, *name##_vsv, *name##_vss, *name##_svv, *name##_svs,          \
+        *name##_ssv;
+#define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
+
+/* The runtime for one instruction set. */
+struct cr_kernels {
+    const char *isa; /* "avx512", "avx2" or "plain" */
+
+    CR_ELEMENTWISE(CR_MEMBER)
+
+    cr_reduce *sum, *max;
+
+    /*
+     * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+     * lanes[r % 16, :] = op(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as
+     * zeros or -inf; at the end ..._lanes folds them, and row 0 has the reductions.
+     */
+    void (*sum_down)(long rows, long cols, float *lanes, const float *a, long lda);
+    void (*max_down)(long rows, long cols, float *lanes, const float *a, long lda);
+    void (*sum_lanes)(long cols, float *lanes);
+    void (*max_lanes)(long cols, float *lanes);
+
+    /* y[r, c] = x[r * rs + c * cs] */
+    void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
+    /* the same from 32-bit integers */
+    void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
+    /* y[r * rs + c * cs] = x[r, c] */
+    void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
+    /* y[r, c] = base + r * rs + c * cs, an index */
+    void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
+    /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
+    void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
+                   long base, long rs, long cs);
+    /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
+    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
+    /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
+    void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
+                   long table_rows, const float *index);
+
+    /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
+    void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                        const float *x, long ldx, const float *index);
+
+    /*
+     * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
+     * CR_PANEL columns: panel p, at y + p * panel_stride, holds columns from
+     * p * CR_PANEL on, k by k, columns past N as zeros.  panel_stride is at least
+     * K * CR_PANEL floats.
+     */
+    void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
+
+    /*
+     * c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
+     * b is packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to
+     * all), and a null start stands for zeros.  Each element is one chain of fma over k in
+     * order, from start on: a product cut along k gives the same bits if each part starts
+     * with the c of the one before.
+     */
+    void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                 long panel_stride, float *c, long ldc, const float *start, long lds);
+
+    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
+    void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                        long panel_stride, float *c, long ldc, const float *scale);
+
+    /*
+     * One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the
+     * score of query c for key r.  On entry m and l hold each query's running maximum and
+     * sum (-inf and 0 at first); factor is positive.
+     *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m')
+     *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m'
+     * The sum is that of a row reduction with s transposed.  A query that has seen nothing but
+     * -inf so far gets s = 0 and scale = 1.
+     */
+    void (*softmax_block)(long rows, long cols, float *s, long lds, float factor, float *m,
+                          float *l, float *scale);
+
+    /*
+     * Runs body over 0 <= i < items, in contiguous shares, one a thread of the
+     * pool (which may be null: then this thread does it all).  Thread t gets
+     * scratch + t * scratch_stride.  Returns when all is done.
+     */
+    void (*parallel)(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                     float *scratch, long scratch_stride);
+};
+
+#endif
+/*
+ * select.h - which of the runtime's kernels this machine can run.
+ */
+#ifndef CR_SELECT_H
+#define CR_SELECT_H
+
+
+/* How the few functions of the runtime that others call are declared. */
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
+ * instruction set or the name is none of these; for a null name the fastest there are.
+ */
+CR_API const struct cr_kernels *cr_runtime_select(const char *isa);
+
+#endif
+/*
+ * pool.h - a pool of threads that share the items of a loop.
+ *
+ * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
+ * pthreads.
+ */
+#ifndef CR_POOL_H
+#define CR_POOL_H
+
+#include <stddef.h>
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum { CR_MAX_THREADS = 1024 };
+
+/* Memory enough for a pool of so many threads, as a constant. */
+#define CR_POOL_BYTES(threads) (512 + 64 * (threads))
+
+/* The memory that a pool of so many threads needs, aligned as malloc would. */
+CR_API size_t cr_pool_bytes(int threads);
+
+/*
+ * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
+ * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
+ */
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
+
+/* Ends the threads of a pool made by cr_pool_init. */
+CR_API void cr_pool_stop(struct cr_pool *pool);
+
+#ifndef CR_NO_MALLOC
+/* The same with memory from malloc; null also if there is none. */
+CR_API struct cr_pool *cr_pool_new(int threads);
+CR_API void cr_pool_free(struct cr_pool *pool);
+#endif
+
+/* How many threads there are, the calling one included; 1 for a null pool. */
+CR_API int cr_pool_threads(const struct cr_pool *pool);
+
+/*
+ * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
+ * from two threads at once and not from inside a body.
+ */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride);
+
+#endif
+/*
+ * place.h - putting a parameter's elements where the kernels read them.
+ *
+ * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
+ * the column panels of the micro-kernel (runtime.h), transposed on the way if its layout
+ * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
+ */
+#ifndef CR_PLACE_H
+#define CR_PLACE_H
+
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+/*
+ * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
+ * With a panel_stride it goes to column first_col + n of panels at weights + target;
+ * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
+ * weights[target + k * cols + n].
+ */
+struct cr_place {
+    int param; /* its number among the parameters */
+    long source, rows, cols, row_stride, col_stride;
+    long target, panel_stride, first_col;
+    int last;
+};
+
+/* Puts one piece of a tensor in its place. */
+CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place, const float *tensor,
+                     float *weights);
+
+#endif
+
+/* ---- the model ---- */
+
+static int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena);
+
+/*
+ * k1_next_step: next step, graphs/train_add.lua:31
+ * out[]
+ * reads step[]
+ * steps: add
+ * 3 flop, reads 4 B, writes 4 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const int *step;
+    float *out;
+};
+
+static void k1_next_step(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 1 */
+    static const float c_1 = 1.0f;
+    for (long item = begin; item < end; item++) {
+        rt->load_i32(1, 1, r0, 0, a->step, 0, 0);
+        rt->add_vs(1, 1, r0, 0, r0, 0, &c_1, 0);
+        rt->store(1, 1, a->out, 0, 0, r0, 0);
+    }
+}
+
+/*
+ * k2_digits: digits, graphs/train_add.lua:21
+ * out[64, 2]
+ * reads step[]
+ * steps: mul, ge, where, add, ge, where, add, ge, where, add, ge, where, add, ge, where, add, ge,
+ *     where, add, ge, where, add, ge, where, add, ge, where, add
+ * 5.376 kflop, reads 4 B, writes 512 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const int *step;
+    float *out;
+};
+
+static void k2_digits(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0 = 0.0f;
+    float *const r0 = scratch; /* one number a row, 64 */
+    float *const t1 = scratch + 64; /* 64 x 2 */
+    static const float c_10 = 10.0f;
+    static const float c_1 = 1.0f;
+    float *const t2 = scratch + 192; /* 64 x 2 */
+    static const float c_2 = 2.0f;
+    float *const t3 = scratch + 320; /* 64 x 2 */
+    static const float c_3 = 3.0f;
+    static const float c_4 = 4.0f;
+    static const float c_5 = 5.0f;
+    static const float c_6 = 6.0f;
+    static const float c_7 = 7.0f;
+    static const float c_8 = 8.0f;
+    static const float c_9 = 9.0f;
+    for (long item = begin; item < end; item++) {
+        rt->load_i32(1, 64, r0, 0, a->step, 0, 0);
+        /* digits */
+        rt->random(64, 2, t1, 2, r0, 0, 0, 2, 1);
+        rt->mul_vs(64, 2, t1, 2, t1, 2, &c_10, 0);
+        rt->ge_vs(64, 2, t2, 2, t1, 2, &c_1, 0);
+        rt->where_vss(64, 2, t2, 2, t2, 2, &c_1, 0, &c_0, 0);
+        rt->add_sv(64, 2, t2, 2, &c_0, 0, t2, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_2, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_3, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_4, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_5, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_6, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_7, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_8, 0);
+        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
+        rt->ge_vs(64, 2, t1, 2, t1, 2, &c_9, 0);
+        rt->where_vss(64, 2, t1, 2, t1, 2, &c_1, 0, &c_0, 0);
+        rt->add_vv(64, 2, a->out, 2, t2, 2, t1, 2);
+    }
+}
+
+/*
+ * k3_target: target, graphs/train_add.lua:28
+ * out[64, 1]
+ * reads digits[64, 2]
+ * steps: add, ge, sub, where
+ * 448 flop, reads 512 B, writes 256 B
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    const float *digits;
+    float *out;
+};
+
+static void k3_target(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 1 x 64 */
+    float *const t1 = scratch + 64; /* 1 x 64 */
+    static const float c_10 = 10.0f;
+    float *const t2 = scratch + 128; /* 1 x 64 */
+    for (long item = begin; item < end; item++) {
+        rt->load(1, 64, t0, 64, a->digits, 0, 2);
+        rt->load(1, 64, t1, 64, a->digits + 1, 0, 2);
+        /* target */
+        rt->add_vv(1, 64, t0, 64, t0, 64, t1, 64);
+        rt->ge_vs(1, 64, t1, 64, t0, 64, &c_10, 0);
+        rt->sub_vs(1, 64, t2, 64, t0, 64, &c_10, 0);
+        rt->where_vvv(1, 64, a->out, 0, t1, 64, t2, 64, t0, 64);
+    }
+}
+
+/*
+ * k4_embedding: embedding, graphs/train_add.lua:35
+ * out[64, 2, 16]
+ * reads embedding_weight[10, 16], digits[64, 2]
+ * 4.096 kflop, reads 1.152 kB, writes 8.192 kB
+ */
+struct k4_args {
+    const struct cr_kernels *rt;
+    const float *embedding_weight;
+    const float *digits;
+    float *out;
+};
+
+static void k4_embedding(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 128 x 16 */
+    for (long item = begin; item < end; item++) {
+        /* embedding */
+        rt->gather(128, 16, t0, 16, a->embedding_weight, 16, 10, a->digits);
+        rt->load(128, 16, a->out, 16, t0, 16, 1);
+    }
+}
+
+/*
+ * k5_hidden: hidden, graphs/train_add.lua:36
+ * out[64, 64] = rows[64, 32] x columns[32, 64]
+ * reads hidden_bias[64], embedding[64, 2, 16]
+ * then: add
+ * 262.1 kflop, reads 16.64 kB, writes 16.38 kB
+ */
+struct k5_args {
+    const struct cr_kernels *rt;
+    const float *hidden_bias;
+    const float *embedding;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k5_hidden(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 64;
+        const long j0 = 0, j1 = 64;
+        for (long j = j0; j < j1; j += 64) {
+            const long n = j1 - j < 64 ? j1 - j : 64;
+            for (long i = i0; i < i1; i += 22) {
+                const long m = i1 - i < 22 ? i1 - i : 22;
+                rt->gemm(m, n, 32, a->embedding + i * 32, 32, 1, a->w + j * 32, 1024,
+                    a->out + i * 64 + j, 64, a->hidden_bias + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k6_act: act, graphs/train_add.lua:37
+ * out[64, 64]
+ * reads hidden[64, 64]
+ * steps: mul, mul, fma, mul, sigmoid, mul
+ * 36.86 kflop, reads 16.38 kB, writes 16.38 kB
+ */
+struct k6_args {
+    const struct cr_kernels *rt;
+    const float *hidden;
+    float *out;
+};
+
+static void k6_act(const void *args, long begin, long end, float *scratch)
+{
+    const struct k6_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_1_5957692 = 1.5957692f;
+    static const float c_0_044715 = 0.044715f;
+    float *const t0 = scratch; /* 32 x 64 */
+    for (long item = begin; item < end; item++) {
+        const long i = item * 32;
+        const long m = 64 - i < 32 ? 64 - i : 32;
+        /* act */
+        rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, a->hidden + i * 64, 64);
+        rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, t0, 64);
+        rt->fma_svv(m, 64, t0, 64, &c_0_044715, 0, t0, 64, a->hidden + i * 64, 64);
+        rt->mul_sv(m, 64, t0, 64, &c_1_5957692, 0, t0, 64);
+        rt->sigmoid_v(m, 64, t0, 64, t0, 64);
+        rt->mul_vv(m, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
+    }
+}
+
+/*
+ * k7_output: output, graphs/train_add.lua:37
+ * out[64, 10] = rows[64, 64] x columns[64, 10]
+ * reads output_bias[10], hidden[64, 64]
+ * each row first: mul, mul, fma, mul, sigmoid, mul
+ * then: add
+ * 81.92 kflop, reads 18.98 kB, writes 2.56 kB
+ */
+struct k7_args {
+    const struct cr_kernels *rt;
+    const float *output_bias;
+    const float *hidden;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k7_output(const void *args, long begin, long end, float *scratch)
+{
+    const struct k7_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    static const float c_1_5957692 = 1.5957692f;
+    static const float c_0_044715 = 0.044715f;
+    float *const t0 = scratch + 4096; /* 32 x 64 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 64;
+        const long j0 = 0, j1 = 10;
+        for (long i = i0; i < i1; i += 32) {
+            const long m = i1 - i < 32 ? i1 - i : 32;
+            /* act */
+            rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, a->hidden + i * 64, 64);
+            rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, t0, 64);
+            rt->fma_svv(m, 64, t0, 64, &c_0_044715, 0, t0, 64, a->hidden + i * 64, 64);
+            rt->mul_sv(m, 64, t0, 64, &c_1_5957692, 0, t0, 64);
+            rt->sigmoid_v(m, 64, t0, 64, t0, 64);
+            rt->mul_vv(m, 64, rows + (i - i0) * 64, 64, a->hidden + i * 64, 64, t0, 64);
+        }
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 22) {
+                const long m = i1 - i < 22 ? i1 - i : 22;
+                rt->gemm(m, n, 64, rows + (i - i0) * 64, 64, 1, a->w + j * 64, 2048,
+                    a->out + i * 10 + j, 10, a->output_bias + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k8_loss: loss, graphs/train_add.lua:38
+ * out[64, 10]
+ * reads output[64, 10]
+ * steps: max, sub
+ * 1.92 kflop, reads 2.56 kB, writes 2.56 kB
+ */
+struct k8_args {
+    const struct cr_kernels *rt;
+    const float *output;
+    float *out;
+};
+
+static void k8_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k8_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 64 */
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->max(64, 10, r0, a->output, 10);
+        rt->sub_vs(64, 10, a->out, 10, a->output, 10, r0, 1);
+    }
+}
+
+/*
+ * k9_loss: loss, graphs/train_add.lua:38
+ * out[64, 10]
+ * reads k3_target[64, 1]
+ * steps: eq
+ * 1.92 kflop, reads 256 B, writes 2.56 kB
+ */
+struct k9_args {
+    const struct cr_kernels *rt;
+    const float *k3_target;
+    float *out;
+};
+
+static void k9_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k9_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 64 x 10 */
+    for (long item = begin; item < end; item++) {
+        rt->iota(64, 10, t0, 10, 0, 0, 1);
+        /* loss */
+        rt->eq_vs(64, 10, a->out, 10, t0, 10, a->k3_target, 1);
+    }
+}
+
+/*
+ * k10_loss: loss, graphs/train_add.lua:38
+ * out[64, 10]
+ * reads k8_loss[64, 10]
+ * steps: exp
+ * 1.28 kflop, reads 2.56 kB, writes 2.56 kB
+ */
+struct k10_args {
+    const struct cr_kernels *rt;
+    const float *k8_loss;
+    float *out;
+};
+
+static void k10_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k10_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->exp_v(64, 10, a->out, 10, a->k8_loss, 10);
+    }
+}
+
+/*
+ * k11_loss: loss, graphs/train_add.lua:38
+ * out[64, 1]
+ * reads k10_loss[64, 10]
+ * steps: sum
+ * 128 flop, reads 2.56 kB, writes 256 B
+ */
+struct k11_args {
+    const struct cr_kernels *rt;
+    const float *k10_loss;
+    float *out;
+};
+
+static void k11_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k11_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 64 */
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->sum(64, 10, r0, a->k10_loss, 10);
+        rt->store(1, 64, a->out, 0, 1, r0, 0);
+    }
+}
+
+/*
+ * k12_loss: loss, graphs/train_add.lua:38
+ * out[64, 1]
+ * reads k9_loss[64, 10], k8_loss[64, 10]
+ * steps: where, sum
+ * 320 flop, reads 5.12 kB, writes 256 B
+ */
+struct k12_args {
+    const struct cr_kernels *rt;
+    const float *k9_loss;
+    const float *k8_loss;
+    float *out;
+};
+
+static void k12_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k12_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0 = 0.0f;
+    float *const t0 = scratch; /* 64 x 10 */
+    float *const r1 = scratch + 640; /* one number a row, 64 */
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->where_vvs(64, 10, t0, 10, a->k9_loss, 10, a->k8_loss, 10, &c_0, 0);
+        rt->sum(64, 10, r1, t0, 10);
+        rt->store(1, 64, a->out, 0, 1, r1, 0);
+    }
+}
+
+/*
+ * k13_loss: loss, graphs/train_add.lua:38
+ * out[64]
+ * reads k3_target[64, 1]
+ * steps: ne
+ * 192 flop, reads 256 B, writes 256 B
+ */
+struct k13_args {
+    const struct cr_kernels *rt;
+    const float *k3_target;
+    float *out;
+};
+
+static void k13_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k13_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    static const float c_m100 = -100.0f;
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &c_m100, 0);
+    }
+}
+
+/*
+ * k14_loss: loss, graphs/train_add.lua:38
+ * out[1]
+ * reads k13_loss[64]
+ * steps: float, sum
+ * 3 flop, reads 256 B, writes 4 B
+ */
+struct k14_args {
+    const struct cr_kernels *rt;
+    const float *k13_loss;
+    float *out;
+};
+
+static void k14_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k14_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 1 x 64 */
+    float *const r1 = scratch + 64; /* one number a row, 1 */
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->float_v(1, 64, t0, 64, a->k13_loss, 0);
+        rt->sum(1, 64, r1, t0, 64);
+        rt->store(1, 1, a->out, 0, 0, r1, 0);
+    }
+}
+
+/*
+ * k15_loss: loss, graphs/train_add.lua:38
+ * out[]
+ * reads k13_loss[64], k11_loss[64, 1], k12_loss[64, 1], k14_loss[1]
+ * steps: log, sub, where, sum, div
+ * 10 flop, reads 772 B, writes 4 B
+ */
+struct k15_args {
+    const struct cr_kernels *rt;
+    const float *k13_loss;
+    const float *k11_loss;
+    const float *k12_loss;
+    const float *k14_loss;
+    float *out;
+};
+
+static void k15_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k15_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 1 x 64 */
+    static const float c_0 = 0.0f;
+    float *const r1 = scratch + 64; /* one number a row, 1 */
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->log_v(1, 64, t0, 64, a->k11_loss, 0);
+        rt->sub_vv(1, 64, t0, 64, t0, 64, a->k12_loss, 0);
+        rt->where_vvs(1, 64, t0, 64, a->k13_loss, 0, t0, 64, &c_0, 0);
+        rt->sum(1, 64, r1, t0, 64);
+        rt->div_vs(1, 1, r1, 0, r1, 0, a->k14_loss, 0);
+        rt->store(1, 1, a->out, 0, 0, r1, 0);
+    }
+}
+
+/*
+ * k16_d_output: gradient of output, graphs/train_add.lua:38
+ * out[64, 10]
+ * reads k9_loss[64, 10], k13_loss[64], k14_loss[1], k11_loss[64, 1], k10_loss[64, 10]
+ * steps: div, where, neg, where, div, fma
+ * 8.96 kflop, reads 5.636 kB, writes 2.56 kB
+ */
+struct k16_args {
+    const struct cr_kernels *rt;
+    const float *k9_loss;
+    const float *k13_loss;
+    const float *k14_loss;
+    const float *k11_loss;
+    const float *k10_loss;
+    float *out;
+};
+
+static void k16_d_output(const void *args, long begin, long end, float *scratch)
+{
+    const struct k16_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_1 = 1.0f;
+    float *const r0 = scratch; /* one number a row, 64 */
+    static const float c_0 = 0.0f;
+    float *const r1 = scratch + 64; /* one number a row, 64 */
+    float *const t2 = scratch + 128; /* 64 x 10 */
+    for (long item = begin; item < end; item++) {
+        /* loss */
+        rt->load(1, 64, r0, 0, a->k14_loss, 0, 0);
+        rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
+        rt->where_vvs(1, 64, r0, 0, a->k13_loss, 0, r0, 0, &c_0, 0);
+        rt->neg_v(1, 64, r1, 0, r0, 0);
+        rt->where_vss(64, 10, t2, 10, a->k9_loss, 10, r1, 1, &c_0, 0);
+        rt->div_vv(1, 64, r0, 0, r0, 0, a->k11_loss, 0);
+        rt->fma_svv(64, 10, a->out, 10, r0, 1, a->k10_loss, 10, t2, 10);
+    }
+}
+
+/*
+ * k17_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
+ * out[1, 10] = sum over 64 rows of columns[10]
+ * reads d_output[64, 10]
+ * steps: sum
+ * 1.28 kflop, reads 2.56 kB, writes 40 B
+ */
+struct k17_args {
+    const struct cr_kernels *rt;
+    const float *d_output;
+    float *out;
+};
+
+static void k17_d_output_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k17_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const lanes = scratch; /* 16 partial results a column */
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long j0 = 0, j1 = 10;
+        const long n = j1 - j0;
+        rt->load(16, n, lanes, n, &c_0, 0, 0);
+        for (long i = 0; i < 64; i += 16) {
+            const long m = 64 - i < 16 ? 64 - i : 16;
+            rt->sum_down(m, n, lanes, a->d_output + i * 10 + j0, 10);
+        }
+        rt->sum_lanes(n, lanes);
+        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
+    }
+}
+
+/*
+ * k18_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
+ * out[10, 64] = rows[10, 64] x columns[64, 64]
+ * reads d_output[64, 10], act[64, 64]
+ * 81.92 kflop, reads 18.94 kB, writes 2.56 kB
+ */
+struct k18_args {
+    const struct cr_kernels *rt;
+    const float *d_output;
+    const float *act;
+    float *out;
+};
+
+static void k18_d_output_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k18_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const panels = scratch; /* packed columns */
+    float *const rows = scratch + 4096; /* packed rows of the left operand */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 10;
+        const long j0 = 0, j1 = 64;
+        rt->pack(64, j1 - j0, panels, 2048, a->act + j0, 64, 1);
+        rt->pack(64, i1 - i0, rows, 2048, a->d_output + i0, 10, 1);
+        for (long j = j0; j < j1; j += 64) {
+            const long n = j1 - j < 64 ? j1 - j : 64;
+            for (long i = i0; i < i1; i += 10) {
+                const long m = i1 - i < 10 ? i1 - i : 10;
+                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels + (j - j0) * 64, 2048,
+                    a->out + i * 64 + j, 64, 0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k19_d_hidden: gradient of hidden, graphs/train_add.lua:37
+ * out[64, 64] = rows[64, 10] x columns[10, 64]
+ * reads hidden[64, 64], d_output[64, 10]
+ * then: mul, mul, mul, fma, mul, sigmoid, sub, mul, mul, mul, mul, mul, fma, fma
+ * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
+ */
+struct k19_args {
+    const struct cr_kernels *rt;
+    const float *hidden;
+    const float *d_output;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k19_d_hidden(const void *args, long begin, long end, float *scratch)
+{
+    const struct k19_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
+    static const float c_1_5957692 = 1.5957692f;
+    float *const t0 = scratch + 1408; /* 22 x 64 */
+    static const float c_0_044715 = 0.044715f;
+    float *const t1 = scratch + 2816; /* 22 x 64 */
+    float *const t2 = scratch + 4224; /* 22 x 64 */
+    static const float c_1 = 1.0f;
+    float *const t3 = scratch + 5632; /* 22 x 64 */
+    static const float c_3 = 3.0f;
+    static const float c_0_071354814 = 0.071354814f;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 64;
+        const long j0 = 0, j1 = 64;
+        for (long j = j0; j < j1; j += 64) {
+            const long n = j1 - j < 64 ? j1 - j : 64;
+            for (long i = i0; i < i1; i += 22) {
+                const long m = i1 - i < 22 ? i1 - i : 22;
+                rt->gemm(m, n, 10, a->d_output + i * 10, 10, 1, a->w + j * 10, 320, product, 64, 0,
+                    0);
+                /* act */
+                rt->mul_vv(m, n, t0, 64, product, 64, a->hidden + i * 64 + j, 64);
+                rt->mul_vv(m, n, t1, 64, a->hidden + i * 64 + j, 64, a->hidden + i * 64 + j, 64);
+                rt->mul_vv(m, n, t2, 64, a->hidden + i * 64 + j, 64, t1, 64);
+                rt->fma_svv(m, n, t2, 64, &c_0_044715, 0, t2, 64, a->hidden + i * 64 + j, 64);
+                rt->mul_sv(m, n, t2, 64, &c_1_5957692, 0, t2, 64);
+                rt->sigmoid_v(m, n, t2, 64, t2, 64);
+                rt->sub_sv(m, n, t3, 64, &c_1, 0, t2, 64);
+                rt->mul_vv(m, n, t3, 64, t2, 64, t3, 64);
+                rt->mul_vv(m, n, t0, 64, t0, 64, t3, 64);
+                rt->mul_sv(m, n, t3, 64, &c_0_071354814, 0, t0, 64);
+                rt->mul_vv(m, n, t1, 64, t3, 64, t1, 64);
+                rt->mul_sv(m, n, t1, 64, &c_3, 0, t1, 64);
+                rt->fma_svv(m, n, t0, 64, &c_1_5957692, 0, t0, 64, t1, 64);
+                rt->fma_vvv(m, n, a->out + i * 64 + j, 64, product, 64, t2, 64, t0, 64);
+            }
+        }
+    }
+}
+
+/*
+ * k20_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
+ * out[1, 64] = sum over 64 rows of columns[64]
+ * reads d_hidden[64, 64]
+ * steps: sum
+ * 8.192 kflop, reads 16.38 kB, writes 256 B
+ */
+struct k20_args {
+    const struct cr_kernels *rt;
+    const float *d_hidden;
+    float *out;
+};
+
+static void k20_d_hidden_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k20_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const lanes = scratch; /* 16 partial results a column */
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long j0 = 0, j1 = 64;
+        const long n = j1 - j0;
+        rt->load(16, n, lanes, n, &c_0, 0, 0);
+        for (long i = 0; i < 64; i += 16) {
+            const long m = 64 - i < 16 ? 64 - i : 16;
+            rt->sum_down(m, n, lanes, a->d_hidden + i * 64 + j0, 64);
+        }
+        rt->sum_lanes(n, lanes);
+        rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
+    }
+}
+
+/*
+ * k21_d_embedding: gradient of embedding, graphs/train_add.lua:36
+ * out[64, 32] = rows[64, 64] x columns[64, 32]
+ * reads d_hidden[64, 64]
+ * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
+ */
+struct k21_args {
+    const struct cr_kernels *rt;
+    const float *d_hidden;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
+{
+    const struct k21_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 64;
+        const long j0 = 0, j1 = 32;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 22) {
+                const long m = i1 - i < 22 ? i1 - i : 22;
+                rt->gemm(m, n, 64, a->d_hidden + i * 64, 64, 1, a->w + j * 64, 2048,
+                    a->out + i * 32 + j, 32, 0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k22_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
+ * out[64, 32] = rows[64, 64] x columns[64, 32]
+ * reads d_hidden[64, 64], embedding[64, 2, 16]
+ * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
+ */
+struct k22_args {
+    const struct cr_kernels *rt;
+    const float *d_hidden;
+    const float *embedding;
+    float *out;
+};
+
+static void k22_d_hidden_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k22_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const panels = scratch; /* packed columns */
+    float *const rows = scratch + 2048; /* packed rows of the left operand */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0, i1 = 64;
+        const long j0 = 0, j1 = 32;
+        rt->pack(64, j1 - j0, panels, 2048, a->embedding + j0, 32, 1);
+        rt->pack(64, i1 - i0, rows, 2048, a->d_hidden + i0, 64, 1);
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 32) {
+                const long m = i1 - i < 32 ? i1 - i : 32;
+                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels + (j - j0) * 64, 2048,
+                    a->out + i * 32 + j, 32, 0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k23_d_embedding: gradient of embedding, graphs/train_add.lua:35
+ * out[64, 2, 16]
+ * reads k21_d_embedding[64, 32]
+ * 2.048 kflop, reads 8.192 kB, writes 8.192 kB
+ */
+struct k23_args {
+    const struct cr_kernels *rt;
+    const float *k21_d_embedding;
+    float *out;
+};
+
+static void k23_d_embedding(const void *args, long begin, long end, float *scratch)
+{
+    const struct k23_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(128, 16, a->out, 16, a->k21_d_embedding, 16, 1);
+    }
+}
+
+/*
+ * k24_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
+ * out[10, 16] = for each row the sum of the 128 rows[16] with its index
+ * reads d_embedding[64, 2, 16], digits[64, 2]
+ * 2.048 kflop, reads 8.704 kB, writes 640 B
+ */
+struct k24_args {
+    const struct cr_kernels *rt;
+    const float *d_embedding;
+    const float *digits;
+    float *out;
+};
+
+static void k24_d_embedding_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k24_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long first = item % 10 * 1;
+        const long last = first + 1 < 10 ? first + 1 : 10;
+        rt->scatter_add(last - first, 16, a->out + first * 16, 16, first, 128, a->d_embedding, 16,
+            a->digits);
+    }
+}
+
+/*
+ * k25_next_adam_part1: next adam.part1, graphs/train_add.lua:41
+ * out[]
+ * reads adam_part1[]
+ * steps: fma
+ * 4 flop, reads 4 B, writes 4 B
+ */
+struct k25_args {
+    const struct cr_kernels *rt;
+    const float *adam_part1;
+    float *out;
+};
+
+static void k25_next_adam_part1(const void *args, long begin, long end, float *scratch)
+{
+    const struct k25_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9 = 0.9f;
+    static const float c_0_1 = 0.1f;
+    float *const r0 = scratch; /* one number a row, 1 */
+    for (long item = begin; item < end; item++) {
+        rt->load(1, 1, r0, 0, &c_0_1, 0, 0);
+        rt->fma_ssv(1, 1, r0, 0, &c_0_9, 0, a->adam_part1, 0, r0, 0);
+        rt->store(1, 1, a->out, 0, 0, r0, 0);
+    }
+}
+
+/*
+ * k26_next_adam_part2: next adam.part2, graphs/train_add.lua:41
+ * out[]
+ * reads adam_part2[]
+ * steps: fma
+ * 4 flop, reads 4 B, writes 4 B
+ */
+struct k26_args {
+    const struct cr_kernels *rt;
+    const float *adam_part2;
+    float *out;
+};
+
+static void k26_next_adam_part2(const void *args, long begin, long end, float *scratch)
+{
+    const struct k26_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_999 = 0.999f;
+    static const float c_0_001 = 0.001f;
+    float *const r0 = scratch; /* one number a row, 1 */
+    for (long item = begin; item < end; item++) {
+        rt->load(1, 1, r0, 0, &c_0_001, 0, 0);
+        rt->fma_ssv(1, 1, r0, 0, &c_0_999, 0, a->adam_part2, 0, r0, 0);
+        rt->store(1, 1, a->out, 0, 0, r0, 0);
+    }
+}
+
+/*
+ * k27_next_adam_m_embedding_weight: next adam.m.embedding.weight, graphs/train_add.lua:41
+ * out[10, 16]
+ * reads adam_m_embedding_weight[10, 16], d_embedding_weight[10, 16]
+ * steps: mul, fma
+ * 960 flop, reads 1.28 kB, writes 640 B
+ */
+struct k27_args {
+    const struct cr_kernels *rt;
+    const float *adam_m_embedding_weight;
+    const float *d_embedding_weight;
+    float *out;
+};
+
+static void k27_next_adam_m_embedding_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k27_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9 = 0.9f;
+    static const float c_0_1 = 0.1f;
+    float *const t0 = scratch; /* 10 x 16 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_sv(10, 16, t0, 16, &c_0_1, 0, a->d_embedding_weight, 16);
+        rt->fma_svv(10, 16, a->out, 16, &c_0_9, 0, a->adam_m_embedding_weight, 16, t0, 16);
+    }
+}
+
+/*
+ * k28_next_adam_v_embedding_weight: next adam.v.embedding.weight, graphs/train_add.lua:41
+ * out[10, 16]
+ * reads adam_v_embedding_weight[10, 16], d_embedding_weight[10, 16]
+ * steps: mul, mul, fma
+ * 1.12 kflop, reads 1.28 kB, writes 640 B
+ */
+struct k28_args {
+    const struct cr_kernels *rt;
+    const float *adam_v_embedding_weight;
+    const float *d_embedding_weight;
+    float *out;
+};
+
+static void k28_next_adam_v_embedding_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k28_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_999 = 0.999f;
+    static const float c_0_001 = 0.001f;
+    float *const t0 = scratch; /* 10 x 16 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_vv(10, 16, t0, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
+        rt->mul_sv(10, 16, t0, 16, &c_0_001, 0, t0, 16);
+        rt->fma_svv(10, 16, a->out, 16, &c_0_999, 0, a->adam_v_embedding_weight, 16, t0, 16);
+    }
+}
+
+/*
+ * k29_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
+ * out[10, 16]
+ * reads embedding_weight[10, 16], k25_next_adam_part1[], k27_next_adam_m_embedding_weight[10, 16],
+ *     k28_next_adam_v_embedding_weight[10, 16], k26_next_adam_part2[]
+ * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 2.72 kflop, reads 1.928 kB, writes 640 B
+ */
+struct k29_args {
+    const struct cr_kernels *rt;
+    const float *embedding_weight;
+    const float *k25_next_adam_part1;
+    const float *k27_next_adam_m_embedding_weight;
+    const float *k28_next_adam_v_embedding_weight;
+    const float *k26_next_adam_part2;
+    float *out;
+};
+
+static void k29_next_embedding_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k29_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9999 = 0.9999f;
+    float *const t0 = scratch; /* 10 x 16 */
+    static const float c_0_01 = 0.01f;
+    float *const r1 = scratch + 160; /* one number a row, 10 */
+    float *const t2 = scratch + 176; /* 10 x 16 */
+    float *const t3 = scratch + 336; /* 10 x 16 */
+    static const float c_1em08 = 1e-08f;
+    for (long item = begin; item < end; item++) {
+        rt->mul_vs(10, 16, t0, 16, a->embedding_weight, 16, &c_0_9999, 0);
+        rt->load(1, 10, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
+        rt->mul_sv(10, 16, t2, 16, r1, 1, a->k27_next_adam_m_embedding_weight, 16);
+        rt->sqrt_v(10, 16, t3, 16, a->k28_next_adam_v_embedding_weight, 16);
+        rt->load(1, 10, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->sqrt_v(1, 10, r1, 0, r1, 0);
+        rt->div_vs(10, 16, t3, 16, t3, 16, r1, 1);
+        rt->add_vs(10, 16, t3, 16, t3, 16, &c_1em08, 0);
+        rt->div_vv(10, 16, t2, 16, t2, 16, t3, 16);
+        rt->sub_vv(10, 16, a->out, 16, t0, 16, t2, 16);
+    }
+}
+
+/*
+ * k30_next_adam_m_hidden_bias: next adam.m.hidden.bias, graphs/train_add.lua:41
+ * out[64]
+ * reads adam_m_hidden_bias[64], k20_d_hidden_bias[1, 64]
+ * steps: mul, fma
+ * 384 flop, reads 512 B, writes 256 B
+ */
+struct k30_args {
+    const struct cr_kernels *rt;
+    const float *adam_m_hidden_bias;
+    const float *k20_d_hidden_bias;
+    float *out;
+};
+
+static void k30_next_adam_m_hidden_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k30_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9 = 0.9f;
+    static const float c_0_1 = 0.1f;
+    float *const t0 = scratch; /* 1 x 64 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->k20_d_hidden_bias, 0);
+        rt->fma_svv(1, 64, a->out, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0, 64);
+    }
+}
+
+/*
+ * k31_next_adam_v_hidden_bias: next adam.v.hidden.bias, graphs/train_add.lua:41
+ * out[64]
+ * reads adam_v_hidden_bias[64], k20_d_hidden_bias[1, 64]
+ * steps: mul, mul, fma
+ * 448 flop, reads 512 B, writes 256 B
+ */
+struct k31_args {
+    const struct cr_kernels *rt;
+    const float *adam_v_hidden_bias;
+    const float *k20_d_hidden_bias;
+    float *out;
+};
+
+static void k31_next_adam_v_hidden_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k31_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_999 = 0.999f;
+    static const float c_0_001 = 0.001f;
+    float *const t0 = scratch; /* 1 x 64 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_vv(1, 64, t0, 64, a->k20_d_hidden_bias, 0, a->k20_d_hidden_bias, 0);
+        rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
+        rt->fma_svv(1, 64, a->out, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0, 64);
+    }
+}
+
+/*
+ * k32_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
+ * out[64]
+ * reads hidden_bias[64], k25_next_adam_part1[], k30_next_adam_m_hidden_bias[64],
+ *     k31_next_adam_v_hidden_bias[64], k26_next_adam_part2[]
+ * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 1.088 kflop, reads 776 B, writes 256 B
+ */
+struct k32_args {
+    const struct cr_kernels *rt;
+    const float *hidden_bias;
+    const float *k25_next_adam_part1;
+    const float *k30_next_adam_m_hidden_bias;
+    const float *k31_next_adam_v_hidden_bias;
+    const float *k26_next_adam_part2;
+    float *out;
+};
+
+static void k32_next_hidden_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k32_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9999 = 0.9999f;
+    float *const t0 = scratch; /* 1 x 64 */
+    static const float c_0_01 = 0.01f;
+    float *const r1 = scratch + 64; /* one number a row, 1 */
+    float *const t2 = scratch + 80; /* 1 x 64 */
+    float *const t3 = scratch + 144; /* 1 x 64 */
+    static const float c_1em08 = 1e-08f;
+    for (long item = begin; item < end; item++) {
+        rt->mul_vs(1, 64, t0, 64, a->hidden_bias, 0, &c_0_9999, 0);
+        rt->load(1, 1, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
+        rt->mul_sv(1, 64, t2, 64, r1, 1, a->k30_next_adam_m_hidden_bias, 0);
+        rt->sqrt_v(1, 64, t3, 64, a->k31_next_adam_v_hidden_bias, 0);
+        rt->load(1, 1, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->sqrt_v(1, 1, r1, 0, r1, 0);
+        rt->div_vs(1, 64, t3, 64, t3, 64, r1, 1);
+        rt->add_vs(1, 64, t3, 64, t3, 64, &c_1em08, 0);
+        rt->div_vv(1, 64, t2, 64, t2, 64, t3, 64);
+        rt->sub_vv(1, 64, a->out, 0, t0, 64, t2, 64);
+    }
+}
+
+/*
+ * k33_next_adam_m_hidden_weight: next adam.m.hidden.weight, graphs/train_add.lua:41
+ * out[64, 32]
+ * reads adam_m_hidden_weight[64, 32], d_hidden_weight[64, 32]
+ * steps: mul, fma
+ * 12.29 kflop, reads 16.38 kB, writes 8.192 kB
+ */
+struct k33_args {
+    const struct cr_kernels *rt;
+    const float *adam_m_hidden_weight;
+    const float *d_hidden_weight;
+    float *out;
+};
+
+static void k33_next_adam_m_hidden_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k33_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9 = 0.9f;
+    static const float c_0_1 = 0.1f;
+    float *const t0 = scratch; /* 64 x 32 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_sv(64, 32, t0, 32, &c_0_1, 0, a->d_hidden_weight, 32);
+        rt->fma_svv(64, 32, a->out, 32, &c_0_9, 0, a->adam_m_hidden_weight, 32, t0, 32);
+    }
+}
+
+/*
+ * k34_next_adam_v_hidden_weight: next adam.v.hidden.weight, graphs/train_add.lua:41
+ * out[64, 32]
+ * reads adam_v_hidden_weight[64, 32], d_hidden_weight[64, 32]
+ * steps: mul, mul, fma
+ * 14.34 kflop, reads 16.38 kB, writes 8.192 kB
+ */
+struct k34_args {
+    const struct cr_kernels *rt;
+    const float *adam_v_hidden_weight;
+    const float *d_hidden_weight;
+    float *out;
+};
+
+static void k34_next_adam_v_hidden_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k34_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_999 = 0.999f;
+    static const float c_0_001 = 0.001f;
+    float *const t0 = scratch; /* 64 x 32 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_vv(64, 32, t0, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
+        rt->mul_sv(64, 32, t0, 32, &c_0_001, 0, t0, 32);
+        rt->fma_svv(64, 32, a->out, 32, &c_0_999, 0, a->adam_v_hidden_weight, 32, t0, 32);
+    }
+}
+
+/*
+ * k35_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
+ * out[64, 32]
+ * reads hidden_weight[64, 32], k25_next_adam_part1[], k33_next_adam_m_hidden_weight[64, 32],
+ *     k34_next_adam_v_hidden_weight[64, 32], k26_next_adam_part2[]
+ * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 34.82 kflop, reads 24.58 kB, writes 8.192 kB
+ */
+struct k35_args {
+    const struct cr_kernels *rt;
+    const float *hidden_weight;
+    const float *k25_next_adam_part1;
+    const float *k33_next_adam_m_hidden_weight;
+    const float *k34_next_adam_v_hidden_weight;
+    const float *k26_next_adam_part2;
+    float *out;
+};
+
+static void k35_next_hidden_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k35_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9999 = 0.9999f;
+    float *const t0 = scratch; /* 64 x 32 */
+    static const float c_0_01 = 0.01f;
+    float *const r1 = scratch + 2048; /* one number a row, 64 */
+    float *const t2 = scratch + 2112; /* 64 x 32 */
+    float *const t3 = scratch + 4160; /* 64 x 32 */
+    static const float c_1em08 = 1e-08f;
+    for (long item = begin; item < end; item++) {
+        rt->mul_vs(64, 32, t0, 32, a->hidden_weight, 32, &c_0_9999, 0);
+        rt->load(1, 64, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->div_sv(1, 64, r1, 0, &c_0_01, 0, r1, 0);
+        rt->mul_sv(64, 32, t2, 32, r1, 1, a->k33_next_adam_m_hidden_weight, 32);
+        rt->sqrt_v(64, 32, t3, 32, a->k34_next_adam_v_hidden_weight, 32);
+        rt->load(1, 64, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->sqrt_v(1, 64, r1, 0, r1, 0);
+        rt->div_vs(64, 32, t3, 32, t3, 32, r1, 1);
+        rt->add_vs(64, 32, t3, 32, t3, 32, &c_1em08, 0);
+        rt->div_vv(64, 32, t2, 32, t2, 32, t3, 32);
+        rt->sub_vv(64, 32, a->out, 32, t0, 32, t2, 32);
+    }
+}
+
+/*
+ * k36_next_adam_m_output_bias: next adam.m.output.bias, graphs/train_add.lua:41
+ * out[10]
+ * reads adam_m_output_bias[10], k17_d_output_bias[1, 10]
+ * steps: mul, fma
+ * 60 flop, reads 80 B, writes 40 B
+ */
+struct k36_args {
+    const struct cr_kernels *rt;
+    const float *adam_m_output_bias;
+    const float *k17_d_output_bias;
+    float *out;
+};
+
+static void k36_next_adam_m_output_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k36_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9 = 0.9f;
+    static const float c_0_1 = 0.1f;
+    float *const t0 = scratch; /* 1 x 10 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->k17_d_output_bias, 0);
+        rt->fma_svv(1, 10, a->out, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0, 10);
+    }
+}
+
+/*
+ * k37_next_adam_v_output_bias: next adam.v.output.bias, graphs/train_add.lua:41
+ * out[10]
+ * reads adam_v_output_bias[10], k17_d_output_bias[1, 10]
+ * steps: mul, mul, fma
+ * 70 flop, reads 80 B, writes 40 B
+ */
+struct k37_args {
+    const struct cr_kernels *rt;
+    const float *adam_v_output_bias;
+    const float *k17_d_output_bias;
+    float *out;
+};
+
+static void k37_next_adam_v_output_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k37_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_999 = 0.999f;
+    static const float c_0_001 = 0.001f;
+    float *const t0 = scratch; /* 1 x 10 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_vv(1, 10, t0, 10, a->k17_d_output_bias, 0, a->k17_d_output_bias, 0);
+        rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
+        rt->fma_svv(1, 10, a->out, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0, 10);
+    }
+}
+
+/*
+ * k38_next_output_bias: next output.bias, graphs/train_add.lua:41
+ * out[10]
+ * reads output_bias[10], k25_next_adam_part1[], k36_next_adam_m_output_bias[10],
+ *     k37_next_adam_v_output_bias[10], k26_next_adam_part2[]
+ * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 170 flop, reads 128 B, writes 40 B
+ */
+struct k38_args {
+    const struct cr_kernels *rt;
+    const float *output_bias;
+    const float *k25_next_adam_part1;
+    const float *k36_next_adam_m_output_bias;
+    const float *k37_next_adam_v_output_bias;
+    const float *k26_next_adam_part2;
+    float *out;
+};
+
+static void k38_next_output_bias(const void *args, long begin, long end, float *scratch)
+{
+    const struct k38_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9999 = 0.9999f;
+    float *const t0 = scratch; /* 1 x 10 */
+    static const float c_0_01 = 0.01f;
+    float *const r1 = scratch + 16; /* one number a row, 1 */
+    float *const t2 = scratch + 32; /* 1 x 10 */
+    float *const t3 = scratch + 48; /* 1 x 10 */
+    static const float c_1em08 = 1e-08f;
+    for (long item = begin; item < end; item++) {
+        rt->mul_vs(1, 10, t0, 10, a->output_bias, 0, &c_0_9999, 0);
+        rt->load(1, 1, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
+        rt->mul_sv(1, 10, t2, 10, r1, 1, a->k36_next_adam_m_output_bias, 0);
+        rt->sqrt_v(1, 10, t3, 10, a->k37_next_adam_v_output_bias, 0);
+        rt->load(1, 1, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->sqrt_v(1, 1, r1, 0, r1, 0);
+        rt->div_vs(1, 10, t3, 10, t3, 10, r1, 1);
+        rt->add_vs(1, 10, t3, 10, t3, 10, &c_1em08, 0);
+        rt->div_vv(1, 10, t2, 10, t2, 10, t3, 10);
+        rt->sub_vv(1, 10, a->out, 0, t0, 10, t2, 10);
+    }
+}
+
+/*
+ * k39_next_adam_m_output_weight: next adam.m.output.weight, graphs/train_add.lua:41
+ * out[10, 64]
+ * reads adam_m_output_weight[10, 64], d_output_weight[10, 64]
+ * steps: mul, fma
+ * 3.84 kflop, reads 5.12 kB, writes 2.56 kB
+ */
+struct k39_args {
+    const struct cr_kernels *rt;
+    const float *adam_m_output_weight;
+    const float *d_output_weight;
+    float *out;
+};
+
+static void k39_next_adam_m_output_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k39_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9 = 0.9f;
+    static const float c_0_1 = 0.1f;
+    float *const t0 = scratch; /* 10 x 64 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_sv(10, 64, t0, 64, &c_0_1, 0, a->d_output_weight, 64);
+        rt->fma_svv(10, 64, a->out, 64, &c_0_9, 0, a->adam_m_output_weight, 64, t0, 64);
+    }
+}
+
+/*
+ * k40_next_adam_v_output_weight: next adam.v.output.weight, graphs/train_add.lua:41
+ * out[10, 64]
+ * reads adam_v_output_weight[10, 64], d_output_weight[10, 64]
+ * steps: mul, mul, fma
+ * 4.48 kflop, reads 5.12 kB, writes 2.56 kB
+ */
+struct k40_args {
+    const struct cr_kernels *rt;
+    const float *adam_v_output_weight;
+    const float *d_output_weight;
+    float *out;
+};
+
+static void k40_next_adam_v_output_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k40_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_999 = 0.999f;
+    static const float c_0_001 = 0.001f;
+    float *const t0 = scratch; /* 10 x 64 */
+    for (long item = begin; item < end; item++) {
+        rt->mul_vv(10, 64, t0, 64, a->d_output_weight, 64, a->d_output_weight, 64);
+        rt->mul_sv(10, 64, t0, 64, &c_0_001, 0, t0, 64);
+        rt->fma_svv(10, 64, a->out, 64, &c_0_999, 0, a->adam_v_output_weight, 64, t0, 64);
+    }
+}
+
+/*
+ * k41_next_output_weight: next output.weight, graphs/train_add.lua:41
+ * out[10, 64]
+ * reads output_weight[10, 64], k25_next_adam_part1[], k39_next_adam_m_output_weight[10, 64],
+ *     k40_next_adam_v_output_weight[10, 64], k26_next_adam_part2[]
+ * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
+ * 10.88 kflop, reads 7.688 kB, writes 2.56 kB
+ */
+struct k41_args {
+    const struct cr_kernels *rt;
+    const float *output_weight;
+    const float *k25_next_adam_part1;
+    const float *k39_next_adam_m_output_weight;
+    const float *k40_next_adam_v_output_weight;
+    const float *k26_next_adam_part2;
+    float *out;
+};
+
+static void k41_next_output_weight(const void *args, long begin, long end, float *scratch)
+{
+    const struct k41_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const float c_0_9999 = 0.9999f;
+    float *const t0 = scratch; /* 10 x 64 */
+    static const float c_0_01 = 0.01f;
+    float *const r1 = scratch + 640; /* one number a row, 10 */
+    float *const t2 = scratch + 656; /* 10 x 64 */
+    float *const t3 = scratch + 1296; /* 10 x 64 */
+    static const float c_1em08 = 1e-08f;
+    for (long item = begin; item < end; item++) {
+        rt->mul_vs(10, 64, t0, 64, a->output_weight, 64, &c_0_9999, 0);
+        rt->load(1, 10, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
+        rt->mul_sv(10, 64, t2, 64, r1, 1, a->k39_next_adam_m_output_weight, 64);
+        rt->sqrt_v(10, 64, t3, 64, a->k40_next_adam_v_output_weight, 64);
+        rt->load(1, 10, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->sqrt_v(1, 10, r1, 0, r1, 0);
+        rt->div_vs(10, 64, t3, 64, t3, 64, r1, 1);
+        rt->add_vs(10, 64, t3, 64, t3, 64, &c_1em08, 0);
+        rt->div_vv(10, 64, t2, 64, t2, 64, t3, 64);
+        rt->sub_vv(10, 64, a->out, 64, t0, 64, t2, 64);
+    }
+}
+
+/* Computes the outputs. */
+int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 7040; /* for each thread */
+    float *const scratch = arena + 12544;
+    const int *const in0 = inputs[0]; /* step[] */
+    const float *const in1 = inputs[1]; /* adam.part1[] */
+    const float *const in2 = inputs[2]; /* adam.part2[] */
+    const float *const in3 = inputs[3]; /* adam.m.embedding.weight[10, 16] */
+    const float *const in4 = inputs[4]; /* adam.v.embedding.weight[10, 16] */
+    const float *const in5 = inputs[5]; /* adam.m.hidden.bias[64] */
+    const float *const in6 = inputs[6]; /* adam.v.hidden.bias[64] */
+    const float *const in7 = inputs[7]; /* adam.m.hidden.weight[64, 32] */
+    const float *const in8 = inputs[8]; /* adam.v.hidden.weight[64, 32] */
+    const float *const in9 = inputs[9]; /* adam.m.output.bias[10] */
+    const float *const in10 = inputs[10]; /* adam.v.output.bias[10] */
+    const float *const in11 = inputs[11]; /* adam.m.output.weight[10, 64] */
+    const float *const in12 = inputs[12]; /* adam.v.output.weight[10, 64] */
+    float *const out0 = outputs[0]; /* adam.m.embedding.weight[10, 16] */
+    float *const out1 = outputs[1]; /* adam.m.hidden.bias[64] */
+    float *const out2 = outputs[2]; /* adam.m.hidden.weight[64, 32] */
+    float *const out3 = outputs[3]; /* adam.m.output.bias[10] */
+    float *const out4 = outputs[4]; /* adam.m.output.weight[10, 64] */
+    float *const out5 = outputs[5]; /* adam.part1[] */
+    float *const out6 = outputs[6]; /* adam.part2[] */
+    float *const out7 = outputs[7]; /* adam.v.embedding.weight[10, 16] */
+    float *const out8 = outputs[8]; /* adam.v.hidden.bias[64] */
+    float *const out9 = outputs[9]; /* adam.v.hidden.weight[64, 32] */
+    float *const out10 = outputs[10]; /* adam.v.output.bias[10] */
+    float *const out11 = outputs[11]; /* adam.v.output.weight[10, 64] */
+    float *const out12 = outputs[12]; /* embedding.weight[10, 16] */
+    float *const out13 = outputs[13]; /* hidden.bias[64] */
+    float *const out14 = outputs[14]; /* hidden.weight[64, 32] */
+    float *const out15 = outputs[15]; /* loss[] */
+    float *const out16 = outputs[16]; /* output.bias[10] */
+    float *const out17 = outputs[17]; /* output.weight[10, 64] */
+    float *const out18 = outputs[18]; /* step[] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .step = in0,
+            .out = out18,
+        };
+        rt->parallel(pool, 1, k1_next_step, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .step = in0,
+            .out = arena + 12160,
+        };
+        rt->parallel(pool, 1, k2_digits, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .digits = arena + 12160,
+            .out = arena + 12288,
+        };
+        rt->parallel(pool, 1, k3_target, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .embedding_weight = weights,
+            .digits = arena + 12160,
+            .out = arena + 8192,
+        };
+        rt->parallel(pool, 1, k4_embedding, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .hidden_bias = weights + 160,
+            .embedding = arena + 8192,
+            .w = weights + 5616,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k5_hidden, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k6_args args = {
+            .rt = rt,
+            .hidden = arena,
+            .out = arena + 4096,
+        };
+        rt->parallel(pool, 2, k6_act, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k7_args args = {
+            .rt = rt,
+            .output_bias = weights + 224,
+            .hidden = arena,
+            .w = weights + 7664,
+            .out = arena + 10240,
+        };
+        rt->parallel(pool, 1, k7_output, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k8_args args = {
+            .rt = rt,
+            .output = arena + 10240,
+            .out = arena + 10880,
+        };
+        rt->parallel(pool, 1, k8_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k9_args args = {
+            .rt = rt,
+            .k3_target = arena + 12288,
+            .out = arena + 10240,
+        };
+        rt->parallel(pool, 1, k9_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k10_args args = {
+            .rt = rt,
+            .k8_loss = arena + 10880,
+            .out = arena + 11520,
+        };
+        rt->parallel(pool, 1, k10_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k11_args args = {
+            .rt = rt,
+            .k10_loss = arena + 11520,
+            .out = arena + 12352,
+        };
+        rt->parallel(pool, 1, k11_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k12_args args = {
+            .rt = rt,
+            .k9_loss = arena + 10240,
+            .k8_loss = arena + 10880,
+            .out = arena + 12416,
+        };
+        rt->parallel(pool, 1, k12_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k13_args args = {
+            .rt = rt,
+            .k3_target = arena + 12288,
+            .out = arena + 12480,
+        };
+        rt->parallel(pool, 1, k13_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k14_args args = {
+            .rt = rt,
+            .k13_loss = arena + 12480,
+            .out = arena + 12288,
+        };
+        rt->parallel(pool, 1, k14_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k15_args args = {
+            .rt = rt,
+            .k13_loss = arena + 12480,
+            .k11_loss = arena + 12352,
+            .k12_loss = arena + 12416,
+            .k14_loss = arena + 12288,
+            .out = out15,
+        };
+        rt->parallel(pool, 1, k15_loss, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k16_args args = {
+            .rt = rt,
+            .k9_loss = arena + 10240,
+            .k13_loss = arena + 12480,
+            .k14_loss = arena + 12288,
+            .k11_loss = arena + 12352,
+            .k10_loss = arena + 11520,
+            .out = arena + 10880,
+        };
+        rt->parallel(pool, 1, k16_d_output, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k17_args args = {
+            .rt = rt,
+            .d_output = arena + 10880,
+            .out = arena + 11520,
+        };
+        rt->parallel(pool, 1, k17_d_output_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k18_args args = {
+            .rt = rt,
+            .d_output = arena + 10880,
+            .act = arena + 4096,
+            .out = arena + 10240,
+        };
+        rt->parallel(pool, 1, k18_d_output_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k19_args args = {
+            .rt = rt,
+            .hidden = arena,
+            .d_output = arena + 10880,
+            .w = weights + 240,
+            .out = arena + 4096,
+        };
+        rt->parallel(pool, 1, k19_d_hidden, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k20_args args = {
+            .rt = rt,
+            .d_hidden = arena + 4096,
+            .out = arena + 10880,
+        };
+        rt->parallel(pool, 1, k20_d_hidden_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k21_args args = {
+            .rt = rt,
+            .d_hidden = arena + 4096,
+            .w = weights + 880,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k21_d_embedding, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k22_args args = {
+            .rt = rt,
+            .d_hidden = arena + 4096,
+            .embedding = arena + 8192,
+            .out = arena + 2048,
+        };
+        rt->parallel(pool, 1, k22_d_hidden_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k23_args args = {
+            .rt = rt,
+            .k21_d_embedding = arena,
+            .out = arena + 4096,
+        };
+        rt->parallel(pool, 1, k23_d_embedding, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k24_args args = {
+            .rt = rt,
+            .d_embedding = arena + 4096,
+            .digits = arena + 12160,
+            .out = arena,
+        };
+        rt->parallel(pool, 10, k24_d_embedding_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k25_args args = {
+            .rt = rt,
+            .adam_part1 = in1,
+            .out = out5,
+        };
+        rt->parallel(pool, 1, k25_next_adam_part1, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k26_args args = {
+            .rt = rt,
+            .adam_part2 = in2,
+            .out = out6,
+        };
+        rt->parallel(pool, 1, k26_next_adam_part2, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k27_args args = {
+            .rt = rt,
+            .adam_m_embedding_weight = in3,
+            .d_embedding_weight = arena,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k27_next_adam_m_embedding_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k28_args args = {
+            .rt = rt,
+            .adam_v_embedding_weight = in4,
+            .d_embedding_weight = arena,
+            .out = out7,
+        };
+        rt->parallel(pool, 1, k28_next_adam_v_embedding_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k29_args args = {
+            .rt = rt,
+            .embedding_weight = weights,
+            .k25_next_adam_part1 = out5,
+            .k27_next_adam_m_embedding_weight = out0,
+            .k28_next_adam_v_embedding_weight = out7,
+            .k26_next_adam_part2 = out6,
+            .out = out12,
+        };
+        rt->parallel(pool, 1, k29_next_embedding_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k30_args args = {
+            .rt = rt,
+            .adam_m_hidden_bias = in5,
+            .k20_d_hidden_bias = arena + 10880,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, k30_next_adam_m_hidden_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k31_args args = {
+            .rt = rt,
+            .adam_v_hidden_bias = in6,
+            .k20_d_hidden_bias = arena + 10880,
+            .out = out8,
+        };
+        rt->parallel(pool, 1, k31_next_adam_v_hidden_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k32_args args = {
+            .rt = rt,
+            .hidden_bias = weights + 160,
+            .k25_next_adam_part1 = out5,
+            .k30_next_adam_m_hidden_bias = out1,
+            .k31_next_adam_v_hidden_bias = out8,
+            .k26_next_adam_part2 = out6,
+            .out = out13,
+        };
+        rt->parallel(pool, 1, k32_next_hidden_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k33_args args = {
+            .rt = rt,
+            .adam_m_hidden_weight = in7,
+            .d_hidden_weight = arena + 2048,
+            .out = out2,
+        };
+        rt->parallel(pool, 1, k33_next_adam_m_hidden_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k34_args args = {
+            .rt = rt,
+            .adam_v_hidden_weight = in8,
+            .d_hidden_weight = arena + 2048,
+            .out = out9,
+        };
+        rt->parallel(pool, 1, k34_next_adam_v_hidden_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k35_args args = {
+            .rt = rt,
+            .hidden_weight = weights + 2928,
+            .k25_next_adam_part1 = out5,
+            .k33_next_adam_m_hidden_weight = out2,
+            .k34_next_adam_v_hidden_weight = out9,
+            .k26_next_adam_part2 = out6,
+            .out = out14,
+        };
+        rt->parallel(pool, 1, k35_next_hidden_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k36_args args = {
+            .rt = rt,
+            .adam_m_output_bias = in9,
+            .k17_d_output_bias = arena + 11520,
+            .out = out3,
+        };
+        rt->parallel(pool, 1, k36_next_adam_m_output_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k37_args args = {
+            .rt = rt,
+            .adam_v_output_bias = in10,
+            .k17_d_output_bias = arena + 11520,
+            .out = out10,
+        };
+        rt->parallel(pool, 1, k37_next_adam_v_output_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k38_args args = {
+            .rt = rt,
+            .output_bias = weights + 224,
+            .k25_next_adam_part1 = out5,
+            .k36_next_adam_m_output_bias = out3,
+            .k37_next_adam_v_output_bias = out10,
+            .k26_next_adam_part2 = out6,
+            .out = out16,
+        };
+        rt->parallel(pool, 1, k38_next_output_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k39_args args = {
+            .rt = rt,
+            .adam_m_output_weight = in11,
+            .d_output_weight = arena + 10240,
+            .out = out4,
+        };
+        rt->parallel(pool, 1, k39_next_adam_m_output_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k40_args args = {
+            .rt = rt,
+            .adam_v_output_weight = in12,
+            .d_output_weight = arena + 10240,
+            .out = out11,
+        };
+        rt->parallel(pool, 1, k40_next_adam_v_output_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k41_args args = {
+            .rt = rt,
+            .output_weight = weights + 4976,
+            .k25_next_adam_part1 = out5,
+            .k39_next_adam_m_output_weight = out4,
+            .k40_next_adam_v_output_weight = out11,
+            .k26_next_adam_part2 = out6,
+            .out = out17,
+        };
+        rt->parallel(pool, 1, k41_next_output_weight, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
+
+/* Where their elements go; see struct cr_place. */
+static const struct cr_place places[] = {
+    {0, 0L, 1L, 160L, 0L, 1L, 0L, 0L, 0L, 0},
+    {1, 0L, 64L, 32L, 32L, 1L, 880L, 2048L, 0L, 1},
+    {1, 0L, 1L, 2048L, 0L, 1L, 2928L, 0L, 0L, 0},
+    {1, 0L, 32L, 64L, 1L, 32L, 5616L, 1024L, 0L, 1},
+    {2, 0L, 1L, 64L, 0L, 1L, 160L, 0L, 0L, 0},
+    {3, 0L, 10L, 64L, 64L, 1L, 240L, 320L, 0L, 1},
+    {3, 0L, 1L, 640L, 0L, 1L, 4976L, 0L, 0L, 0},
+    {3, 0L, 64L, 10L, 1L, 64L, 7664L, 2048L, 0L, 1},
+    {4, 0L, 1L, 10L, 0L, 1L, 224L, 0L, 0L, 0},
+    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+};
+
+/* ---- the state ---- */
+
+const struct train_add_tensor train_add_tensors[] = {
+    {"embedding.weight", 1, 0, 2, {10L, 16L}, 160L, 0L},
+    {"hidden.weight", 1, 0, 2, {64L, 32L}, 2048L, 640L},
+    {"hidden.bias", 1, 0, 1, {64L}, 64L, 8832L},
+    {"output.weight", 1, 0, 2, {10L, 64L}, 640L, 9088L},
+    {"output.bias", 1, 0, 1, {10L}, 10L, 11648L},
+    {"step", 0, 1, 0, {0}, 1L, 11712L},
+    {"adam.part1", 0, 0, 0, {0}, 1L, 11776L},
+    {"adam.part2", 0, 0, 0, {0}, 1L, 11840L},
+    {"adam.m.embedding.weight", 0, 0, 2, {10L, 16L}, 160L, 11904L},
+    {"adam.v.embedding.weight", 0, 0, 2, {10L, 16L}, 160L, 12544L},
+    {"adam.m.hidden.bias", 0, 0, 1, {64L}, 64L, 13184L},
+    {"adam.v.hidden.bias", 0, 0, 1, {64L}, 64L, 13440L},
+    {"adam.m.hidden.weight", 0, 0, 2, {64L, 32L}, 2048L, 13696L},
+    {"adam.v.hidden.weight", 0, 0, 2, {64L, 32L}, 2048L, 21888L},
+    {"adam.m.output.bias", 0, 0, 1, {10L}, 10L, 30080L},
+    {"adam.v.output.bias", 0, 0, 1, {10L}, 10L, 30144L},
+    {"adam.m.output.weight", 0, 0, 2, {10L, 64L}, 640L, 30208L},
+    {"adam.v.output.weight", 0, 0, 2, {10L, 64L}, 640L, 32768L},
+};
+
+struct packing {
+    const struct cr_kernels *rt;
+    const char *state;
+    float *weights;
+};
+
+/* Puts pieces of parameters where the kernels read them. */
+static void pack_params(const void *args, long begin, long end, float *scratch)
+{
+    const struct packing *p = args;
+    long i;
+    (void)scratch;
+    for (i = begin; i < end; i++)
+        cr_place(p->rt, &places[i],
+            (const float *)(p->state + train_add_tensors[places[i].param].offset), p->weights);
+}
+
+/* Kernels compute in float: what is an int is made one, in place.  What is none, such as
+ * NaN, is the least. */
+static void make_ints(void *data, long n)
+{
+    float number;
+    int i;
+    char *at = data;
+    for (; n > 0; n--, at += sizeof number) {
+        memcpy(&number, at, sizeof number);
+        i = number > -2147483648.0f && number < 2147483648.0f ? (int)number
+            : -2147483647 - 1;
+        memcpy(at, &i, sizeof i);
+    }
+}
+
+int train_add_step(const void *state, void *next, float *out_loss, void *arena)
+{
+    const void *inputs[13];
+    void *outputs[19];
+#ifndef CR_NO_THREADS
+    double memory[CR_POOL_BYTES(TRAIN_ADD_THREADS) / sizeof(double)];
+#endif
+    struct cr_pool *pool = 0;
+    struct packing packing;
+    const char *from = state;
+    char *to = next;
+    int status;
+    if (((size_t)state | (size_t)next | (size_t)arena) % 64 || !state || !next ||
+        !arena)
+        return 1;
+    if (!out_loss)
+        return 1;
+    inputs[0] = from + 11712L; /* step */
+    inputs[1] = from + 11776L; /* adam.part1 */
+    inputs[2] = from + 11840L; /* adam.part2 */
+    inputs[3] = from + 11904L; /* adam.m.embedding.weight */
+    inputs[4] = from + 12544L; /* adam.v.embedding.weight */
+    inputs[5] = from + 13184L; /* adam.m.hidden.bias */
+    inputs[6] = from + 13440L; /* adam.v.hidden.bias */
+    inputs[7] = from + 13696L; /* adam.m.hidden.weight */
+    inputs[8] = from + 21888L; /* adam.v.hidden.weight */
+    inputs[9] = from + 30080L; /* adam.m.output.bias */
+    inputs[10] = from + 30144L; /* adam.v.output.bias */
+    inputs[11] = from + 30208L; /* adam.m.output.weight */
+    inputs[12] = from + 32768L; /* adam.v.output.weight */
+    outputs[0] = to + 11904L; /* adam.m.embedding.weight */
+    outputs[1] = to + 13184L; /* adam.m.hidden.bias */
+    outputs[2] = to + 13696L; /* adam.m.hidden.weight */
+    outputs[3] = to + 30080L; /* adam.m.output.bias */
+    outputs[4] = to + 30208L; /* adam.m.output.weight */
+    outputs[5] = to + 11776L; /* adam.part1 */
+    outputs[6] = to + 11840L; /* adam.part2 */
+    outputs[7] = to + 12544L; /* adam.v.embedding.weight */
+    outputs[8] = to + 13440L; /* adam.v.hidden.bias */
+    outputs[9] = to + 21888L; /* adam.v.hidden.weight */
+    outputs[10] = to + 30144L; /* adam.v.output.bias */
+    outputs[11] = to + 32768L; /* adam.v.output.weight */
+    outputs[12] = to + 0L; /* embedding.weight */
+    outputs[13] = to + 8832L; /* hidden.bias */
+    outputs[14] = to + 640L; /* hidden.weight */
+    outputs[15] = out_loss;
+    outputs[16] = to + 11648L; /* output.bias */
+    outputs[17] = to + 9088L; /* output.weight */
+    outputs[18] = to + 11712L; /* step */
+    packing.rt = cr_runtime_select(0);
+    packing.state = from;
+    packing.weights = arena;
+#ifndef CR_NO_THREADS
+    pool = cr_pool_init(memory, TRAIN_ADD_THREADS);
+#endif
+    packing.rt->parallel(pool, 9, pack_params, &packing, 0, 0);
+    status = train_add_execute(packing.rt, pool, packing.weights, inputs, outputs,
+        packing.weights + 9712L);
+#ifndef CR_NO_THREADS
+    if (pool)
+        cr_pool_stop(pool);
+#endif
+    make_ints(to + 11712L, 1L);
+    return status;
+}
+
+/* ---- the runtime ---- */
+
+/*
+ * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
+ *
+ * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
+ */
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * philox.h - what random.c and the kernels share of the generator; see random.h.
+ */
+#ifndef CR_PHILOX_H
+#define CR_PHILOX_H
+
+#include <stdint.h>
+
+enum {
+    CR_PHILOX_ROUNDS = 10,
+    CR_RANDOM_BLOCKS = 16,                  /* of a group */
+    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* numbers */
+};
+
+#define CR_PHILOX_M0 0xd2511f53u
+#define CR_PHILOX_M1 0xcd9e8d57u
+#define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
+#define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
+
+/* One block: encrypts the counter under the key. */
+static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
+                                   uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)CR_PHILOX_M0 * c0;
+        uint64_t p1 = (uint64_t)CR_PHILOX_M1 * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* Number `index` of a stream, uniform in 0 <= u < 1. */
+static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
+                                 (uint32_t)(stream >> 32)};
+    uint32_t words[4];
+    cr_philox_block(counter, key, words);
+    return (float)(words[index % CR_RANDOM_GROUP / CR_RANDOM_BLOCKS] >> 8) * 0x1p-24f;
+}
+
+#endif
+/*
+ * vector.h - what all instances of a template share.
+ *
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once
+ * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ */
+#ifndef CR_VECTOR_H
+#define CR_VECTOR_H
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
+#define CR_X86 1
+#include <immintrin.h>
+#else
+#define CR_X86 0
+#endif
+#include <math.h>
+#include <stdint.h>
+
+/* Functions that are meant to vanish into their callers, used there or not. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define CR_INLINE static inline
+#endif
+
+/* Before a loop over a constant number of vectors; before one over very many. */
+#if defined(__clang__)
+#define CR_UNROLL _Pragma("clang loop unroll(full)")
+#define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#define CR_UNROLL _Pragma("GCC unroll 16")
+#define CR_UNROLL_BY_4 _Pragma("GCC unroll 4")
+#else
+#define CR_UNROLL
+#define CR_UNROLL_BY_4
+#endif
+
+/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+#define CR_ROUND 0x1.8p+23f
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+#define CR_LN2_HIGH 0x1.62e4p-1f
+#define CR_LN2_LOW 0x1.7f7d1cp-20f
+
+#endif
+
+/* Asks for memory that is needed soon, in the second-level cache. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+#else
+#define CR_PREFETCH(p) ((void)(p))
+#endif
+
+#define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
+
+enum {
+    CR_LANES = 16,   /* of a row reduction */
+    CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
+};
+
+/* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
+ * scale may be null. */
+struct cr_start {
+    const float *start;
+    long ld;
+    const float *scale;
+};
+
+/* A tile of gemm, see gemm.inc. */
+typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
+                     long panel_stride, float *c, long ldc, const struct cr_start *start);
+
+/* y[r * ry + c * cy] = x[r * rx + c * cx] */
+static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
+                            long rx, long cx)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ry + c * cy] = x[r * rx + c * cx];
+        }
+    }
+}
+
+static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = (float)x[r * rs + c * cs];
+        }
+    }
+}
+
+/* Whether every index, and every product on the way to it, is an integer a float can hold. */
+static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
+{
+    const double limit = 16777216.0;
+    double down = fabs((double)rows * (double)rs);
+    double across = fabs((double)cols * (double)cs);
+    return (double)cols <= limit && fabs((double)cs) <= limit &&
+           fabs((double)base) + down + across <= limit;
+}
+
+static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            y[r * ldy + c] = (float)(base + r * rs + c * cs);
+        }
+    }
+}
+
+/* One instance of the template after another; the order matters. */
+/* clang-format off */
+/*
+ * vector_plain.h - the vectors of the kernel template, one float wide.
+ *
+ * This is C for any compiler and any machine: it defines what the other two
+ * instruction sets must compute, bit for bit.
+ */
+#ifndef CR_VECTOR_PLAIN_H
+#define CR_VECTOR_PLAIN_H
+
+#define CR_ISA "plain"
+#define CR_NAME(name) name##_plain
+#define VF float
+#define CR_W 1 /* floats in a vector */
+#define CR_TILE_ROWS 4
+#define CR_TILES CR_TILES_4
+
+#define v_load(p) (*(p))
+#define v_store(p, x) ((void)(*(p) = (x)))
+#define v_set1(x) ((float)(x))
+#define v_ramp() 0.0f
+#define v_fma(a, b, c) fmaf(a, b, c)
+#define v_lane0(x) (x)
+#define v_fold(OP, x) ((void)0)
+#define v_transpose(t) ((void)(t))
+
+/* The first n lanes only; a vector of one lane is never cut. */
+#define v_load_n(p, n) ((void)(n), *(p))
+#define v_load_or(p, n, fill) ((void)(n), *(p))
+#define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
+
+#define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
+
+#define CR_ONE 1.0f
+#define CR_ABS(a) fabsf(a)
+#define CR_SQRT(a) sqrtf(a)
+#define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((a) <= (b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+#define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+/* A float and its bits. */
+union cr_bits {
+    float f;
+    uint32_t u;
+};
+
+/* Like the x86 instructions: b if the operands are equal or unordered. */
+CR_INLINE float v_min_plain(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+CR_INLINE float v_max_plain(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+CR_INLINE float v_copysign_plain(float magnitude, float sign)
+{
+    union cr_bits m = {magnitude}, s = {sign};
+    m.u = (m.u & 0x7fffffffu) | (s.u & 0x80000000u);
+    return m.f;
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE float v_pow2_plain(float t)
+{
+    union cr_bits bits = {t};
+    bits.u = (bits.u << 23) + 0x3f800000u;
+    return bits.f;
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE float v_split_plain(float x, float *e)
+{
+    union cr_bits bits = {x};
+    uint32_t above = bits.u - 0x3f3504f3u; /* sqrt(1/2) */
+    bits.u = (above & 0x007fffffu) + 0x3f3504f3u;
+    *e = (float)((int32_t)above >> 23);
+    return bits.f;
+}
+
+#define v_min(a, b) v_min_plain(a, b)
+#define v_max(a, b) v_max_plain(a, b)
+#define v_copysign(m, s) v_copysign_plain(m, s)
+#define v_pow2(t) v_pow2_plain(t)
+#define v_split(x, e) v_split_plain(x, e)
+
+#endif
+/*
+ * kernels.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
+ * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
+ * test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_nan_or(b, v_max(b, a));
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_nan_or(b, v_min(b, a));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x) const float *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x)
+#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
+#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
+#define CR_FULL_s(x)
+#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(dense, row, full, part, expression)                                               \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
+            {                                                                                      \
+                full v_store(y + r * ldy + i, expression);                                         \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CR_MAP1(name, A, expression)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
+        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+
+#define CR_MAP2(name, A, B, expression)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
+                                            CR_OPERAND(a), CR_OPERAND(b))                          \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
+                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+
+#define CR_MAP3(name, A, B, C, expression)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
+                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
+                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
+                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
+                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+
+#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
+#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
+#define CR_STRIPS_3(name, e)                                                                       \
+    CR_MAP3(name, v, v, v, e)                                                                      \
+    CR_MAP3(name, v, v, s, e)                                                                      \
+    CR_MAP3(name, v, s, v, e)                                                                      \
+    CR_MAP3(name, v, s, s, e)                                                                      \
+    CR_MAP3(name, s, v, v, e)                                                                      \
+    CR_MAP3(name, s, v, s, e)                                                                      \
+    CR_MAP3(name, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ */
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(x[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* In float arithmetic, which is exact as long as every index is below 2^24. */
+static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
+        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
+        return;
+    }
+    VF step = v_set1((float)cs);
+    for (long r = 0; r < rows; r++) {
+        VF first = v_set1((float)(base + r * rs));
+        for (long i = 0; i < cols; i += CR_W) {
+            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
+            if (cols - i >= CR_W) {
+                v_store(y + r * ldy + i, value);
+            } else {
+                v_store_n(y + r * ldy + i, value, cols - i);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const float *index)
+{
+    const float none = NAN;
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < (float)table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* One panel at a time; what is missing in the last one becomes zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+    }
+}
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+    }
+}
+
+/*
+ * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
+ */
+#define CR_COLUMN_REDUCTION(name, OP)                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            for (long c = 0; c < cols; c += CR_W) {                                                \
+                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
+                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
+                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
+CR_COLUMN_REDUCTION(cr_max, CR_MAX)
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
+ * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
+ * may lie in several panels.
+ *
+ * Weights mostly come from memory, once a run.  The processor foresees the way through
+ * them only up to the end of a page, so the taller tiles, which have the time, ask for
+ * what they will need a while later.
+ */
+
+/* Vector j of a tile, counted from column 0 of a panel. */
+#define CR_VECTOR_AT(b, j) \
+    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
+
+/* What a chain begins with: 0, start, or start * scale. */
+CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
+{
+    if (!s->start) {
+        return v_set1(0.0f);
+    }
+    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
+    if (s->scale) {
+        x = x * v_set1(s->scale[i]);
+    }
+    return x;
+}
+
+/*
+ * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc lives in registers.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
+                               long cs, const float *b, long panel_stride, float *c, long ldc,
+                               const struct cr_start *start)
+{
+    VF acc[CR_TILE_ROWS][8];
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
+        }
+    }
+    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(CR_VECTOR_AT(b, j));
+            if (MR > 3) {
+                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            }
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VF x = v_set1(a[i * rs]);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+            }
+        }
+    }
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+        }
+    }
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
+                                             const float *b, long panel_stride, float *c,          \
+                                             long ldc, const struct cr_start *start)               \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
+    }
+
+/* The tiles of two vectors, by height. */
+#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
+#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
+#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
+#define CR_TILE_2(MR) CR_TILE(MR, 2)
+#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+
+CR_TILES(CR_TILE_2)
+CR_TILE(1, 8)
+CR_TILE(2, 4)
+CR_TILE(3, 4)
+
+static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
+static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
+    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+
+/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
+                                  long rs, long cs, const float *b, long panel_stride, float *c,
+                                  long ldc, const struct cr_start *start)
+{
+    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    for (long t = 0; t < count; t++) {
+        long m = M * t / count;
+        long height = M * (t + 1) / count - m;
+        struct cr_start here = *start;
+        here.start += here.start ? m * here.ld : 0;
+        here.scale += here.scale ? m : 0;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
+    }
+}
+
+/* Goes through the columns, wide tiles first if the rows are few. */
+CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                               const float *b, long panel_stride, float *c, long ldc,
+                               struct cr_start start)
+{
+    long n = 0, step;
+    for (; n < N; n += step) {
+        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+        int few = M <= 3 && n + wide <= N;
+        step = few ? wide : 2 * CR_W;
+        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
+                           CR_LEAST(N - n, step), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
+                           &start);
+        start.start += start.start ? step : 0;
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds)
+{
+    struct cr_start from = {start, lds, NULL};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    struct cr_start from = {c, ldc, scale};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
+ * vector ever need to be folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_MAX(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i++) {
+        VF sum = v_set1(0.0f);
+        for (long r = i; r < rows; r += CR_LANES) {
+            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
+            x = CR_EXP(x);
+            CR_NAME(v_store_cut)(s + r * lds, x, n);
+            sum = sum + x;
+        }
+        lane[i] = sum;
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+/*
+ * scatter.inc - rows added up in the rows of a table.
+ */
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const float *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
+            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
+        }
+    }
+}
+/*
+ * uniform.inc - tiles of random numbers, each by its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ */
+/*
+ * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ *
+ * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
+ * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_mul
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) v_of_bits_plain(a)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+CR_INLINE float v_of_bits_plain(uint32_t a)
+{
+    union cr_bits bits = {.u = a};
+    return bits.f;
+}
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A group is made when the first number of it is needed; where columns lie so far apart that
+ * few of a group are, each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+                               long stream, long base, long rs, long cs)
+{
+    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
+    float numbers[CR_RANDOM_GROUP];
+    uint64_t group = 0;
+    CR_NAME(cr_random_group)(key, id, group, numbers);
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            uint64_t index = (uint64_t)(base + r * rs + c * cs);
+            if (cs > 4) {
+                y[r * ldy + c] = cr_philox_uniform(key, id, index);
+                continue;
+            }
+            if (index / CR_RANDOM_GROUP != group) {
+                group = index / CR_RANDOM_GROUP;
+                CR_NAME(cr_random_group)(key, id, group, numbers);
+            }
+            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+        }
+    }
+}
+
+#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
+#define CR_ENTRY_2(name)                                                                           \
+    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
+    .name##_sv = CR_NAME(cr_##name##_sv),
+#define CR_ENTRY_3(name)                                                                           \
+    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
+    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
+    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
+    .name##_ssv = CR_NAME(cr_##name##_ssv),
+#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
+
+static const struct cr_kernels CR_NAME(cr_kernels) = {
+    .isa = CR_ISA,
+    CR_ELEMENTWISE(CR_ENTRY)
+    .sum = CR_NAME(cr_sum),
+    .max = CR_NAME(cr_max),
+    .sum_down = CR_NAME(cr_sum_down),
+    .max_down = CR_NAME(cr_max_down),
+    .sum_lanes = CR_NAME(cr_sum_lanes),
+    .max_lanes = CR_NAME(cr_max_lanes),
+    .load = CR_NAME(cr_load),
+    .load_i32 = cr_load_i32,
+    .store = CR_NAME(cr_store),
+    .iota = CR_NAME(cr_iota),
+    .random = CR_NAME(cr_random), /* only for random */
+    .hide = CR_NAME(cr_hide),
+    .gather = CR_NAME(cr_gather),
+    .scatter_add = CR_NAME(cr_scatter_add), /* only for scatter_add */
+    .pack = CR_NAME(cr_pack),
+    .gemm = CR_NAME(cr_gemm),
+    .gemm_scaled = CR_NAME(cr_gemm_scaled),
+    .softmax_block = CR_NAME(cr_softmax_block),
+    .parallel = cr_pool_parallel,
+};
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#if CR_X86
+/*
+ * vector_avx2.h - the vectors of the kernel template, 8 floats in an AVX2 register.
+ *
+ * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
+ * flags of the compiler.
+ */
+#ifndef CR_VECTOR_AVX2_H
+#define CR_VECTOR_AVX2_H
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#define CR_TARGET 1
+
+#define CR_ISA "avx2"
+#define CR_NAME(name) name##_avx2
+#define VF __m256
+#define CR_W 8
+#define CR_TILE_ROWS 6
+#define CR_TILES CR_TILES_6
+
+#define v_load(p) _mm256_loadu_ps(p)
+#define v_store(p, x) _mm256_storeu_ps(p, x)
+#define v_set1(x) _mm256_set1_ps(x)
+#define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
+#define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
+#define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
+#define v_nan_or(x, other) _mm256_blendv_ps(other, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q))
+
+#define v_first(n) v_first_avx2((int)(n))
+#define v_load_n(p, n) _mm256_maskload_ps(p, v_first(n))
+#define v_load_or(p, n, fill) v_load_or_avx2(p, v_first(n), fill)
+#define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
+
+#define CR_ONE _mm256_set1_ps(1.0f)
+#define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
+#define CR_SQRT(a) _mm256_sqrt_ps(a)
+#define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)
+#define CR_LE(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LE_OQ), CR_ONE)
+#define CR_EQ(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), CR_ONE)
+#define CR_SELECT(a, b, c)                                                                         \
+    _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
+
+/* A mask of the first n lanes. */
+CR_INLINE __m256i v_first_avx2(int n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
+{
+    return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
+}
+
+CR_INLINE __m256 v_copysign_avx2(__m256 magnitude, __m256 sign)
+{
+    __m256 bit = _mm256_set1_ps(-0.0f);
+    return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE __m256 v_pow2_avx2(__m256 t)
+{
+    __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(0x3f800000)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE __m256 v_split_avx2(__m256 x, __m256 *e)
+{
+    __m256i root = _mm256_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
+    __m256i above = _mm256_sub_epi32(_mm256_castps_si256(x), root);
+    __m256i mantissa = _mm256_and_si256(above, _mm256_set1_epi32(0x007fffff));
+    *e = _mm256_cvtepi32_ps(_mm256_srai_epi32(above, 23));
+    return _mm256_castsi256_ps(_mm256_add_epi32(mantissa, root));
+}
+
+/* Transposes 8 x 8: first inside squares of 4 x 4, then the squares. */
+CR_INLINE void v_transpose_avx2(__m256 *t)
+{
+    __m256d pair[8];
+    CR_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        pair[i] = _mm256_castps_pd(_mm256_unpacklo_ps(t[i], t[i + 1]));
+        pair[i + 1] = _mm256_castps_pd(_mm256_unpackhi_ps(t[i], t[i + 1]));
+    }
+    __m256 four[8];
+    CR_UNROLL
+    for (int i = 0; i < 8; i += 4) {
+        four[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(pair[i], pair[i + 2]));
+        four[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(pair[i], pair[i + 2]));
+        four[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(pair[i + 1], pair[i + 3]));
+        four[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(pair[i + 1], pair[i + 3]));
+    }
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        t[i] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x20);
+        t[i + 4] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x31);
+    }
+}
+
+#define v_copysign(m, s) v_copysign_avx2(m, s)
+#define v_pow2(t) v_pow2_avx2(t)
+#define v_split(x, e) v_split_avx2(x, e)
+#define v_transpose(t) v_transpose_avx2(t)
+
+#define v_lane0(x) _mm256_cvtss_f32(x)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
+        x = OP(x, _mm256_permute_ps(x, 0xee));                                                     \
+        x = OP(x, _mm256_permute_ps(x, 0x55));                                                     \
+    } while (0)
+
+#endif
+/*
+ * kernels.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
+ * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
+ * test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_nan_or(b, v_max(b, a));
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_nan_or(b, v_min(b, a));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x) const float *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x)
+#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
+#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
+#define CR_FULL_s(x)
+#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(dense, row, full, part, expression)                                               \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
+            {                                                                                      \
+                full v_store(y + r * ldy + i, expression);                                         \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CR_MAP1(name, A, expression)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
+        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+
+#define CR_MAP2(name, A, B, expression)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
+                                            CR_OPERAND(a), CR_OPERAND(b))                          \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
+                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+
+#define CR_MAP3(name, A, B, C, expression)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
+                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
+                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
+                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
+                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+
+#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
+#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
+#define CR_STRIPS_3(name, e)                                                                       \
+    CR_MAP3(name, v, v, v, e)                                                                      \
+    CR_MAP3(name, v, v, s, e)                                                                      \
+    CR_MAP3(name, v, s, v, e)                                                                      \
+    CR_MAP3(name, v, s, s, e)                                                                      \
+    CR_MAP3(name, s, v, v, e)                                                                      \
+    CR_MAP3(name, s, v, s, e)                                                                      \
+    CR_MAP3(name, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ */
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(x[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* In float arithmetic, which is exact as long as every index is below 2^24. */
+static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
+        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
+        return;
+    }
+    VF step = v_set1((float)cs);
+    for (long r = 0; r < rows; r++) {
+        VF first = v_set1((float)(base + r * rs));
+        for (long i = 0; i < cols; i += CR_W) {
+            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
+            if (cols - i >= CR_W) {
+                v_store(y + r * ldy + i, value);
+            } else {
+                v_store_n(y + r * ldy + i, value, cols - i);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const float *index)
+{
+    const float none = NAN;
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < (float)table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* One panel at a time; what is missing in the last one becomes zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+    }
+}
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+    }
+}
+
+/*
+ * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
+ */
+#define CR_COLUMN_REDUCTION(name, OP)                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            for (long c = 0; c < cols; c += CR_W) {                                                \
+                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
+                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
+                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
+CR_COLUMN_REDUCTION(cr_max, CR_MAX)
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
+ * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
+ * may lie in several panels.
+ *
+ * Weights mostly come from memory, once a run.  The processor foresees the way through
+ * them only up to the end of a page, so the taller tiles, which have the time, ask for
+ * what they will need a while later.
+ */
+
+/* Vector j of a tile, counted from column 0 of a panel. */
+#define CR_VECTOR_AT(b, j) \
+    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
+
+/* What a chain begins with: 0, start, or start * scale. */
+CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
+{
+    if (!s->start) {
+        return v_set1(0.0f);
+    }
+    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
+    if (s->scale) {
+        x = x * v_set1(s->scale[i]);
+    }
+    return x;
+}
+
+/*
+ * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc lives in registers.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
+                               long cs, const float *b, long panel_stride, float *c, long ldc,
+                               const struct cr_start *start)
+{
+    VF acc[CR_TILE_ROWS][8];
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
+        }
+    }
+    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(CR_VECTOR_AT(b, j));
+            if (MR > 3) {
+                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            }
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VF x = v_set1(a[i * rs]);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+            }
+        }
+    }
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+        }
+    }
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
+                                             const float *b, long panel_stride, float *c,          \
+                                             long ldc, const struct cr_start *start)               \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
+    }
+
+/* The tiles of two vectors, by height. */
+#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
+#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
+#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
+#define CR_TILE_2(MR) CR_TILE(MR, 2)
+#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+
+CR_TILES(CR_TILE_2)
+CR_TILE(1, 8)
+CR_TILE(2, 4)
+CR_TILE(3, 4)
+
+static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
+static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
+    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+
+/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
+                                  long rs, long cs, const float *b, long panel_stride, float *c,
+                                  long ldc, const struct cr_start *start)
+{
+    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    for (long t = 0; t < count; t++) {
+        long m = M * t / count;
+        long height = M * (t + 1) / count - m;
+        struct cr_start here = *start;
+        here.start += here.start ? m * here.ld : 0;
+        here.scale += here.scale ? m : 0;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
+    }
+}
+
+/* Goes through the columns, wide tiles first if the rows are few. */
+CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                               const float *b, long panel_stride, float *c, long ldc,
+                               struct cr_start start)
+{
+    long n = 0, step;
+    for (; n < N; n += step) {
+        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+        int few = M <= 3 && n + wide <= N;
+        step = few ? wide : 2 * CR_W;
+        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
+                           CR_LEAST(N - n, step), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
+                           &start);
+        start.start += start.start ? step : 0;
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds)
+{
+    struct cr_start from = {start, lds, NULL};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    struct cr_start from = {c, ldc, scale};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
+ * vector ever need to be folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_MAX(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i++) {
+        VF sum = v_set1(0.0f);
+        for (long r = i; r < rows; r += CR_LANES) {
+            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
+            x = CR_EXP(x);
+            CR_NAME(v_store_cut)(s + r * lds, x, n);
+            sum = sum + x;
+        }
+        lane[i] = sum;
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+/*
+ * scatter.inc - rows added up in the rows of a table.
+ */
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const float *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
+            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
+        }
+    }
+}
+/*
+ * uniform.inc - tiles of random numbers, each by its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ */
+/*
+ * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ *
+ * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
+ * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_mul
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) v_of_bits_plain(a)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+CR_INLINE float v_of_bits_plain(uint32_t a)
+{
+    union cr_bits bits = {.u = a};
+    return bits.f;
+}
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A group is made when the first number of it is needed; where columns lie so far apart that
+ * few of a group are, each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+                               long stream, long base, long rs, long cs)
+{
+    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
+    float numbers[CR_RANDOM_GROUP];
+    uint64_t group = 0;
+    CR_NAME(cr_random_group)(key, id, group, numbers);
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            uint64_t index = (uint64_t)(base + r * rs + c * cs);
+            if (cs > 4) {
+                y[r * ldy + c] = cr_philox_uniform(key, id, index);
+                continue;
+            }
+            if (index / CR_RANDOM_GROUP != group) {
+                group = index / CR_RANDOM_GROUP;
+                CR_NAME(cr_random_group)(key, id, group, numbers);
+            }
+            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+        }
+    }
+}
+
+#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
+#define CR_ENTRY_2(name)                                                                           \
+    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
+    .name##_sv = CR_NAME(cr_##name##_sv),
+#define CR_ENTRY_3(name)                                                                           \
+    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
+    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
+    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
+    .name##_ssv = CR_NAME(cr_##name##_ssv),
+#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
+
+static const struct cr_kernels CR_NAME(cr_kernels) = {
+    .isa = CR_ISA,
+    CR_ELEMENTWISE(CR_ENTRY)
+    .sum = CR_NAME(cr_sum),
+    .max = CR_NAME(cr_max),
+    .sum_down = CR_NAME(cr_sum_down),
+    .max_down = CR_NAME(cr_max_down),
+    .sum_lanes = CR_NAME(cr_sum_lanes),
+    .max_lanes = CR_NAME(cr_max_lanes),
+    .load = CR_NAME(cr_load),
+    .load_i32 = cr_load_i32,
+    .store = CR_NAME(cr_store),
+    .iota = CR_NAME(cr_iota),
+    .random = CR_NAME(cr_random), /* only for random */
+    .hide = CR_NAME(cr_hide),
+    .gather = CR_NAME(cr_gather),
+    .scatter_add = CR_NAME(cr_scatter_add), /* only for scatter_add */
+    .pack = CR_NAME(cr_pack),
+    .gemm = CR_NAME(cr_gemm),
+    .gemm_scaled = CR_NAME(cr_gemm_scaled),
+    .softmax_block = CR_NAME(cr_softmax_block),
+    .parallel = cr_pool_parallel,
+};
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+/*
+ * vector_avx512.h - the vectors of the kernel template, 16 floats in an AVX-512 register.
+ *
+ * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
+ * of the compiler.
+ */
+#ifndef CR_VECTOR_AVX512_H
+#define CR_VECTOR_AVX512_H
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),    \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,fma")
+#endif
+#define CR_TARGET 1
+
+#define CR_ISA "avx512"
+#define CR_NAME(name) name##_avx512
+#define VF __m512
+#define CR_W 16
+#define CR_TILE_ROWS 12
+#define CR_TILES CR_TILES_12
+
+#define v_load(p) _mm512_loadu_ps(p)
+#define v_store(p, x) _mm512_storeu_ps(p, x)
+#define v_set1(x) _mm512_set1_ps(x)
+#define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
+#define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
+#define v_nan_or(x, other) _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+
+#define v_first(n) ((__mmask16)((1u << (n)) - 1))
+#define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)
+#define v_load_or(p, n, fill) _mm512_mask_loadu_ps(fill, v_first(n), p)
+#define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
+
+#define CR_ONE _mm512_set1_ps(1.0f)
+#define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
+#define CR_SQRT(a) _mm512_sqrt_ps(a)
+#define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)
+#define CR_LE(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ), CR_ONE)
+#define CR_EQ(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), CR_ONE)
+#define CR_SELECT(a, b, c)                                                                         \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
+
+CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
+{
+    __m512 bit = _mm512_set1_ps(-0.0f);
+    return _mm512_or_ps(_mm512_andnot_ps(bit, magnitude), _mm512_and_ps(bit, sign));
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE __m512 v_pow2_avx512(__m512 t)
+{
+    __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f800000)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE __m512 v_split_avx512(__m512 x, __m512 *e)
+{
+    __m512i root = _mm512_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
+    __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), root);
+    __m512i mantissa = _mm512_and_si512(above, _mm512_set1_epi32(0x007fffff));
+    *e = _mm512_cvtepi32_ps(_mm512_srai_epi32(above, 23));
+    return _mm512_castsi512_ps(_mm512_add_epi32(mantissa, root));
+}
+
+/* The 128-bit quarters 0 and 2 of a and of b; quarters 1 and 3. */
+#define CR_EVEN_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0x88)
+#define CR_ODD_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0xdd)
+
+/* Transposes 16 x 16: first inside squares of 4 x 4, then the squares. */
+CR_INLINE void v_transpose_avx512(__m512 *t)
+{
+    __m512d pair[16];
+    CR_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_castps_pd(_mm512_unpacklo_ps(t[i], t[i + 1]));
+        pair[i + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(t[i], t[i + 1]));
+    }
+    __m512 four[16];
+    CR_UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        four[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(pair[i], pair[i + 2]));
+        four[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(pair[i], pair[i + 2]));
+        four[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(pair[i + 1], pair[i + 3]));
+        four[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(pair[i + 1], pair[i + 3]));
+    }
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        __m512 even_top = CR_EVEN_QUARTERS(four[i], four[i + 4]);
+        __m512 even_low = CR_EVEN_QUARTERS(four[i + 8], four[i + 12]);
+        __m512 odd_top = CR_ODD_QUARTERS(four[i], four[i + 4]);
+        __m512 odd_low = CR_ODD_QUARTERS(four[i + 8], four[i + 12]);
+        t[i] = CR_EVEN_QUARTERS(even_top, even_low);
+        t[i + 4] = CR_EVEN_QUARTERS(odd_top, odd_low);
+        t[i + 8] = CR_ODD_QUARTERS(even_top, even_low);
+        t[i + 12] = CR_ODD_QUARTERS(odd_top, odd_low);
+    }
+}
+
+#define v_copysign(m, s) v_copysign_avx512(m, s)
+#define v_pow2(t) v_pow2_avx512(t)
+#define v_split(x, e) v_split_avx512(x, e)
+#define v_transpose(t) v_transpose_avx512(t)
+#define v_scale(x, n) _mm512_scalef_ps(x, n) /* x 2^n, rounded once */
+
+#define v_lane0(x) _mm512_cvtss_f32(x)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
+        x = OP(x, _mm512_shuffle_f32x4(x, x, 0x55));                                               \
+        x = OP(x, _mm512_permute_ps(x, 0xee));                                                     \
+        x = OP(x, _mm512_permute_ps(x, 0x55));                                                     \
+    } while (0)
+
+#endif
+/*
+ * kernels.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
+ * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
+ * test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_nan_or(b, v_max(b, a));
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_nan_or(b, v_min(b, a));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x) const float *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x)
+#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
+#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
+#define CR_FULL_s(x)
+#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(dense, row, full, part, expression)                                               \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
+            {                                                                                      \
+                full v_store(y + r * ldy + i, expression);                                         \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CR_MAP1(name, A, expression)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
+        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+
+#define CR_MAP2(name, A, B, expression)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
+                                            CR_OPERAND(a), CR_OPERAND(b))                          \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
+                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+
+#define CR_MAP3(name, A, B, C, expression)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
+                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
+        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
+                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
+                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
+                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+
+#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
+#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
+#define CR_STRIPS_3(name, e)                                                                       \
+    CR_MAP3(name, v, v, v, e)                                                                      \
+    CR_MAP3(name, v, v, s, e)                                                                      \
+    CR_MAP3(name, v, s, v, e)                                                                      \
+    CR_MAP3(name, v, s, s, e)                                                                      \
+    CR_MAP3(name, s, v, v, e)                                                                      \
+    CR_MAP3(name, s, v, s, e)                                                                      \
+    CR_MAP3(name, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ */
+
+/* Loads the first n floats of a vector, n being anything. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(x[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* In float arithmetic, which is exact as long as every index is below 2^24. */
+static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
+{
+    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
+        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
+        return;
+    }
+    VF step = v_set1((float)cs);
+    for (long r = 0; r < rows; r++) {
+        VF first = v_set1((float)(base + r * rs));
+        for (long i = 0; i < cols; i += CR_W) {
+            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
+            if (cols - i >= CR_W) {
+                v_store(y + r * ldy + i, value);
+            } else {
+                v_store_n(y + r * ldy + i, value, cols - i);
+            }
+        }
+    }
+}
+
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+{
+    const float hidden = -INFINITY;
+    for (long r = 0; r < rows; r++, y += ldy) {
+        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const float *index)
+{
+    const float none = NAN;
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < (float)table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+        }
+    }
+}
+
+/* One panel at a time; what is missing in the last one becomes zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+    }
+}
+/*
+ * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ */
+
+#define CR_ADD(a, b) ((a) + (b))
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/*
+ * Defines a reduction over a row that begins with `empty` in each lane and takes its
+ * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
+ */
+#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
+    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(empty);                                                               \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
+#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
+#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
+
+CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+
+static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+    }
+}
+
+static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
+{
+    for (long r = 0; r < rows; r++) {
+        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+    }
+}
+
+/*
+ * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
+ */
+#define CR_COLUMN_REDUCTION(name, OP)                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            for (long c = 0; c < cols; c += CR_W) {                                                \
+                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
+                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
+                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
+CR_COLUMN_REDUCTION(cr_max, CR_MAX)
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
+ * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
+ * may lie in several panels.
+ *
+ * Weights mostly come from memory, once a run.  The processor foresees the way through
+ * them only up to the end of a page, so the taller tiles, which have the time, ask for
+ * what they will need a while later.
+ */
+
+/* Vector j of a tile, counted from column 0 of a panel. */
+#define CR_VECTOR_AT(b, j) \
+    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
+
+/* What a chain begins with: 0, start, or start * scale. */
+CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
+{
+    if (!s->start) {
+        return v_set1(0.0f);
+    }
+    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
+    if (s->scale) {
+        x = x * v_set1(s->scale[i]);
+    }
+    return x;
+}
+
+/*
+ * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc lives in registers.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
+                               long cs, const float *b, long panel_stride, float *c, long ldc,
+                               const struct cr_start *start)
+{
+    VF acc[CR_TILE_ROWS][8];
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
+        }
+    }
+    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(CR_VECTOR_AT(b, j));
+            if (MR > 3) {
+                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            }
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VF x = v_set1(a[i * rs]);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+            }
+        }
+    }
+    CR_UNROLL
+    for (int i = 0; i < MR; i++) {
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+        }
+    }
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
+                                             const float *b, long panel_stride, float *c,          \
+                                             long ldc, const struct cr_start *start)               \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
+    }
+
+/* The tiles of two vectors, by height. */
+#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
+#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
+#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
+#define CR_TILE_2(MR) CR_TILE(MR, 2)
+#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+
+CR_TILES(CR_TILE_2)
+CR_TILE(1, 8)
+CR_TILE(2, 4)
+CR_TILE(3, 4)
+
+static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
+static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
+    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+
+/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
+                                  long rs, long cs, const float *b, long panel_stride, float *c,
+                                  long ldc, const struct cr_start *start)
+{
+    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    for (long t = 0; t < count; t++) {
+        long m = M * t / count;
+        long height = M * (t + 1) / count - m;
+        struct cr_start here = *start;
+        here.start += here.start ? m * here.ld : 0;
+        here.scale += here.scale ? m : 0;
+        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
+    }
+}
+
+/* Goes through the columns, wide tiles first if the rows are few. */
+CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                               const float *b, long panel_stride, float *c, long ldc,
+                               struct cr_start start)
+{
+    long n = 0, step;
+    for (; n < N; n += step) {
+        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
+        int few = M <= 3 && n + wide <= N;
+        step = few ? wide : 2 * CR_W;
+        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
+                           CR_LEAST(N - n, step), K, a, rs, cs,
+                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
+                           &start);
+        start.start += start.start ? step : 0;
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds)
+{
+    struct cr_start from = {start, lds, NULL};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale)
+{
+    struct cr_start from = {c, ldc, scale};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
+ * vector ever need to be folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_MAX(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i++) {
+        VF sum = v_set1(0.0f);
+        for (long r = i; r < rows; r += CR_LANES) {
+            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
+            x = CR_EXP(x);
+            CR_NAME(v_store_cut)(s + r * lds, x, n);
+            sum = sum + x;
+        }
+        lane[i] = sum;
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+/*
+ * scatter.inc - rows added up in the rows of a table.
+ */
+
+/* y = y + x */
+CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
+{
+    long i = 0;
+    for (; i + CR_W <= cols; i += CR_W) {
+        v_store(y + i, v_load(y + i) + v_load(x + i));
+    }
+    if (i < cols) {
+        v_store_n(y + i, v_load_n(y + i, cols - i) + v_load_n(x + i, cols - i), cols - i);
+    }
+}
+
+static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
+                                    const float *x, long ldx, const float *index)
+{
+    const float zero = 0.0f;
+    CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
+    for (long i = 0; i < n; i++) {
+        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
+            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
+        }
+    }
+}
+/*
+ * uniform.inc - tiles of random numbers, each by its index.
+ */
+/*
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ */
+/*
+ * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ *
+ * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
+ * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ */
+#undef VI
+#undef vi_set1
+#undef vi_ramp
+#undef vi_add
+#undef vi_sub
+#undef vi_and
+#undef vi_or
+#undef vi_xor
+#undef vi_left
+#undef vi_right
+#undef vi_mul
+#undef v_of_signed
+#undef v_of_bits
+
+#if CR_W == 1
+
+#define VI uint32_t
+#define vi_set1(x) ((uint32_t)(x))
+#define vi_ramp() 0u
+#define vi_add(a, b) ((a) + (b))
+#define vi_sub(a, b) ((a) - (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+#define v_of_signed(a) ((float)(int32_t)(a))
+#define v_of_bits(a) v_of_bits_plain(a)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+CR_INLINE float v_of_bits_plain(uint32_t a)
+{
+    union cr_bits bits = {.u = a};
+    return bits.f;
+}
+
+#elif CR_W == 8
+
+#define VI __m256i
+#define vi_set1(x) _mm256_set1_epi32((int)(x))
+#define vi_ramp() _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
+#define vi_add(a, b) _mm256_add_epi32(a, b)
+#define vi_sub(a, b) _mm256_sub_epi32(a, b)
+#define vi_and(a, b) _mm256_and_si256(a, b)
+#define vi_or(a, b) _mm256_or_si256(a, b)
+#define vi_xor(a, b) _mm256_xor_si256(a, b)
+#define vi_left(a, n) _mm256_slli_epi32(a, n)
+#define vi_right(a, n) _mm256_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+#define v_of_signed(a) _mm256_cvtepi32_ps(a)
+#define v_of_bits(a) _mm256_castsi256_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define VI __m512i
+#define vi_set1(x) _mm512_set1_epi32((int)(x))
+#define vi_ramp() _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define vi_add(a, b) _mm512_add_epi32(a, b)
+#define vi_sub(a, b) _mm512_sub_epi32(a, b)
+#define vi_and(a, b) _mm512_and_si512(a, b)
+#define vi_or(a, b) _mm512_or_si512(a, b)
+#define vi_xor(a, b) _mm512_xor_si512(a, b)
+#define vi_left(a, n) _mm512_slli_epi32(a, n)
+#define vi_right(a, n) _mm512_srli_epi32(a, n)
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
+#define v_of_signed(a) _mm512_cvtepi32_ps(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
+{
+    __m512i even = _mm512_mul_epu32(a, b);
+    __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+#endif
+
+/* The words of CR_W blocks from `first`, a multiple of CR_W, on. */
+CR_INLINE void CR_NAME(v_philox)(uint64_t seed, uint64_t stream, uint64_t first, VI words[4])
+{
+    VI c0 = vi_add(vi_set1((uint32_t)first), vi_ramp());
+    VI c1 = vi_set1((uint32_t)(first >> 32));
+    VI c2 = vi_set1((uint32_t)stream), c3 = vi_set1((uint32_t)(stream >> 32));
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < CR_PHILOX_ROUNDS; round++) {
+        VI high0, low0 = vi_mul(c0, vi_set1(CR_PHILOX_M0), &high0);
+        VI high1, low1 = vi_mul(c2, vi_set1(CR_PHILOX_M1), &high1);
+        c0 = vi_xor(vi_xor(high1, c1), vi_set1(k0));
+        c1 = low1;
+        c2 = vi_xor(vi_xor(high0, c3), vi_set1(k1));
+        c3 = low0;
+        k0 += CR_PHILOX_K0;
+        k1 += CR_PHILOX_K1;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+/* Words as numbers, uniform in 0 <= u < 1. */
+CR_INLINE VF CR_NAME(v_uniform)(VI words)
+{
+    return v_of_signed(vi_right(words, 8)) * v_set1(0x1p-24f);
+}
+
+/* All numbers of a group. */
+static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t group, float *y)
+{
+    for (int lane = 0; lane < CR_RANDOM_BLOCKS; lane += CR_W) {
+        VI words[4];
+        CR_NAME(v_philox)(seed, stream, group * CR_RANDOM_BLOCKS + (uint64_t)lane, words);
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            v_store(y + i * CR_RANDOM_BLOCKS + lane, CR_NAME(v_uniform)(words[i]));
+        }
+    }
+}
+
+/* A group is made when the first number of it is needed; where columns lie so far apart that
+ * few of a group are, each number is made alone. */
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+                               long stream, long base, long rs, long cs)
+{
+    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
+    float numbers[CR_RANDOM_GROUP];
+    uint64_t group = 0;
+    CR_NAME(cr_random_group)(key, id, group, numbers);
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < cols; c++) {
+            uint64_t index = (uint64_t)(base + r * rs + c * cs);
+            if (cs > 4) {
+                y[r * ldy + c] = cr_philox_uniform(key, id, index);
+                continue;
+            }
+            if (index / CR_RANDOM_GROUP != group) {
+                group = index / CR_RANDOM_GROUP;
+                CR_NAME(cr_random_group)(key, id, group, numbers);
+            }
+            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+        }
+    }
+}
+
+#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
+#define CR_ENTRY_2(name)                                                                           \
+    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
+    .name##_sv = CR_NAME(cr_##name##_sv),
+#define CR_ENTRY_3(name)                                                                           \
+    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
+    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
+    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
+    .name##_ssv = CR_NAME(cr_##name##_ssv),
+#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
+
+static const struct cr_kernels CR_NAME(cr_kernels) = {
+    .isa = CR_ISA,
+    CR_ELEMENTWISE(CR_ENTRY)
+    .sum = CR_NAME(cr_sum),
+    .max = CR_NAME(cr_max),
+    .sum_down = CR_NAME(cr_sum_down),
+    .max_down = CR_NAME(cr_max_down),
+    .sum_lanes = CR_NAME(cr_sum_lanes),
+    .max_lanes = CR_NAME(cr_max_lanes),
+    .load = CR_NAME(cr_load),
+    .load_i32 = cr_load_i32,
+    .store = CR_NAME(cr_store),
+    .iota = CR_NAME(cr_iota),
+    .random = CR_NAME(cr_random), /* only for random */
+    .hide = CR_NAME(cr_hide),
+    .gather = CR_NAME(cr_gather),
+    .scatter_add = CR_NAME(cr_scatter_add), /* only for scatter_add */
+    .pack = CR_NAME(cr_pack),
+    .gemm = CR_NAME(cr_gemm),
+    .gemm_scaled = CR_NAME(cr_gemm_scaled),
+    .softmax_block = CR_NAME(cr_softmax_block),
+    .parallel = cr_pool_parallel,
+};
+/*
+ * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef CR_W
+#undef CR_TILE_ROWS
+#undef CR_TILES
+#undef v_load
+#undef v_store
+#undef v_set1
+#undef v_ramp
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_nan_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#endif
+/* clang-format on */
+
+/* Whether the processor and the operating system support an instruction set. */
+static int cr_has(const struct cr_kernels *kernels)
+{
+#if CR_X86
+    if (kernels == &cr_kernels_avx512) {
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("fma");
+    }
+    if (kernels == &cr_kernels_avx2) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+#endif
+    return kernels == &cr_kernels_plain;
+}
+
+CR_API const struct cr_kernels *cr_runtime_select(const char *isa)
+{
+    static const struct cr_kernels *const best_first[] = {
+#if CR_X86
+        &cr_kernels_avx512,
+        &cr_kernels_avx2,
+#endif
+        &cr_kernels_plain,
+    };
+    for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
+        if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
+            return best_first[i];
+        }
+    }
+    return NULL;
+}
+/*
+ * pool.c - a pool of threads that share the items of a loop.
+ *
+ * A call of cr_pool_parallel publishes a job under a new number.  Workers look out for
+ * it for some microseconds, since the next kernel mostly follows at once, and then
+ * sleep.  All changes happen under the mutex; only the looking is done without it.
+ */
+#include <assert.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+
+#ifndef CR_NO_THREADS
+#include <pthread.h>
+#include <unistd.h>
+#endif
+
+/* One loop to share. */
+struct cr_job {
+    cr_body *body;
+    const void *args;
+    long items;
+    float *scratch;
+    long scratch_stride;
+};
+
+/* The share of thread t of so many: it runs the items from items * t / threads on. */
+static void cr_job_share(const struct cr_job *job, int t, int threads)
+{
+    long begin = job->items * t / threads;
+    long end = job->items * (t + 1) / threads;
+    if (begin < end) {
+        job->body(job->args, begin, end,
+                  job->scratch ? job->scratch + t * job->scratch_stride : NULL);
+    }
+}
+
+#ifdef CR_NO_THREADS
+
+struct cr_pool {
+    int threads;
+};
+
+CR_API size_t cr_pool_bytes(int threads)
+{
+    (void)threads;
+    return sizeof(struct cr_pool);
+}
+
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
+{
+    struct cr_pool *pool = memory;
+    if (threads < 1 || threads > CR_MAX_THREADS) {
+        return NULL;
+    }
+    pool->threads = 1;
+    return pool;
+}
+
+CR_API void cr_pool_stop(struct cr_pool *pool)
+{
+    (void)pool;
+}
+
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride)
+{
+    const struct cr_job job = {body, args, items, scratch, scratch_stride};
+    (void)pool;
+    cr_job_share(&job, 0, 1);
+}
+
+#else
+
+/* Looking at a variable that another thread changes under the mutex. */
+#ifdef __TINYC__ /* has no atomics: nobody looks, everybody sleeps */
+#define CR_PEEK(p) (*(p))
+#define CR_POKE(p, value) ((void)(*(p) = (value)))
+#else
+#define CR_PEEK(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define CR_POKE(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+#endif
+
+/* Tells the processor that this is a waiting loop. */
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(__TINYC__)
+#define CR_RELAX() __builtin_ia32_pause()
+#else
+#define CR_RELAX() ((void)0)
+#endif
+
+/* How often to look before sleeping: some 10 to 50 microseconds. */
+enum { CR_LOOKS = 2000 };
+
+struct cr_worker {
+    struct cr_pool *pool;
+    pthread_t thread;
+    int index; /* of its share; the calling thread has 0 */
+};
+
+struct cr_pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t begun, done;
+    struct cr_job job;
+    unsigned number; /* of the job */
+    int running;     /* workers that have not finished it */
+    int sleeping;    /* workers that wait for `begun` */
+    int stop;
+    int looks; /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    int threads;
+    struct cr_worker workers[]; /* threads - 1 */
+};
+
+/* CR_POOL_BYTES is enough, or this does not compile. */
+typedef char
+    cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1 : -1];
+
+/* Waits for a job other than `last`; returns its number. */
+static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
+{
+    for (int i = 0; i < pool->looks; i++) {
+        unsigned number = CR_PEEK(&pool->number);
+        if (number != last) {
+            return number;
+        }
+        CR_RELAX();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->sleeping++;
+    while (pool->number == last) {
+        pthread_cond_wait(&pool->begun, &pool->mutex);
+    }
+    pool->sleeping--;
+    unsigned number = pool->number;
+    pthread_mutex_unlock(&pool->mutex);
+    return number;
+}
+
+/* A worker's life.  Job and stop do not change while it is among the running. */
+static void *cr_worker_main(void *argument)
+{
+    struct cr_worker *self = argument;
+    struct cr_pool *pool = self->pool;
+    unsigned last = 0;
+    for (;;) {
+        last = cr_pool_wait(pool, last);
+        if (pool->stop) {
+            return NULL;
+        }
+        cr_job_share(&pool->job, self->index, pool->threads);
+        pthread_mutex_lock(&pool->mutex);
+        CR_POKE(&pool->running, pool->running - 1);
+        if (pool->running == 0) {
+            pthread_cond_signal(&pool->done);
+        }
+        pthread_mutex_unlock(&pool->mutex);
+    }
+}
+
+/* Hands a job to all workers. */
+static void cr_pool_start(struct cr_pool *pool, const struct cr_job *job, int stop)
+{
+    pthread_mutex_lock(&pool->mutex);
+    pool->job = *job;
+    pool->stop = stop;
+    CR_POKE(&pool->running, pool->threads - 1);
+    CR_POKE(&pool->number, pool->number + 1);
+    if (pool->sleeping) {
+        pthread_cond_broadcast(&pool->begun);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Waits until no worker runs. */
+static void cr_pool_finish(struct cr_pool *pool)
+{
+    for (int i = 0; i < pool->looks; i++) {
+        if (CR_PEEK(&pool->running) == 0) {
+            return;
+        }
+        CR_RELAX();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->running > 0) {
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                             float *scratch, long scratch_stride)
+{
+    const struct cr_job job = {body, args, items, scratch, scratch_stride};
+    assert(items <= LONG_MAX / CR_MAX_THREADS);
+    if (!pool || pool->threads == 1 || items <= 1) {
+        cr_job_share(&job, 0, 1);
+        return;
+    }
+    cr_pool_start(pool, &job, 0);
+    cr_job_share(&job, 0, pool->threads);
+    cr_pool_finish(pool);
+}
+
+CR_API size_t cr_pool_bytes(int threads)
+{
+    size_t workers = threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads - 1 : 0;
+    return sizeof(struct cr_pool) + workers * sizeof(struct cr_worker);
+}
+
+/*
+ * Workers start while the number is that of no job and learn of the final count of
+ * threads with the first job.
+ */
+static void cr_pool_populate(struct cr_pool *pool, int threads)
+{
+    int n = 1;
+    for (; n < threads; n++) {
+        struct cr_worker *worker = &pool->workers[n - 1];
+        worker->pool = pool;
+        worker->index = n;
+        if (pthread_create(&worker->thread, NULL, cr_worker_main, worker) != 0) {
+            break;
+        }
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->threads = n;
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
+{
+    struct cr_pool *pool = memory;
+    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
+    if (threads < 1 || threads > CR_MAX_THREADS) {
+        return NULL;
+    }
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->begun, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->job = none;
+    pool->number = 0;
+    pool->running = 0;
+    pool->sleeping = 0;
+    pool->stop = 0;
+    pool->looks = 0;
+#ifndef __TINYC__
+    if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
+        pool->looks = CR_LOOKS;
+    }
+#endif
+    pool->threads = 1;
+    cr_pool_populate(pool, threads);
+    return pool;
+}
+
+CR_API void cr_pool_stop(struct cr_pool *pool)
+{
+    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
+    cr_pool_start(pool, &none, 1);
+    for (int n = 1; n < pool->threads; n++) {
+        pthread_join(pool->workers[n - 1].thread, NULL);
+    }
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->begun);
+    pthread_mutex_destroy(&pool->mutex);
+}
+
+#endif
+
+CR_API int cr_pool_threads(const struct cr_pool *pool)
+{
+    return pool ? pool->threads : 1;
+}
+
+#ifndef CR_NO_MALLOC
+
+CR_API struct cr_pool *cr_pool_new(int threads)
+{
+    void *memory = malloc(cr_pool_bytes(threads));
+    struct cr_pool *pool = memory ? cr_pool_init(memory, threads) : NULL;
+    if (!pool) {
+        free(memory);
+    }
+    return pool;
+}
+
+CR_API void cr_pool_free(struct cr_pool *pool)
+{
+    if (pool) {
+        cr_pool_stop(pool);
+        free(pool);
+    }
+}
+
+#endif
+
+/* One column of a panel; tensor is at the column's first element. */
+static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
+{
+    float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
+    for (long k = 0; k < p->rows; k++)
+        y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
+}
+
+CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *p, const float *tensor,
+                     float *weights)
+{
+    const float *from = tensor + p->source;
+    float *to = weights + p->target;
+    if (!p->panel_stride) {
+        rt->load(p->rows, p->cols, to, p->cols, from, p->row_stride, p->col_stride);
+        return;
+    }
+    long whole = p->first_col % CR_PANEL ? 0 : p->cols / CR_PANEL * CR_PANEL;
+    rt->pack(p->rows, whole, to + p->first_col / CR_PANEL * p->panel_stride, p->panel_stride, from,
+             p->row_stride, p->col_stride);
+    long end = p->first_col + p->cols;
+    for (long n = whole; n < p->cols; n++)
+        cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);
+    for (; p->last && end % CR_PANEL; end++)
+        cr_place_column(p, 0, to, end);
+}

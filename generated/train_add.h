@@ -1,0 +1,52 @@
+/*
+ * train_add - a step of a training, compiled to C by Crescent.
+ *
+ *   output f32 loss[]
+ *
+ * Tensors are row-major.  The state is the parameters and what the optimiser keeps, all
+ * in one piece of memory as train_add_tensors says.  The caller owns all memory: two states,
+ * the old and the next, inputs, outputs and an arena.  States and arena are aligned to 64
+ * bytes.  Nothing is allocated and no global changes: the next state is a function of the
+ * old one and the inputs, the same to the last bit under every compiler and with any
+ * number of threads.
+ */
+#ifndef TRAIN_ADD_H
+#define TRAIN_ADD_H
+
+/* Threads that share the work; more than 1 needs pthreads (compile both with the
+ * same value, as in -DTRAIN_ADD_THREADS=4 -pthread). */
+#ifndef TRAIN_ADD_THREADS
+#define TRAIN_ADD_THREADS 1
+#endif
+
+#define TRAIN_ADD_TENSORS 18 /* of the state */
+#define TRAIN_ADD_STATE_BYTES 35328L
+#define TRAIN_ADD_ARENA_BYTES (89024L + TRAIN_ADD_THREADS * 28160L)
+#define TRAIN_ADD_OUT_LOSS_ELEMENTS 1L
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tensor of the state: its name in a checkpoint, its shape, and where it begins, in
+ * bytes.  Its elements are floats, or ints. */
+struct train_add_tensor {
+    const char *name;
+    int is_param, is_int, rank;
+    long shape[8];
+    long elements;
+    long offset;
+};
+
+/* The parameters, then the rest, in the order of a checkpoint of `crescent train`. */
+extern const struct train_add_tensor train_add_tensors[];
+
+/* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and
+ * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
+int train_add_step(const void *state, void *next, float *out_loss, void *arena);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
