@@ -536,15 +536,14 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
 /*
  * k7_output: output, graphs/train_add.lua:37
  * out[64, 10] = rows[64, 64] x columns[64, 10]
- * reads output_bias[10], hidden[64, 64]
- * each row first: mul, mul, fma, mul, sigmoid, mul
+ * reads output_bias[10], act[64, 64]
  * then: add
  * 81.92 kflop, reads 18.98 kB, writes 2.56 kB
  */
 struct k7_args {
     const struct cr_kernels *rt;
     const float *output_bias;
-    const float *hidden;
+    const float *act;
     const float *w; /* packed */
     float *out;
 };
@@ -553,29 +552,16 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
 {
     const struct k7_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const rows = scratch; /* rows of the left operand */
-    static const float c_1_5957692 = 1.5957692f;
-    static const float c_0_044715 = 0.044715f;
-    float *const t0 = scratch + 4096; /* 32 x 64 */
+    (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 64;
         const long j0 = 0, j1 = 10;
-        for (long i = i0; i < i1; i += 32) {
-            const long m = i1 - i < 32 ? i1 - i : 32;
-            /* act */
-            rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, a->hidden + i * 64, 64);
-            rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, t0, 64);
-            rt->fma_svv(m, 64, t0, 64, &c_0_044715, 0, t0, 64, a->hidden + i * 64, 64);
-            rt->mul_sv(m, 64, t0, 64, &c_1_5957692, 0, t0, 64);
-            rt->sigmoid_v(m, 64, t0, 64, t0, 64);
-            rt->mul_vv(m, 64, rows + (i - i0) * 64, 64, a->hidden + i * 64, 64, t0, 64);
-        }
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
-                rt->gemm(m, n, 64, rows + (i - i0) * 64, 64, 1, a->w + j * 64, 2048,
-                    a->out + i * 10 + j, 10, a->output_bias + j, 0);
+                rt->gemm(m, n, 64, a->act + i * 64, 64, 1, a->w + j * 64, 2048, a->out + i * 10 + j,
+                    10, a->output_bias + j, 0);
             }
         }
     }
@@ -835,7 +821,7 @@ static void k16_d_output(const void *args, long begin, long end, float *scratch)
 
 /*
  * k17_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
- * out[1, 10] = sum over 64 rows of columns[10]
+ * out[10] = sum over 64 rows of columns[10]
  * reads d_output[64, 10]
  * steps: sum
  * 1.28 kflop, reads 2.56 kB, writes 40 B
@@ -887,14 +873,14 @@ static void k18_d_output_weight(const void *args, long begin, long end, float *s
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 10;
         const long j0 = 0, j1 = 64;
-        rt->pack(64, j1 - j0, panels, 2048, a->act + j0, 64, 1);
         rt->pack(64, i1 - i0, rows, 2048, a->d_output + i0, 10, 1);
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
+            rt->pack(64, n, panels, 2048, a->act + j, 64, 1);
             for (long i = i0; i < i1; i += 10) {
                 const long m = i1 - i < 10 ? i1 - i : 10;
-                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels + (j - j0) * 64, 2048,
-                    a->out + i * 64 + j, 64, 0, 0);
+                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 64 + j,
+                    64, 0, 0);
             }
         }
     }
@@ -960,7 +946,7 @@ static void k19_d_hidden(const void *args, long begin, long end, float *scratch)
 
 /*
  * k20_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
- * out[1, 64] = sum over 64 rows of columns[64]
+ * out[64] = sum over 64 rows of columns[64]
  * reads d_hidden[64, 64]
  * steps: sum
  * 8.192 kflop, reads 16.38 kB, writes 256 B
@@ -1044,14 +1030,14 @@ static void k22_d_hidden_weight(const void *args, long begin, long end, float *s
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 64;
         const long j0 = 0, j1 = 32;
-        rt->pack(64, j1 - j0, panels, 2048, a->embedding + j0, 32, 1);
         rt->pack(64, i1 - i0, rows, 2048, a->d_hidden + i0, 64, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
+            rt->pack(64, n, panels, 2048, a->embedding + j, 32, 1);
             for (long i = i0; i < i1; i += 32) {
                 const long m = i1 - i < 32 ? i1 - i : 32;
-                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels + (j - j0) * 64, 2048,
-                    a->out + i * 32 + j, 32, 0, 0);
+                rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 32 + j,
+                    32, 0, 0);
             }
         }
     }
@@ -1261,14 +1247,14 @@ static void k29_next_embedding_weight(const void *args, long begin, long end, fl
 /*
  * k30_next_adam_m_hidden_bias: next adam.m.hidden.bias, graphs/train_add.lua:41
  * out[64]
- * reads adam_m_hidden_bias[64], k20_d_hidden_bias[1, 64]
+ * reads adam_m_hidden_bias[64], d_hidden_bias[64]
  * steps: mul, fma
  * 384 flop, reads 512 B, writes 256 B
  */
 struct k30_args {
     const struct cr_kernels *rt;
     const float *adam_m_hidden_bias;
-    const float *k20_d_hidden_bias;
+    const float *d_hidden_bias;
     float *out;
 };
 
@@ -1280,7 +1266,7 @@ static void k30_next_adam_m_hidden_bias(const void *args, long begin, long end, 
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 64 */
     for (long item = begin; item < end; item++) {
-        rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->k20_d_hidden_bias, 0);
+        rt->mul_sv(1, 64, t0, 64, &c_0_1, 0, a->d_hidden_bias, 0);
         rt->fma_svv(1, 64, a->out, 0, &c_0_9, 0, a->adam_m_hidden_bias, 0, t0, 64);
     }
 }
@@ -1288,14 +1274,14 @@ static void k30_next_adam_m_hidden_bias(const void *args, long begin, long end, 
 /*
  * k31_next_adam_v_hidden_bias: next adam.v.hidden.bias, graphs/train_add.lua:41
  * out[64]
- * reads adam_v_hidden_bias[64], k20_d_hidden_bias[1, 64]
+ * reads adam_v_hidden_bias[64], d_hidden_bias[64]
  * steps: mul, mul, fma
  * 448 flop, reads 512 B, writes 256 B
  */
 struct k31_args {
     const struct cr_kernels *rt;
     const float *adam_v_hidden_bias;
-    const float *k20_d_hidden_bias;
+    const float *d_hidden_bias;
     float *out;
 };
 
@@ -1307,7 +1293,7 @@ static void k31_next_adam_v_hidden_bias(const void *args, long begin, long end, 
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 1 x 64 */
     for (long item = begin; item < end; item++) {
-        rt->mul_vv(1, 64, t0, 64, a->k20_d_hidden_bias, 0, a->k20_d_hidden_bias, 0);
+        rt->mul_vv(1, 64, t0, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
         rt->mul_sv(1, 64, t0, 64, &c_0_001, 0, t0, 64);
         rt->fma_svv(1, 64, a->out, 0, &c_0_999, 0, a->adam_v_hidden_bias, 0, t0, 64);
     }
@@ -1459,14 +1445,14 @@ static void k35_next_hidden_weight(const void *args, long begin, long end, float
 /*
  * k36_next_adam_m_output_bias: next adam.m.output.bias, graphs/train_add.lua:41
  * out[10]
- * reads adam_m_output_bias[10], k17_d_output_bias[1, 10]
+ * reads adam_m_output_bias[10], d_output_bias[10]
  * steps: mul, fma
  * 60 flop, reads 80 B, writes 40 B
  */
 struct k36_args {
     const struct cr_kernels *rt;
     const float *adam_m_output_bias;
-    const float *k17_d_output_bias;
+    const float *d_output_bias;
     float *out;
 };
 
@@ -1478,7 +1464,7 @@ static void k36_next_adam_m_output_bias(const void *args, long begin, long end, 
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 10 */
     for (long item = begin; item < end; item++) {
-        rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->k17_d_output_bias, 0);
+        rt->mul_sv(1, 10, t0, 10, &c_0_1, 0, a->d_output_bias, 0);
         rt->fma_svv(1, 10, a->out, 0, &c_0_9, 0, a->adam_m_output_bias, 0, t0, 10);
     }
 }
@@ -1486,14 +1472,14 @@ static void k36_next_adam_m_output_bias(const void *args, long begin, long end, 
 /*
  * k37_next_adam_v_output_bias: next adam.v.output.bias, graphs/train_add.lua:41
  * out[10]
- * reads adam_v_output_bias[10], k17_d_output_bias[1, 10]
+ * reads adam_v_output_bias[10], d_output_bias[10]
  * steps: mul, mul, fma
  * 70 flop, reads 80 B, writes 40 B
  */
 struct k37_args {
     const struct cr_kernels *rt;
     const float *adam_v_output_bias;
-    const float *k17_d_output_bias;
+    const float *d_output_bias;
     float *out;
 };
 
@@ -1505,7 +1491,7 @@ static void k37_next_adam_v_output_bias(const void *args, long begin, long end, 
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 1 x 10 */
     for (long item = begin; item < end; item++) {
-        rt->mul_vv(1, 10, t0, 10, a->k17_d_output_bias, 0, a->k17_d_output_bias, 0);
+        rt->mul_vv(1, 10, t0, 10, a->d_output_bias, 0, a->d_output_bias, 0);
         rt->mul_sv(1, 10, t0, 10, &c_0_001, 0, t0, 10);
         rt->fma_svv(1, 10, a->out, 0, &c_0_999, 0, a->adam_v_output_bias, 0, t0, 10);
     }
@@ -1748,7 +1734,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k7_args args = {
             .rt = rt,
             .output_bias = weights + 224,
-            .hidden = arena,
+            .act = arena + 4096,
             .w = weights + 7664,
             .out = arena + 10240,
         };
@@ -1954,7 +1940,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k30_args args = {
             .rt = rt,
             .adam_m_hidden_bias = in5,
-            .k20_d_hidden_bias = arena + 10880,
+            .d_hidden_bias = arena + 10880,
             .out = out1,
         };
         rt->parallel(pool, 1, k30_next_adam_m_hidden_bias, &args, scratch, scratch_floats);
@@ -1963,7 +1949,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k31_args args = {
             .rt = rt,
             .adam_v_hidden_bias = in6,
-            .k20_d_hidden_bias = arena + 10880,
+            .d_hidden_bias = arena + 10880,
             .out = out8,
         };
         rt->parallel(pool, 1, k31_next_adam_v_hidden_bias, &args, scratch, scratch_floats);
@@ -2014,7 +2000,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k36_args args = {
             .rt = rt,
             .adam_m_output_bias = in9,
-            .k17_d_output_bias = arena + 11520,
+            .d_output_bias = arena + 11520,
             .out = out3,
         };
         rt->parallel(pool, 1, k36_next_adam_m_output_bias, &args, scratch, scratch_floats);
@@ -2023,7 +2009,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k37_args args = {
             .rt = rt,
             .adam_v_output_bias = in10,
-            .k17_d_output_bias = arena + 11520,
+            .d_output_bias = arena + 11520,
             .out = out10,
         };
         rt->parallel(pool, 1, k37_next_adam_v_output_bias, &args, scratch, scratch_floats);
@@ -2333,8 +2319,9 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 
 enum {
-    CR_LANES = 16,   /* of a row reduction */
-    CR_AHEAD = 16384 /* floats from where gemm reads weights to where it asks for more */
+    CR_LANES = 16,    /* of a row reduction */
+    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it asks for more */
+    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it asks for more */
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
@@ -2864,15 +2851,40 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
     }
 }
 
-/* One panel at a time; what is missing in the last one becomes zeros. */
+/*
+ * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
+ * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* What is missing in the last panel becomes zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
     const float zero = 0.0f;
-    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
-        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
     }
 }
 /*
@@ -3992,15 +4004,40 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
     }
 }
 
-/* One panel at a time; what is missing in the last one becomes zeros. */
+/*
+ * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
+ * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* What is missing in the last panel becomes zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
     const float zero = 0.0f;
-    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
-        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
     }
 }
 /*
@@ -5120,15 +5157,40 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
     }
 }
 
-/* One panel at a time; what is missing in the last one becomes zeros. */
+/*
+ * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
+ * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* What is missing in the last panel becomes zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
     const float zero = 0.0f;
-    for (long n = 0; n < N; n += CR_PANEL, y += panel_stride) {
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
         long cols = CR_LEAST(N - n, CR_PANEL);
-        CR_NAME(cr_load)(K, cols, y, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, y + cols, CR_PANEL, &zero, 0);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
     }
 }
 /*

@@ -121,7 +121,7 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
 
 /*
  * k5_dropout: dropout, tests/golden/dropout.lua:5
- * out[6, 5]
+ * out[2, 3, 5]
  * reads k1_dropout[2, 3, 5], k3_dropout[2, 3, 5], k4_y[2, 3, 5], k2_dropout[2, 3, 5]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
  * 570 flop, reads 480 B, writes 120 B
@@ -164,7 +164,7 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
 /*
  * k6_d_w: gradient of w, tests/golden/dropout.lua:5
  * out[8, 5] = rows[8, 6] x columns[6, 5]
- * reads x[2, 3, 8], k5_dropout[6, 5]
+ * reads x[2, 3, 8], k5_dropout[2, 3, 5]
  * 480 flop, reads 312 B, writes 160 B
  */
 struct k6_args {
@@ -183,14 +183,14 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 8;
         const long j0 = 0, j1 = 5;
-        rt->pack(6, j1 - j0, panels, 192, a->k5_dropout + j0, 5, 1);
         rt->pack(6, i1 - i0, rows, 192, a->x + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
+            rt->pack(6, n, panels, 192, a->k5_dropout + j, 5, 1);
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
-                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels + (j - j0) * 6, 192,
-                    a->out + i * 5 + j, 5, 0, 0);
+                rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 5 + j, 5, 0,
+                    0);
             }
         }
     }
