@@ -206,6 +206,7 @@ experiments: setup all
 	@sh tests/setup.sh pictures
 	@sh -c $(call docs,--write docs/experiments.md)
 	@CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/experiments.sh --draw
+	@echo 'Wrote the numbers of docs/experiments.md, and docs/experiments/*.svg.'
 
 # SCRIPT:OPTIONS, measured with each number of THREADS; the word grads stands for forward and
 # backward.  Exported to the scripts.
