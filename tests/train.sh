@@ -274,6 +274,16 @@ else
     echo 'skipped: the line on a terminal, as there is no script(1) to make one'
 fi
 
+cat >"$T/misspelt.lua" <<'END'
+local w, b = param("layer.weight", {2}), param("layer.bias", {2})
+return {["layer.weight"] = w * 0.5, ["layer.bais"] = b * 0.5, norm = w,
+    loss = sum(w + b, 1):reshape{}}
+END
+train "$T/misspelt.lua" --steps 1
+grep -q '^crescent: note: .*output layer.bais replaces nothing, did you mean layer.bias?$' "$T/log" &&
+    [ "$(wc -l <"$T/log")" -eq 2 ]
+report $? 'an output that is nearly a parameter'
+
 # ---- errors ----
 
 cat >"$T/below.lua" <<'END'
@@ -323,12 +333,14 @@ refused 'cannot be opened' $small $data --input "ids=$T/nothing.npy" --steps 1
 refused '--every 2: expected --checkpoint' $small $data --steps 1 --every 2
 refused '--weights' $small $data --steps 1 --resume "$T/ten" --weights "$T/ten"
 refused 'a checkpoint of --seed 7' $small $data --steps 1 --resume "$T/seeded" --seed 0
+refused 'no --steps' "$T/misspelt.lua"
 refused 'no tensor' $small $data --steps 1 --resume "$T/sixty"
 refused 'crescent.step' $sort --steps 1 --resume "$T/weights"
 head -c 1000 "$T/ten" >"$T/short"
 refused "$T/short" $small $data --steps 1 --resume "$T/short"
 refused 'cannot be written' $small $data --steps 1 --checkpoint "$T/nowhere/c"
 refused 'cannot be written' $small $data --steps 1 --save "$T/nowhere/c"
+refused 'named for two results' $small $data --steps 1 --checkpoint "$T/c" --save "$T/c"
 refused 'a folder, expected' $small $data --steps 1 --checkpoint "$T"
 if command -v gnuplot >/dev/null 2>&1; then
     refused 'cannot be written' $small $data --steps 1 --loss-curve "$T/nowhere/c.svg"

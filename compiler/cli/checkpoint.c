@@ -175,34 +175,12 @@ static const char *option_of(const char *key)
     return strncmp(key, OPTION, length) == 0 ? key + length : NULL;
 }
 
-/* A line on stderr about options that are not what they were: perhaps that is meant. */
-static void note_changes(const struct cr_training *t, const struct cr_safetensors *file)
-{
-    char before[400] = "", now[400] = "";
-    size_t room = sizeof before, b = 0, n = 0;
-    for (int i = 0; i < t->script->n_options; i++) {
-        const struct cr_script_option *option = &t->script->options[i];
-        char *key = option_key(option->name);
-        const char *old = cr_safetensors_metadata(file, key);
-        free(key);
-        if (!old || strcmp(old, option->value) == 0 || b >= room || n >= room)
-            continue;
-        b += (size_t)snprintf(before + b, room - b, " %s=%.60s", option->name, old);
-        n += (size_t)snprintf(now + n, room - n, " %s=%.60s", option->name, option->value);
-    }
-    if (*before)
-        fprintf(stderr, "crescent: note: %.400s: made with%s, goes on with%s\n", file->path, before,
-                now);
-}
-
 int cr_checkpoint_read(struct cr_training *t, const char *path, struct cr_error *error)
 {
     struct cr_safetensors file;
     if (cr_safetensors_open(&file, path, error->text, sizeof error->text))
         return -1;
     int status = read_metadata(t, &file, error) || read_tensors(t, &file, error) ? -1 : 0;
-    if (!status)
-        note_changes(t, &file);
     cr_safetensors_close(&file);
     return status;
 }
@@ -247,4 +225,30 @@ int cr_checkpoint_settings(struct cr_options *o, const char *path, struct cr_err
     }
     cr_safetensors_close(&file);
     return status ? -1 : 0;
+}
+
+/* The value that an option of the script has, or null if it has none of that name. */
+static const char *value_of(const struct cr_script *script, const char *name)
+{
+    for (int i = 0; i < script->n_options; i++)
+        if (strcmp(script->options[i].name, name) == 0)
+            return script->options[i].value;
+    return NULL;
+}
+
+void cr_checkpoint_note(const struct cr_training *t)
+{
+    char before[400] = "", now[400] = "";
+    size_t room = sizeof before, b = 0, n = 0;
+    for (int i = 0; i < t->options->set.n; i++) {
+        const struct cr_setting *old = &t->options->set.items[i];
+        const char *value = value_of(t->script, old->key);
+        if (!old->optional || !value || strcmp(old->value, value) == 0 || b >= room || n >= room)
+            continue;
+        b += (size_t)snprintf(before + b, room - b, " %s=%.60s", old->key, old->value);
+        n += (size_t)snprintf(now + n, room - n, " %s=%.60s", old->key, value);
+    }
+    if (*before)
+        fprintf(stderr, "crescent: note: %.400s: made with%s, goes on with%s\n", t->options->resume,
+                before, now);
 }

@@ -58,6 +58,21 @@ static int check_file(const char *path, struct cr_error *error)
     return 0;
 }
 
+/* Each file that is written is another one. */
+static int check_paths(const struct cr_options *o, struct cr_error *error)
+{
+    const char *paths[] = {o->checkpoint, o->save, o->loss_curve};
+    for (int i = 0; i < 3; i++) {
+        if (check_file(paths[i], error))
+            return -1;
+        for (int j = 0; j < i; j++)
+            if (paths[i] && paths[j] && strcmp(paths[i], paths[j]) == 0)
+                return cr_fail(error, "%.400s: named for two results, expected a file for each",
+                               paths[i]);
+    }
+    return 0;
+}
+
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     if (o->every && !o->checkpoint)
@@ -67,10 +82,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
                        o->weights.items[0]);
     if (o->loss_curve && cr_curve_check(o->loss_curve, error))
         return -1;
-    return check_file(o->checkpoint, error) || check_file(o->save, error) ||
-                   check_file(o->loss_curve, error)
-               ? -1
-               : 0;
+    return check_paths(o, error);
 }
 
 /* ---- the loop ---- */
@@ -153,6 +165,8 @@ static int run(struct train *r, struct cr_error *error)
 {
     if (prepare(r, error))
         return 2;
+    cr_training_note(&r->training);
+    cr_checkpoint_note(&r->training);
     catch_signals();
     r->curve.first = r->training.step;
     cr_progress_begin(&r->progress, &r->training, r->last);

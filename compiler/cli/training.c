@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "near.h"
 #include "report.h"
 
 /* ---- what a step is made of ---- */
@@ -136,13 +137,44 @@ static int start_inputs(struct cr_training *t, struct cr_error *error)
     return 0;
 }
 
+/* ---- words ---- */
+
+/* A line on stderr about an output whose name is nearly that of a parameter that no output
+ * replaces: it may be a measurement, or the parameter misspelt, which then never changes. */
+static void note_names(const struct cr_training *t)
+{
+    const struct cr_engine *e = &t->engine;
+    const char **names = cr_calloc((size_t)e->n_params, sizeof *names);
+    char near[256];
+    for (int i = 0; i < e->n_params; i++)
+        names[i] = e->params[i].name;
+    for (int i = 0; i < e->n_outputs; i++)
+        if (t->handover.to_param[i] != CR_NONE)
+            names[t->handover.to_param[i]] = NULL;
+    for (int i = 0; i < e->n_outputs; i++) {
+        bool replaces = t->handover.to_param[i] != CR_NONE || t->handover.to_input[i] != CR_NONE;
+        if (replaces || i == t->loss || i == t->rate || i == t->tokens)
+            continue;
+        cr_did_you_mean(near, sizeof near, e->outputs[i].name, names, e->n_params);
+        if (*near)
+            fprintf(stderr, "crescent: note: %.400s: output %.150s replaces nothing%s\n",
+                    t->options->model, e->outputs[i].name, near);
+    }
+    free(names);
+}
+
+void cr_training_note(const struct cr_training *t)
+{
+    cr_note_surplus(&t->surplus);
+    note_names(t);
+}
+
 /* ---- a training ---- */
 
 /* Checks first, then what takes memory and time. */
 static int start(struct cr_training *t, struct cr_error *error)
 {
     struct cr_engine *e = &t->engine;
-    struct cr_surplus surplus = {0};
     const struct cr_ports ports = {e->params,   e->inputs,   e->outputs,
                                    e->n_params, e->n_inputs, e->n_outputs};
     if (cr_handover_find(&t->handover, &ports, t->options->model, error) ||
@@ -150,9 +182,8 @@ static int start(struct cr_training *t, struct cr_error *error)
         cr_arrays_new(&t->inputs, e->inputs, e->n_inputs, error) ||
         cr_arrays_new(&t->outputs, e->outputs, e->n_outputs, error) || open_feeds(t, error) ||
         start_inputs(t, error) || cr_engine_keep_params(e, error) ||
-        cr_fill_params(e, t->options, &surplus, error))
+        cr_fill_params(e, t->options, &t->surplus, error))
         return -1;
-    cr_note_surplus(&surplus);
     return 0;
 }
 

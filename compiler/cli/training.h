@@ -27,12 +27,17 @@ struct cr_training {
     struct cr_handover handover;
     int loss, rate, tokens; /* outputs by these names: loss, lr, tokens; CR_NONE without */
     int64_t step;           /* how many were made, in earlier runs too */
+    struct cr_surplus surplus;
 };
 
 /* Compiles the model, whose graph is used up and which must outlive the training, and makes the
  * state before the first step: parameters from --weights or drawn, inputs as their inits say. */
 int cr_training_open(struct cr_training *training, struct cr_model *model, struct cr_error *error);
 void cr_training_close(struct cr_training *training);
+
+/* Lines on stderr about what may not be meant: for a training that will begin, since a failure
+ * says one line only. */
+void cr_training_note(const struct cr_training *training);
 
 /* One step. */
 int cr_training_step(struct cr_training *training, struct cr_error *error);
@@ -50,5 +55,8 @@ int cr_checkpoint_read(struct cr_training *training, const char *path, struct cr
 /* Goes on as a checkpoint was made: the seed and the options of its script count where the
  * command line does not say otherwise. */
 int cr_checkpoint_settings(struct cr_options *options, const char *path, struct cr_error *error);
+
+/* A line on stderr about options that are not what they were when the checkpoint was made. */
+void cr_checkpoint_note(const struct cr_training *training);
 
 #endif
