@@ -352,6 +352,7 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
 struct k2_args {
     const struct cr_kernels *rt;
     const int *step;
+    long stream0; /* of random numbers */
     float *out;
 };
 
@@ -377,7 +378,7 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         rt->load_i32(1, 64, r0, 0, a->step, 0, 0);
         /* digits */
-        rt->random(64, 2, t1, 2, r0, 0, 0, 2, 1);
+        rt->random(64, 2, t1, 2, r0, a->stream0, 0, 2, 1);
         rt->mul_vs(64, 2, t1, 2, t1, 2, &c_10, 0);
         rt->ge_vs(64, 2, t2, 2, t1, 2, &c_1, 0);
         rt->where_vss(64, 2, t2, 2, t2, 2, &c_1, 0, &c_0, 0);
@@ -504,8 +505,8 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
  * k6_act: act, graphs/train_add.lua:37
  * out[64, 64]
  * reads hidden[64, 64]
- * steps: mul, mul, fma, mul, sigmoid, mul
- * 36.86 kflop, reads 16.38 kB, writes 16.38 kB
+ * steps: mul, fma, mul, sigmoid, mul
+ * 32.77 kflop, reads 16.38 kB, writes 16.38 kB
  */
 struct k6_args {
     const struct cr_kernels *rt;
@@ -518,16 +519,15 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
     const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_1_5957692 = 1.5957692f;
-    static const float c_0_044715 = 0.044715f;
+    static const float c_0_071354814 = 0.071354814f;
     float *const t0 = scratch; /* 32 x 64 */
     for (long item = begin; item < end; item++) {
         const long i = item * 32;
         const long m = 64 - i < 32 ? 64 - i : 32;
         /* act */
         rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, a->hidden + i * 64, 64);
+        rt->fma_svs(m, 64, t0, 64, &c_0_071354814, 0, t0, 64, &c_1_5957692, 0);
         rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, t0, 64);
-        rt->fma_svv(m, 64, t0, 64, &c_0_044715, 0, t0, 64, a->hidden + i * 64, 64);
-        rt->mul_sv(m, 64, t0, 64, &c_1_5957692, 0, t0, 64);
         rt->sigmoid_v(m, 64, t0, 64, t0, 64);
         rt->mul_vv(m, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
     }
@@ -890,7 +890,7 @@ static void k18_d_output_weight(const void *args, long begin, long end, float *s
  * k19_d_hidden: gradient of hidden, graphs/train_add.lua:37
  * out[64, 64] = rows[64, 10] x columns[10, 64]
  * reads hidden[64, 64], d_output[64, 10]
- * then: mul, mul, mul, fma, mul, sigmoid, sub, mul, mul, mul, mul, mul, fma, fma
+ * then: mul, mul, fma, mul, sigmoid, sub, mul, mul, fma, mul, fma
  * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
  */
 struct k19_args {
@@ -906,15 +906,14 @@ static void k19_d_hidden(const void *args, long begin, long end, float *scratch)
     const struct k19_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
-    static const float c_1_5957692 = 1.5957692f;
     float *const t0 = scratch + 1408; /* 22 x 64 */
-    static const float c_0_044715 = 0.044715f;
+    static const float c_1_5957692 = 1.5957692f;
+    static const float c_0_071354814 = 0.071354814f;
     float *const t1 = scratch + 2816; /* 22 x 64 */
     float *const t2 = scratch + 4224; /* 22 x 64 */
     static const float c_1 = 1.0f;
     float *const t3 = scratch + 5632; /* 22 x 64 */
-    static const float c_3 = 3.0f;
-    static const float c_0_071354814 = 0.071354814f;
+    static const float c_0_21406445 = 0.21406445f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 64;
         const long j0 = 0, j1 = 64;
@@ -927,18 +926,15 @@ static void k19_d_hidden(const void *args, long begin, long end, float *scratch)
                 /* act */
                 rt->mul_vv(m, n, t0, 64, product, 64, a->hidden + i * 64 + j, 64);
                 rt->mul_vv(m, n, t1, 64, a->hidden + i * 64 + j, 64, a->hidden + i * 64 + j, 64);
-                rt->mul_vv(m, n, t2, 64, a->hidden + i * 64 + j, 64, t1, 64);
-                rt->fma_svv(m, n, t2, 64, &c_0_044715, 0, t2, 64, a->hidden + i * 64 + j, 64);
-                rt->mul_sv(m, n, t2, 64, &c_1_5957692, 0, t2, 64);
+                rt->fma_svs(m, n, t2, 64, &c_0_071354814, 0, t1, 64, &c_1_5957692, 0);
+                rt->mul_vv(m, n, t2, 64, a->hidden + i * 64 + j, 64, t2, 64);
                 rt->sigmoid_v(m, n, t2, 64, t2, 64);
                 rt->sub_sv(m, n, t3, 64, &c_1, 0, t2, 64);
                 rt->mul_vv(m, n, t3, 64, t2, 64, t3, 64);
                 rt->mul_vv(m, n, t0, 64, t0, 64, t3, 64);
-                rt->mul_sv(m, n, t3, 64, &c_0_071354814, 0, t0, 64);
-                rt->mul_vv(m, n, t1, 64, t3, 64, t1, 64);
-                rt->mul_sv(m, n, t1, 64, &c_3, 0, t1, 64);
-                rt->fma_svv(m, n, t0, 64, &c_1_5957692, 0, t0, 64, t1, 64);
-                rt->fma_vvv(m, n, a->out + i * 64 + j, 64, product, 64, t2, 64, t0, 64);
+                rt->fma_svs(m, n, t1, 64, &c_0_21406445, 0, t1, 64, &c_1_5957692, 0);
+                rt->mul_vv(m, n, t2, 64, product, 64, t2, 64);
+                rt->fma_vvv(m, n, a->out + i * 64 + j, 64, t0, 64, t1, 64, t2, 64);
             }
         }
     }
@@ -1691,6 +1687,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k2_args args = {
             .rt = rt,
             .step = in0,
+            .stream0 = 0,
             .out = arena + 12160,
         };
         rt->parallel(pool, 1, k2_digits, &args, scratch, scratch_floats);
@@ -3386,27 +3383,54 @@ static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t gr
     }
 }
 
-/* A group is made when the first number of it is needed; where columns lie so far apart that
- * few of a group are, each number is made alone. */
+/* A stream of a seed, and the group of it that was made last. */
+struct CR_NAME(cr_stream) {
+    uint64_t seed, stream, group;
+    float numbers[CR_RANDOM_GROUP];
+};
+
+/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
+static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
+{
+    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
+        uint64_t group = index / CR_RANDOM_GROUP;
+        long skip = (long)(index % CR_RANDOM_GROUP);
+        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
+        if (count == CR_RANDOM_GROUP) {
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
+            continue;
+        }
+        if (group != s->group) {
+            s->group = group;
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
+        }
+        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
+    }
+}
+
+/* Where numbers follow one another down the columns, a few columns at a time are made as rows and
+ * transposed; where they do not follow one another at all, each is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
                                long stream, long base, long rs, long cs)
 {
-    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
-    float numbers[CR_RANDOM_GROUP];
-    uint64_t group = 0;
-    CR_NAME(cr_random_group)(key, id, group, numbers);
-    for (long r = 0; r < rows; r++) {
+    enum { RUN = 2 * CR_RANDOM_GROUP };
+    struct CR_NAME(cr_stream) s = {(uint64_t)(int64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    float columns[CR_W * RUN];
+    for (long r = 0; r < rows && cs == 1; r++) {
+        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
+    }
+    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
+        for (long r = 0; r < rows; r += RUN) {
+            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
+            for (long i = 0; i < n; i++) {
+                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
+            }
+            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
+        }
+    }
+    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
         for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (cs > 4) {
-                y[r * ldy + c] = cr_philox_uniform(key, id, index);
-                continue;
-            }
-            if (index / CR_RANDOM_GROUP != group) {
-                group = index / CR_RANDOM_GROUP;
-                CR_NAME(cr_random_group)(key, id, group, numbers);
-            }
-            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
         }
     }
 }
@@ -4539,27 +4563,54 @@ static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t gr
     }
 }
 
-/* A group is made when the first number of it is needed; where columns lie so far apart that
- * few of a group are, each number is made alone. */
+/* A stream of a seed, and the group of it that was made last. */
+struct CR_NAME(cr_stream) {
+    uint64_t seed, stream, group;
+    float numbers[CR_RANDOM_GROUP];
+};
+
+/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
+static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
+{
+    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
+        uint64_t group = index / CR_RANDOM_GROUP;
+        long skip = (long)(index % CR_RANDOM_GROUP);
+        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
+        if (count == CR_RANDOM_GROUP) {
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
+            continue;
+        }
+        if (group != s->group) {
+            s->group = group;
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
+        }
+        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
+    }
+}
+
+/* Where numbers follow one another down the columns, a few columns at a time are made as rows and
+ * transposed; where they do not follow one another at all, each is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
                                long stream, long base, long rs, long cs)
 {
-    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
-    float numbers[CR_RANDOM_GROUP];
-    uint64_t group = 0;
-    CR_NAME(cr_random_group)(key, id, group, numbers);
-    for (long r = 0; r < rows; r++) {
+    enum { RUN = 2 * CR_RANDOM_GROUP };
+    struct CR_NAME(cr_stream) s = {(uint64_t)(int64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    float columns[CR_W * RUN];
+    for (long r = 0; r < rows && cs == 1; r++) {
+        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
+    }
+    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
+        for (long r = 0; r < rows; r += RUN) {
+            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
+            for (long i = 0; i < n; i++) {
+                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
+            }
+            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
+        }
+    }
+    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
         for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (cs > 4) {
-                y[r * ldy + c] = cr_philox_uniform(key, id, index);
-                continue;
-            }
-            if (index / CR_RANDOM_GROUP != group) {
-                group = index / CR_RANDOM_GROUP;
-                CR_NAME(cr_random_group)(key, id, group, numbers);
-            }
-            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
         }
     }
 }
@@ -5692,27 +5743,54 @@ static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t gr
     }
 }
 
-/* A group is made when the first number of it is needed; where columns lie so far apart that
- * few of a group are, each number is made alone. */
+/* A stream of a seed, and the group of it that was made last. */
+struct CR_NAME(cr_stream) {
+    uint64_t seed, stream, group;
+    float numbers[CR_RANDOM_GROUP];
+};
+
+/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
+static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
+{
+    for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
+        uint64_t group = index / CR_RANDOM_GROUP;
+        long skip = (long)(index % CR_RANDOM_GROUP);
+        count = CR_LEAST(n, CR_RANDOM_GROUP - skip);
+        if (count == CR_RANDOM_GROUP) {
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, y);
+            continue;
+        }
+        if (group != s->group) {
+            s->group = group;
+            CR_NAME(cr_random_group)(s->seed, s->stream, group, s->numbers);
+        }
+        CR_NAME(cr_copy)(1, count, y, 0, s->numbers + skip, 0);
+    }
+}
+
+/* Where numbers follow one another down the columns, a few columns at a time are made as rows and
+ * transposed; where they do not follow one another at all, each is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
                                long stream, long base, long rs, long cs)
 {
-    const uint64_t key = (uint64_t)(int64_t)*seed, id = (uint64_t)stream;
-    float numbers[CR_RANDOM_GROUP];
-    uint64_t group = 0;
-    CR_NAME(cr_random_group)(key, id, group, numbers);
-    for (long r = 0; r < rows; r++) {
+    enum { RUN = 2 * CR_RANDOM_GROUP };
+    struct CR_NAME(cr_stream) s = {(uint64_t)(int64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    float columns[CR_W * RUN];
+    for (long r = 0; r < rows && cs == 1; r++) {
+        CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
+    }
+    for (long c = 0; c < cols && cs != 1 && rs == 1; c += CR_W) {
+        for (long r = 0; r < rows; r += RUN) {
+            long m = CR_LEAST(rows - r, RUN), n = CR_LEAST(cols - c, CR_W);
+            for (long i = 0; i < n; i++) {
+                CR_NAME(cr_random_run)(&s, (uint64_t)(base + r + (c + i) * cs), m, columns + i * RUN);
+            }
+            CR_NAME(cr_transpose)(m, n, y + r * ldy + c, ldy, columns, RUN);
+        }
+    }
+    for (long r = 0; r < rows && cs != 1 && rs != 1; r++) {
         for (long c = 0; c < cols; c++) {
-            uint64_t index = (uint64_t)(base + r * rs + c * cs);
-            if (cs > 4) {
-                y[r * ldy + c] = cr_philox_uniform(key, id, index);
-                continue;
-            }
-            if (index / CR_RANDOM_GROUP != group) {
-                group = index / CR_RANDOM_GROUP;
-                CR_NAME(cr_random_group)(key, id, group, numbers);
-            }
-            y[r * ldy + c] = numbers[index % CR_RANDOM_GROUP];
+            y[r * ldy + c] = cr_philox_uniform(s.seed, s.stream, (uint64_t)(base + r * rs + c * cs));
         }
     }
 }

@@ -65,14 +65,14 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 /*
  * k3_h: h.#, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads x[6, 8], h[6, 8], h_fc[6, 8]
+ * reads x[6, 8], k2_h[6, 8], h_fc[6, 8]
  * steps: tanh, mul, where, add
  * 432 flop, reads 576 B, writes 192 B
  */
 struct k3_args {
     const struct cr_kernels *rt;
     const float *x;
-    const float *h;
+    const float *k2_h;
     const float *h_fc;
     float *out;
 };
@@ -88,27 +88,27 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
         /* h.# */
         rt->tanh_v(6, 8, t0, 8, a->h_fc, 8);
         rt->mul_vs(6, 8, t0, 8, t0, 8, &c_2, 0);
-        rt->where_vvs(6, 8, t0, 8, a->h, 8, t0, 8, &c_0, 0);
+        rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
         rt->add_vv(6, 8, a->out, 8, a->x, 8, t0, 8);
     }
 }
 
 /*
- * k4_h: h.#, tests/golden/grad_layers.lua:5
+ * k4_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads h[6, 8], v1_h[6, 8], h_fc[6, 8]
+ * reads k2_h[6, 8], h[6, 8], h_fc[6, 8]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul
  * 720 flop, reads 576 B, writes 192 B
  */
 struct k4_args {
     const struct cr_kernels *rt;
+    const float *k2_h;
     const float *h;
-    const float *v1_h;
     const float *h_fc;
     float *out;
 };
 
-static void k4_h(const void *args, long begin, long end, float *scratch)
+static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -120,9 +120,9 @@ static void k4_h(const void *args, long begin, long end, float *scratch)
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 96; /* 6 x 8 */
     for (long item = begin; item < end; item++) {
-        rt->add_vv(6, 8, t0, 8, a->v1_h, 8, a->v1_h, 8);
+        rt->add_vv(6, 8, t0, 8, a->h, 8, a->h, 8);
         /* h.# */
-        rt->where_vvs(6, 8, t0, 8, a->h, 8, t0, 8, &c_0, 0);
+        rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, t0, 8, &c_0, 0);
         rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
         rt->sigmoid_v(6, 8, t1, 8, t1, 8);
         rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
@@ -133,19 +133,19 @@ static void k4_h(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k5_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
+ * k5_d_h_fc_bias: gradient of h.#.fc.bias, tests/golden/grad_layers.lua:5
  * out[8] = sum over 6 rows of columns[8]
- * reads h[6, 8]
+ * reads d_h_fc[6, 8]
  * steps: sum
  * 96 flop, reads 192 B, writes 32 B
  */
 struct k5_args {
     const struct cr_kernels *rt;
-    const float *h;
+    const float *d_h_fc;
     float *out;
 };
 
-static void k5_h_fc(const void *args, long begin, long end, float *scratch)
+static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -157,7 +157,7 @@ static void k5_h_fc(const void *args, long begin, long end, float *scratch)
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 6; i += 16) {
             const long m = 6 - i < 16 ? 6 - i : 16;
-            rt->sum_down(m, n, lanes, a->h + i * 8 + j0, 8);
+            rt->sum_down(m, n, lanes, a->d_h_fc + i * 8 + j0, 8);
         }
         rt->sum_lanes(n, lanes);
         rt->store(1, n, a->out + j0, 0, 1, lanes, 0);
@@ -165,21 +165,21 @@ static void k5_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k6_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
+ * k6_d_h: gradient of h.#, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads h[6, 8], v1_h[6, 8]
+ * reads h[6, 8], d_h_fc[6, 8]
  * then: add, add
  * 768 flop, reads 640 B, writes 192 B
  */
 struct k6_args {
     const struct cr_kernels *rt;
     const float *h;
-    const float *v1_h;
+    const float *d_h_fc;
     const float *w; /* packed */
     float *out;
 };
 
-static void k6_h_fc(const void *args, long begin, long end, float *scratch)
+static void k6_d_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -192,7 +192,7 @@ static void k6_h_fc(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->v1_h + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
+                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
                 rt->add_vv(m, n, t0, 32, a->h + i * 8 + j, 8, a->h + i * 8 + j, 8);
                 /* h.#.fc */
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, t0, 32, product, 32);
@@ -202,19 +202,19 @@ static void k6_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k7_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
+ * k7_d_h_fc_weight: gradient of h.#.fc.weight, tests/golden/grad_layers.lua:5
  * out[8, 8] = rows[8, 6] x columns[6, 8]
- * reads h[6, 8], v1_h[6, 8]
+ * reads d_h_fc[6, 8], h[6, 8]
  * 768 flop, reads 384 B, writes 256 B
  */
 struct k7_args {
     const struct cr_kernels *rt;
+    const float *d_h_fc;
     const float *h;
-    const float *v1_h;
     float *out;
 };
 
-static void k7_h_fc(const void *args, long begin, long end, float *scratch)
+static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k7_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -223,10 +223,10 @@ static void k7_h_fc(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 8;
         const long j0 = 0, j1 = 8;
-        rt->pack(6, i1 - i0, rows, 192, a->h + i0, 8, 1);
+        rt->pack(6, i1 - i0, rows, 192, a->d_h_fc + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            rt->pack(6, n, panels, 192, a->v1_h + j, 8, 1);
+            rt->pack(6, n, panels, 192, a->h + j, 8, 1);
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
                 rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 8 + j, 8, 0,
@@ -237,21 +237,21 @@ static void k7_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k8_h: h.#, tests/golden/grad_layers.lua:5
+ * k8_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8]
- * reads h[6, 8], h_fc[6, 8], v2_h_fc[6, 8]
+ * reads k2_h[6, 8], d_h[6, 8], h_fc[6, 8]
  * steps: where, mul, sigmoid, sub, mul, mul, mul
  * 672 flop, reads 576 B, writes 192 B
  */
 struct k8_args {
     const struct cr_kernels *rt;
-    const float *h;
+    const float *k2_h;
+    const float *d_h;
     const float *h_fc;
-    const float *v2_h_fc;
     float *out;
 };
 
-static void k8_h(const void *args, long begin, long end, float *scratch)
+static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -264,8 +264,8 @@ static void k8_h(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 96; /* 6 x 8 */
     for (long item = begin; item < end; item++) {
         /* h.# */
-        rt->where_vvs(6, 8, t0, 8, a->h, 8, a->h_fc, 8, &c_0, 0);
-        rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->v2_h_fc, 8);
+        rt->where_vvs(6, 8, t0, 8, a->k2_h, 8, a->d_h, 8, &c_0, 0);
+        rt->mul_sv(6, 8, t1, 8, &c_2, 0, a->h_fc, 8);
         rt->sigmoid_v(6, 8, t1, 8, t1, 8);
         rt->sub_sv(6, 8, t2, 8, &c_1, 0, t1, 8);
         rt->mul_vv(6, 8, t1, 8, t1, 8, t2, 8);
@@ -275,21 +275,21 @@ static void k8_h(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k9_h_fc: h.#.fc, tests/golden/grad_layers.lua:5
+ * k9_d_h: gradient of h.#, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads h_fc[6, 8], h[6, 8]
+ * reads d_h[6, 8], d_h_fc[6, 8]
  * then: add
  * 768 flop, reads 640 B, writes 192 B
  */
 struct k9_args {
     const struct cr_kernels *rt;
-    const float *h_fc;
-    const float *h;
+    const float *d_h;
+    const float *d_h_fc;
     const float *w; /* packed */
     float *out;
 };
 
-static void k9_h_fc(const void *args, long begin, long end, float *scratch)
+static void k9_d_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k9_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -301,10 +301,10 @@ static void k9_h_fc(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->h + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
-                    0);
+                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8,
+                    0, 0);
                 /* h.#.fc */
-                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->h_fc + i * 8 + j, 8, a->out + i * 8 + j,
+                rt->add_vv(m, n, a->out + i * 8 + j, 8, a->d_h + i * 8 + j, 8, a->out + i * 8 + j,
                     8);
             }
         }
@@ -312,23 +312,23 @@ static void k9_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k10_h: h.#, tests/golden/grad_layers.lua:5
+ * k10_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
- * reads h[6, 8], h_fc[6, 8], v2_h_fc[6, 8], v3_h[6, 8]
+ * reads k2_h[6, 8], d_h[6, 8], h_fc[6, 8], d_h_fc[6, 8]
  * then: add, where, mul, sigmoid, sub, mul, mul, mul
  * 768 flop, reads 1.024 kB, writes 192 B
  */
 struct k10_args {
     const struct cr_kernels *rt;
-    const float *h;
+    const float *k2_h;
+    const float *d_h;
     const float *h_fc;
-    const float *v2_h_fc;
-    const float *v3_h;
+    const float *d_h_fc;
     const float *w; /* packed */
     float *out;
 };
 
-static void k10_h(const void *args, long begin, long end, float *scratch)
+static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_kernels *rt = a->rt;
@@ -347,12 +347,12 @@ static void k10_h(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->v3_h + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
+                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0);
                 /* h.#.fc */
-                rt->add_vv(m, n, t0, 32, a->h_fc + i * 8 + j, 8, product, 32);
+                rt->add_vv(m, n, t0, 32, a->d_h + i * 8 + j, 8, product, 32);
                 /* h.# */
-                rt->where_vvs(m, n, t0, 32, a->h + i * 8 + j, 8, t0, 32, &c_0, 0);
-                rt->mul_sv(m, n, t1, 32, &c_2, 0, a->v2_h_fc + i * 8 + j, 8);
+                rt->where_vvs(m, n, t0, 32, a->k2_h + i * 8 + j, 8, t0, 32, &c_0, 0);
+                rt->mul_sv(m, n, t1, 32, &c_2, 0, a->h_fc + i * 8 + j, 8);
                 rt->sigmoid_v(m, n, t1, 32, t1, 32);
                 rt->sub_sv(m, n, t2, 32, &c_1, 0, t1, 32);
                 rt->mul_vv(m, n, t1, 32, t1, 32, t2, 32);
@@ -405,7 +405,7 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
             const struct k3_args args = {
                 .rt = rt,
                 .x = layer == 0 ? in0 : layer_arena - 48,
-                .h = layer_arena + 48,
+                .k2_h = layer_arena + 48,
                 .h_fc = layer_arena,
                 .out = layer == 5 ? out12 : layer_arena + 96,
             };
@@ -415,135 +415,135 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k4_args args = {
             .rt = rt,
-            .h = arena + 768,
-            .v1_h = out12,
+            .k2_h = arena + 768,
+            .h = out12,
             .h_fc = arena + 720,
             .out = arena + 1008,
         };
-        rt->parallel(pool, 1, k4_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k4_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .h = arena + 1008,
+            .d_h_fc = arena + 1008,
             .out = out10,
         };
-        rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
             .h = out12,
-            .v1_h = arena + 1008,
+            .d_h_fc = arena + 1008,
             .w = weights + 1632,
             .out = arena + 1056,
         };
-        rt->parallel(pool, 1, k6_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k6_d_h, &args, scratch, scratch_floats);
     }
     for (long layer = 4; layer >= 2; layer--) {
         float *const layer_arena = arena + layer * 144;
         {
             const struct k7_args args = {
                 .rt = rt,
-                .h = arena + (const long[]){864, 864, 1008}[layer - 2],
-                .v1_h = layer_arena + 96,
+                .d_h_fc = arena + (const long[]){864, 864, 1008}[layer - 2],
+                .h = layer_arena + 96,
                 .out = outputs[3 + layer * 2],
             };
-            rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
         }
         {
             const struct k8_args args = {
                 .rt = rt,
-                .h = layer_arena + 48,
-                .h_fc = arena + (const long[]){960, 912, 1056}[layer - 2],
-                .v2_h_fc = layer_arena,
+                .k2_h = layer_arena + 48,
+                .d_h = arena + (const long[]){960, 912, 1056}[layer - 2],
+                .h_fc = layer_arena,
                 .out = arena + 864,
             };
-            rt->parallel(pool, 1, k8_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k8_d_h_fc, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
                 .rt = rt,
-                .h = arena + 864,
+                .d_h_fc = arena + 864,
                 .out = outputs[layer * 2],
             };
-            rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
         }
         {
             const struct k9_args args = {
                 .rt = rt,
-                .h_fc = arena + (const long[]){960, 912, 1056}[layer - 2],
-                .h = arena + 864,
+                .d_h = arena + (const long[]){960, 912, 1056}[layer - 2],
+                .d_h_fc = arena + 864,
                 .w = weights + 2912 - layer * 256,
                 .out = arena + (layer % 2 ? 960 : 912),
             };
-            rt->parallel(pool, 1, k9_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, k9_d_h, &args, scratch, scratch_floats);
         }
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .h = arena + 864,
-            .v1_h = arena + 240,
+            .d_h_fc = arena + 864,
+            .h = arena + 240,
             .out = out5,
         };
-        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k8_args args = {
             .rt = rt,
-            .h = arena + 192,
-            .h_fc = arena + 912,
-            .v2_h_fc = arena + 144,
+            .k2_h = arena + 192,
+            .d_h = arena + 912,
+            .h_fc = arena + 144,
             .out = arena + 864,
         };
-        rt->parallel(pool, 1, k8_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k8_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .h = arena + 864,
+            .d_h_fc = arena + 864,
             .out = out2,
         };
-        rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .h = arena + 864,
-            .v1_h = arena + 96,
+            .d_h_fc = arena + 864,
+            .h = arena + 96,
             .out = out3,
         };
-        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .h = arena + 48,
-            .h_fc = arena + 912,
-            .v2_h_fc = arena,
-            .v3_h = arena + 864,
+            .k2_h = arena + 48,
+            .d_h = arena + 912,
+            .h_fc = arena,
+            .d_h_fc = arena + 864,
             .w = weights + 2656,
             .out = arena + 960,
         };
-        rt->parallel(pool, 1, k10_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k10_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .h = arena + 960,
+            .d_h_fc = arena + 960,
             .out = out0,
         };
-        rt->parallel(pool, 1, k5_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
             .rt = rt,
-            .h = arena + 960,
-            .v1_h = in0,
+            .d_h_fc = arena + 960,
+            .h = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k7_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -86,34 +86,28 @@ int two_carries_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     float *const out0 = outputs[0]; /* memory[4, 8] */
     float *const out1 = outputs[1]; /* x[4, 8] */
     (void)weights, (void)inputs;
-    const float *carry0 = in0;
-    const float *carry1 = in1;
     for (long layer = 0; layer < 4; layer++) {
         const float *const layer_weights = weights + layer * 256;
-        float *next0 = layer == 3 ? out1 : arena + (layer % 2 ? 0 : 32);
-        float *next1 = layer == 3 ? out0 : arena + (layer % 2 ? 64 : 96);
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = carry0,
-                .memory = carry1,
+                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32),
+                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96),
                 .w = weights,
-                .out = next0,
+                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
             };
             rt->parallel(pool, 1, k1_two_carries, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .memory = carry1,
-                .k1_two_carries = next0,
+                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96),
+                .k1_two_carries = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
                 .w = layer_weights + 256,
-                .out = next1,
+                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64),
             };
             rt->parallel(pool, 1, k2_two_carries, &args, scratch, scratch_floats);
         }
-        carry0 = next0;
-        carry1 = next1;
     }
     return 0;
 }
