@@ -235,7 +235,7 @@ if "$crescent" train graphs/train_add.lua --steps 0 --checkpoint "$scratch/start
     "$crescent" train graphs/train_add.lua --steps 100 --checkpoint "$scratch/hundred" \
         >"$scratch/log"; then
     if have tcc; then
-        hundred tcc "-Wall -Werror"
+        hundred tcc "-std=c11 -Wall -Werror"
     fi
     for compiler in $compilers; do
         hundred "$compiler" "$strict -O2"
