@@ -72,14 +72,15 @@ end
 -- One step of training on questions of its own.
 local function train()
     local step, next_step = optim.step()
-    local question = whole(random(step, {o.B, o.digits}, o.seed) * VALUES)
-    local all = concat({question, sort(question)}, 2)
+    local question = scope("question", whole, random(step, {o.B, o.digits}, o.seed) * VALUES)
+    local all = concat({question, scope("sorted", sort, question)}, 2)
     local logits = model(all:slice({0, 0}, {o.B, T}))
     local said = logits:slice({0, o.digits - 1, 0}, {o.B, o.digits, VALUES})
-    local loss = nn.cross_entropy(said, all:slice({0, o.digits}, {o.B, o.digits}))
+    local target = all:slice({0, o.digits}, {o.B, o.digits})
+    local loss = scope("loss", nn.cross_entropy, said, target)
 
     local params = parameters()
-    local grads = optim.clip_grad_norm(optim.gradients(loss, params), 1)
+    local grads = scope("clip", optim.clip_grad_norm, optim.gradients(loss, params), 1)
     local lr = optim.cosine_schedule(step, {lr = o.lr, warmup = o.warmup, steps = o.steps})
     local next = optim.adamw(params, grads, {lr = lr, betas = {0.9, 0.95}, weight_decay = 0.1,
         decays = function(name, p) return p.rank > 1 end})
