@@ -1425,10 +1425,15 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     {                                                                                              \
         for (long r = 0; r < rows; r++) {                                                          \
             float *lane = lanes + r % CR_LANES * cols;                                             \
-            for (long c = 0; c < cols; c += CR_W) {                                                \
-                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
-                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
-                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            long c = 0;                                                                            \
+            CR_UNROLL_BY_4                                                                         \
+            for (; c + CR_W <= cols; c += CR_W) {                                                  \
+                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
+                v_store(lane + c, OP(v_load(lane + c), v_load(a + r * lda + c)));                  \
+            }                                                                                      \
+            if (c < cols) {                                                                        \
+                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
+                v_store_n(lane + c, OP(v_load_n(lane + c, cols - c), x), cols - c);                \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
@@ -2376,10 +2381,15 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     {                                                                                              \
         for (long r = 0; r < rows; r++) {                                                          \
             float *lane = lanes + r % CR_LANES * cols;                                             \
-            for (long c = 0; c < cols; c += CR_W) {                                                \
-                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
-                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
-                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            long c = 0;                                                                            \
+            CR_UNROLL_BY_4                                                                         \
+            for (; c + CR_W <= cols; c += CR_W) {                                                  \
+                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
+                v_store(lane + c, OP(v_load(lane + c), v_load(a + r * lda + c)));                  \
+            }                                                                                      \
+            if (c < cols) {                                                                        \
+                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
+                v_store_n(lane + c, OP(v_load_n(lane + c, cols - c), x), cols - c);                \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
@@ -3327,10 +3337,15 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
     {                                                                                              \
         for (long r = 0; r < rows; r++) {                                                          \
             float *lane = lanes + r % CR_LANES * cols;                                             \
-            for (long c = 0; c < cols; c += CR_W) {                                                \
-                VF x = CR_NAME(v_load_cut)(a + r * lda + c, cols - c);                             \
-                VF sum = OP(CR_NAME(v_load_cut)(lane + c, cols - c), x);                           \
-                CR_NAME(v_store_cut)(lane + c, sum, cols - c);                                     \
+            long c = 0;                                                                            \
+            CR_UNROLL_BY_4                                                                         \
+            for (; c + CR_W <= cols; c += CR_W) {                                                  \
+                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
+                v_store(lane + c, OP(v_load(lane + c), v_load(a + r * lda + c)));                  \
+            }                                                                                      \
+            if (c < cols) {                                                                        \
+                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
+                v_store_n(lane + c, OP(v_load_n(lane + c, cols - c), x), cols - c);                \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
