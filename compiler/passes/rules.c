@@ -556,12 +556,30 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 static cr_id (*const rules[])(struct cr_rewrite *, const struct cr_draft *) = {
-    fold_constants,  drop_neutral,      merge_moves,
-    subtract,        normalise_first,   sigmoid_for_tanh,
-    sigmoid_for_exp, sigmoid_for_slope, gather_constants,
-    square,          count_terms,       horner,
-    work_after_sum,  divide_once,       normalise_exp,
-    sum_of_heads,    transpose_product, cr_rule_divide_by_sum,
+    fold_constants,
+    drop_neutral,
+    merge_moves,
+    subtract,
+    normalise_first,
+    sigmoid_for_tanh,
+    sigmoid_for_exp,
+    sigmoid_for_slope,
+    gather_constants,
+    square,
+    count_terms,
+    horner,
+    work_after_sum,
+    divide_once,
+    normalise_exp,
+    sum_of_heads,
+    transpose_product,
+    cr_rule_divide_by_sum,
+    cr_rule_divide_terms,
+    cr_rule_divide_product,
+    cr_rule_divide_transposed,
+    cr_rule_subtract_first,
+    cr_rule_no_shift,
+    cr_rule_share_nothing,
 };
 
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
