@@ -59,6 +59,16 @@ static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, 
     }
 }
 
+/* A line of memory at a time. */
+static void cr_fetch(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
 /* Whether every index, and every product on the way to it, is an integer a float can hold. */
 static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
 {

@@ -69,6 +69,8 @@ struct cr_kernels {
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
     /* the same from 32-bit integers */
     void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
+    /* Says that rows of x, rs apart, will be read soon. */
+    void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
     /* y[r, c] = base + r * rs + c * cs, an index */

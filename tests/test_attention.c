@@ -14,28 +14,45 @@
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 enum { Q, K, V, G, INPUTS };     /* as the script declares them */
 enum { DK, DQ, DV, Y, OUTPUTS }; /* by name */
-enum { MAX_SETTINGS = 6 };
+enum { MAX_SETTINGS = 7 };
 
 /* Sizes around a step of 32 queries and a block of 128 keys, and what masks make of them. */
 static const struct shape {
-    const char *T, *keys, *width, *value_width, *mask, *drop;
+    const char *T, *keys, *width, *value_width, *mask, *drop, *softmax;
 } shapes[] = {
-    {"1", "0", "16", "0", "causal", "none"},    {"2", "0", "4", "0", "causal", "none"},
-    {"31", "0", "8", "12", "causal", "none"},   {"33", "0", "8", "3", "causal", "none"},
-    {"128", "0", "64", "0", "causal", "none"},  {"129", "0", "16", "40", "causal", "none"},
-    {"300", "0", "16", "0", "causal", "none"},  {"300", "0", "5", "7", "window", "none"},
-    {"70", "200", "16", "0", "none", "none"},   {"200", "70", "8", "33", "none", "none"},
-    {"5", "300", "1", "1", "none", "none"},     {"257", "129", "33", "2", "none", "none"},
-    {"1", "7", "4", "4", "none", "none"},       {"9", "1", "4", "4", "none", "none"},
-    {"150", "260", "8", "8", "causal", "none"}, {"260", "150", "8", "8", "causal", "none"},
-    {"33", "0", "8", "0", "causal", "some"},    {"129", "0", "16", "40", "causal", "half"},
-    {"300", "0", "16", "0", "window", "some"},  {"70", "200", "16", "3", "none", "product"},
-    {"1", "7", "4", "4", "none", "some"},       {"9", "1", "4", "4", "none", "product"},
-    {"260", "150", "8", "8", "causal", "half"},
+    {"1", "0", "16", "0", "causal", "none", "library"},
+    {"2", "0", "4", "0", "causal", "none", "library"},
+    {"31", "0", "8", "12", "causal", "none", "library"},
+    {"33", "0", "8", "3", "causal", "none", "library"},
+    {"128", "0", "64", "0", "causal", "none", "library"},
+    {"129", "0", "16", "40", "causal", "none", "library"},
+    {"300", "0", "16", "0", "causal", "none", "library"},
+    {"300", "0", "5", "7", "window", "none", "library"},
+    {"70", "200", "16", "0", "none", "none", "library"},
+    {"200", "70", "8", "33", "none", "none", "library"},
+    {"5", "300", "1", "1", "none", "none", "library"},
+    {"257", "129", "33", "2", "none", "none", "library"},
+    {"1", "7", "4", "4", "none", "none", "library"},
+    {"9", "1", "4", "4", "none", "none", "library"},
+    {"150", "260", "8", "8", "causal", "none", "library"},
+    {"260", "150", "8", "8", "causal", "none", "library"},
+    {"33", "0", "8", "0", "causal", "some", "library"},
+    {"129", "0", "16", "40", "causal", "half", "library"},
+    {"300", "0", "16", "0", "window", "some", "library"},
+    {"70", "200", "16", "3", "none", "product", "library"},
+    {"1", "7", "4", "4", "none", "some", "library"},
+    {"9", "1", "4", "4", "none", "product", "library"},
+    {"260", "150", "8", "8", "causal", "half", "library"},
+    {"33", "0", "8", "0", "causal", "none", "maximum"},
+    {"150", "260", "8", "9", "none", "none", "reciprocal"},
+    {"129", "0", "16", "40", "causal", "none", "after"},
+    {"300", "0", "5", "7", "window", "none", "maximum"},
 };
 
-/* How dropout is written; see the script. */
-static const char *const drops[] = {"none", "some", "half", "product"};
+/* How dropout and softmax may be written, and what may be asked for; see the script. */
+static const char *const spellings[] = {"drop=none",     "drop=some",       "drop=half",
+                                        "drop=product",  "softmax=maximum", "softmax=reciprocal",
+                                        "softmax=after", "wanted=queries",  "wanted=keys"};
 
 struct run {
     int64_t size[OUTPUTS];
@@ -84,10 +101,13 @@ static void take_step(float *x, int64_t n, float length)
 static struct run run_from(const struct shape *shape, crescent_backend backend, int threads,
                            const char *isa, struct step step)
 {
-    const crescent_setting settings[MAX_SETTINGS] = {
-        {"T", shape->T},         {"keys", shape->keys},
-        {"width", shape->width}, {"value_width", shape->value_width},
-        {"mask", shape->mask},   {"drop", shape->drop}};
+    const crescent_setting settings[MAX_SETTINGS] = {{"T", shape->T},
+                                                     {"keys", shape->keys},
+                                                     {"width", shape->width},
+                                                     {"value_width", shape->value_width},
+                                                     {"mask", shape->mask},
+                                                     {"drop", shape->drop},
+                                                     {"softmax", shape->softmax}};
     crescent_config config = {backend, threads, isa, settings, MAX_SETTINGS};
     crescent_model *model;
     struct run r = {0};
@@ -195,13 +215,13 @@ START_TEST(the_same_bits)
 END_TEST
 
 /* The number behind `label` in the dump after a pass, of a sequence of T. */
-static double number_in_dump(int T, const char *drop, const char *pass, const char *label)
+static double number_in_dump(int T, const char *spelling, const char *pass, const char *label)
 {
     char command[512], line[512];
     double number = -1;
     snprintf(command, sizeof command,
-             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT " --set T=%d --set drop=%s --after %s",
-             T, drop, pass);
+             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT " --set T=%d --set %s --after %s", T,
+             spelling, pass);
     FILE *dump = popen(command, "r");
     ck_assert_ptr_nonnull(dump);
     while (fgets(line, sizeof line, dump)) {
@@ -221,8 +241,8 @@ START_TEST(memory_grows_as_the_sequence)
         const char *pass, *label;
     } sizes[] = {{"plan", "-- arena: "}, {"emit", "scratch_floats = "}};
     for (int i = 0; i < COUNT(sizes); i++) {
-        double shorter = number_in_dump(1000, drops[_i], sizes[i].pass, sizes[i].label);
-        double longer = number_in_dump(2000, drops[_i], sizes[i].pass, sizes[i].label);
+        double shorter = number_in_dump(1000, spellings[_i], sizes[i].pass, sizes[i].label);
+        double longer = number_in_dump(2000, spellings[_i], sizes[i].pass, sizes[i].label);
         ck_assert_double_le(longer, 2.01 * shorter);
     }
 }
@@ -236,7 +256,7 @@ int main(void)
     tcase_add_loop_test(all, what_the_interpreter_says, 0, COUNT(shapes));
     tcase_add_loop_test(all, what_differences_say, 0, COUNT(shapes));
     tcase_add_loop_test(all, the_same_bits, 0, COUNT(shapes));
-    tcase_add_loop_test(all, memory_grows_as_the_sequence, 0, COUNT(drops));
+    tcase_add_loop_test(all, memory_grows_as_the_sequence, 0, COUNT(spellings));
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

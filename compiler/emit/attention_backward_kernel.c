@@ -89,6 +89,17 @@ static void print_pack_both(struct cr_printer *p, const struct backward_shape *s
                 (long long)(s->rows * PANEL), at, row_step, col_step);
 }
 
+/* Has what the next head needs on its way while this one is computed. */
+static void print_fetches(struct cr_printer *p, const struct backward_shape *s)
+{
+    const struct cr_kernel *k = p->k;
+    const struct cr_fetch fetches[] = {{&k->a, k->row, k->k, s->K},
+                                       {&k->g, k->row, k->col, s->N},
+                                       {&k->b, k->key, k->k, s->K},
+                                       {&k->v, k->key, k->col, s->N}};
+    cr_print_fetches(p, s->M <= s->keys ? 4 : 2, fetches);
+}
+
 /* What a step needs of its queries. */
 static void print_step_start(struct cr_printer *p, const struct backward_shape *s)
 {
@@ -97,6 +108,7 @@ static void print_step_start(struct cr_printer *p, const struct backward_shape *
     snprintf(keys, sizeof keys, "%lld", (long long)s->keys);
     cr_print_softmax_start(p);
     cr_print_key_range(p, keys);
+    print_fetches(p, s);
     print_pack_both(p, s, &k->a, k->k, s->K, "queries", "query_rows");
     print_pack_both(p, s, &k->g, k->col, s->N, "grads", "grad_rows");
     cr_print_address(p, at, sizeof at, k->delta.ref, &k->delta.at, k->row, "i", -1, "");

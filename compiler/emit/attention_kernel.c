@@ -183,6 +183,28 @@ void cr_print_dropout_block(struct cr_printer *p, int indent)
     cr_print_tiles(p, &job);
 }
 
+void cr_print_fetches(struct cr_printer *p, int n, const struct cr_fetch *fetches)
+{
+    const struct cr_kernel *k = p->k;
+    int inner = k->n_outer - 1;
+    bool told = false;
+    for (int i = 0; i < n && inner >= 0; i++) {
+        const struct cr_fetch *f = &fetches[i];
+        char at[CR_ADDRESS_SIZE];
+        if (cr_step(&f->operand->at, f->col) != 1)
+            continue;
+        if (!told)
+            cr_put(p->text,
+                   "            const long next = o%d < %lld; /* is there another head? */\n",
+                   inner, (long long)cr_extent(k, k->outer[inner]) - 1);
+        told = true;
+        cr_print_address(p, at, sizeof at, f->operand->ref, &f->operand->at, f->row, "i", -1, "");
+        cr_put_line(p->text, 12, "rt->fetch(m, %lld, %s + next * %lld, %lld);", (long long)f->cols,
+                    at, (long long)cr_step(&f->operand->at, k->outer[inner]),
+                    (long long)cr_step(&f->operand->at, f->row));
+    }
+}
+
 void cr_print_softmax_start(struct cr_printer *p)
 {
     char zero[64], minus[64];
@@ -299,6 +321,23 @@ static void print_attention_end(struct cr_printer *p, const struct attention_sha
     cr_print_tiles(p, &job);
 }
 
+/* Has the queries, keys and values of the next head on their way while this one is computed. */
+static void print_fetches(struct cr_printer *p, const struct attention_shape *s)
+{
+    const struct cr_kernel *k = p->k;
+    struct cr_fetch fetches[3];
+    int n = 0;
+    if (s->chunks > 1)
+        return; /* the next item is of the same head */
+    if (!k->prologue.n)
+        fetches[n++] = (struct cr_fetch){&k->a, k->row, k->k, k->K};
+    if (s->M <= s->keys) {
+        fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->K};
+        fetches[n++] = (struct cr_fetch){&k->v, k->key, k->col, k->N};
+    }
+    cr_print_fetches(p, n, fetches);
+}
+
 int64_t cr_print_attention_kernel(struct cr_printer *p)
 {
     const struct cr_kernel *k = p->k;
@@ -310,6 +349,7 @@ int64_t cr_print_attention_kernel(struct cr_printer *p)
     cr_put(p->text, "        for (long i = i0; i < i1; i += %lld) {\n", (long long)s.rows);
     cr_print_count(p, 12, "m", "i", s.rows, "i1");
     print_row_start(p, &s);
+    print_fetches(p, &s);
     print_key_loop(p, &s);
     print_attention_end(p, &s);
     cr_put(p->text, "        }\n    }\n");

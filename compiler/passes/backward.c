@@ -327,6 +327,85 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
             visit(context, id);
 }
 
+/* ---- gradients that nobody asked for ---- */
+
+/* The last two axes exchanged: what a permute shows of a node. */
+static cr_id transposed_view(struct cr_graph *g, cr_id id)
+{
+    struct cr_attr attr = {0};
+    bool permuted = g->nodes[id].op == CR_OP_permute, moves = false;
+    int rank = g->nodes[id].rank;
+    for (int i = 0; i < rank; i++) {
+        int axis = i < rank - 2 ? i : 2 * rank - 3 - i;
+        attr.index[i] = permuted ? g->nodes[id].index[axis] : axis;
+        moves |= attr.index[i] != i;
+    }
+    cr_id base = permuted ? cr_in(g, id, 0) : id;
+    return moves ? cr_must(g, CR_OP_permute, 1, &base, &attr) : base;
+}
+
+/* The product of T and the keys, if it is there. */
+static cr_id query_product(const struct search *s, cr_id t, cr_id keys)
+{
+    for (int u = s->users->first[t]; u < s->users->first[t + 1]; u++) {
+        cr_id user = s->users->list[u];
+        if (is_op(s, user, CR_OP_matmul) && cr_in(s->g, user, 0) == t &&
+            are_transposed(s->g, cr_in(s->g, user, 1), keys))
+            return user;
+    }
+    return CR_NONE;
+}
+
+static void add_product(struct cr_graph *g, cr_id a, cr_id b)
+{
+    cr_must(g, CR_OP_matmul, 2, (cr_id[]){a, b}, NULL);
+}
+
+/*
+ * Where T is there, but not all of the three products, as where keys and values are constant:
+ * adds those that are missing.  The kernel makes them for nothing, which is little beside arrays
+ * of queries by keys.
+ */
+static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
+{
+    struct cr_attention_backward b;
+    int budget = CR_MAX_VALUES, n = g->n_nodes;
+    if (!find_dlogits(s, t, &b, &budget))
+        return false;
+    cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.dweights, 0);
+    bool dq = query_product(s, t, k) != CR_NONE, dk = transposed_product(s, t) != CR_NONE;
+    bool dv = transposed_product(s, b.weights) != CR_NONE;
+    g->here = g->nodes[t].where;
+    if (!dq && dk)
+        add_product(g, t, transposed_view(g, k));
+    if (dq && !dk)
+        add_product(g, transposed_view(g, t), q);
+    if (!dv)
+        add_product(g, transposed_view(g, b.weights), grad);
+    return g->n_nodes > n;
+}
+
+/* Whether a node may be the T of some gradients: a product of it, or its transpose, is made. */
+static bool may_be_dscores(const struct search *s, cr_id id)
+{
+    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
+        cr_id user = s->users->list[u];
+        if (is_op(s, user, CR_OP_permute))
+            user = only_user(s, user);
+        if (is_op(s, user, CR_OP_matmul))
+            return cr_kind_of(s->g, id) == CR_KIND_ELEMENTWISE;
+    }
+    return false;
+}
+
+static bool complete_all(struct cr_graph *g, const struct search *s)
+{
+    bool added = false;
+    for (cr_id id = 0, n = g->n_nodes; id < n; id++)
+        added |= may_be_dscores(s, id) && complete(s, g, id);
+    return added;
+}
+
 /* ---- the pass ---- */
 
 /* Whether the graph joins the three already, as it does where queries, keys and values are
@@ -424,12 +503,17 @@ void cr_pass_backward(struct cr_module *module)
     int n = 0, cap = 0;
     cr_users_find(&users, module->graph);
     const struct search s = {module, module->graph, &users};
+    bool completed = complete_all(module->graph, &s);
+    if (completed) {
+        cr_users_free(&users);
+        cr_users_find(&users, module->graph);
+    }
     for (cr_id id = 0; id < module->graph->n_nodes; id++)
         if (cr_match_backward(module, &users, id, &b) && !are_joined(&s, &b) &&
             !find(all, n, b.dq) && !find(all, n, b.dk) && !find(all, n, b.dv))
             *CR_PUSH(all, n, cap) = b;
     cr_users_free(&users);
-    if (n)
+    if (n || completed)
         rewrite(module, all, n);
     free(all);
 }

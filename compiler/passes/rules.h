@@ -17,5 +17,11 @@ cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft);
 
 /* Rules of softmax_rules.c. */
 cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_subtract_first(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *draft);
 
 #endif

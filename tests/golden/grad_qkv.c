@@ -207,6 +207,11 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             if (i + m < last)
                 last = i + m;
             const long first = 0;
+            const long next = o1 < 2; /* is there another head? */
+            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4, 36);
+            rt->fetch(m, 4, a->v1_out + o0 * 1800 + o1 * 4 + i * 12 + next * 4, 12);
+            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + 12 + next * 4, 36);
+            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + 24 + next * 4, 36);
             rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
             rt->pack(m, 4, query_rows, 1024, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 36, 1);
             rt->pack(4, m, grads, 128, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 1, 12);

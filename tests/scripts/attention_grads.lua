@@ -3,7 +3,9 @@ local nn = require "nn"
 local attention = require "attention"
 
 local o = options {T = 40, keys = 0, width = 16, value_width = 0, mask = {"causal", "none", "window"},
-    drop = {"none", "some", "half", "product"}}
+    drop = {"none", "some", "half", "product"},
+    softmax = {"library", "maximum", "reciprocal", "after"},
+    wanted = {"all", "queries", "keys"}}
 local T, keys = o.T, o.keys > 0 and o.keys or o.T
 local wide = o.value_width > 0 and o.value_width or o.width
 local q, k = input("q", {2, 3, T, o.width}), input("k", {2, 3, keys, o.width})
@@ -18,7 +20,20 @@ if o.drop == "half" then drop = function(p) return nn.dropout(p, 0.5, 8) end end
 if o.drop == "product" then
     drop = function(p) return float(lt(random(9, p.shape), 0.75)) * p / 0.75 end
 end
-local y = attention.attend(q, k, v, mask, drop)
+local y
+if o.softmax == "library" then
+    y = attention.attend(q, k, v, mask, drop)
+else
+    local s = matmul(q, k:transpose(-2, -1)) / 4
+    if mask then s = where(mask, s, -math.huge) end
+    local top = max(s, -1)
+    local e = exp(s - (o.softmax == "maximum" and top or detach(top)))
+    if o.softmax == "maximum" then y = matmul(e / sum(e, -1), v) end
+    if o.softmax == "reciprocal" then y = matmul(e * (1 / sum(e, -1)), v) end
+    if o.softmax == "after" then y = matmul(e, v) / sum(e, -1) end
+end
 local loss = sum(sum(sum(sum(y * g, -1), -2), -3), -4)
+if o.wanted == "queries" then return {y = y, dq = grad(loss, {q})[1]} end
+if o.wanted == "keys" then return {y = y, dk = grad(loss, {k})[1]} end
 local d = grad(loss, {q, k, v})
 return {y = y, dq = d[1], dk = d[2], dv = d[3]}
