@@ -8,7 +8,8 @@
 struct field {
     const struct cr_loop *loop;
     int at;
-    int64_t floats, offset; /* in a layer */
+    const struct cr_loop *stack; /* the first loop of its stack */
+    int64_t floats, offset;      /* in a layer */
 };
 
 struct finder {
@@ -60,6 +61,34 @@ static void find_most_live(struct finder *f)
             f->found->most_live = live;
     }
     free(change);
+}
+
+/* ---- layers ---- */
+
+static int lowest_layer(const struct cr_loop *loop)
+{
+    return loop->direction > 0 ? loop->start : loop->start - loop->count + 1;
+}
+
+static int highest_layer(const struct cr_loop *loop)
+{
+    return lowest_layer(loop) + loop->count - 1;
+}
+
+/* Whether loops go over the same layers, but for the first or the last. */
+static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
+{
+    return abs(lowest_layer(a) - lowest_layer(b)) <= 1 &&
+           abs(highest_layer(a) - highest_layer(b)) <= 1;
+}
+
+/* The first loop that keeps its values in the same stack. */
+static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
+{
+    const struct cr_loop *first = f->m->loops;
+    while (first < loop && !same_layers(first, loop))
+        first++;
+    return first;
 }
 
 /* ---- parts ---- */
@@ -118,7 +147,8 @@ static void share(struct finder *f, const struct cr_loop *loop, int at, int plac
 static void keep(struct finder *f, const struct cr_loop *loop, int at)
 {
     int64_t floats = f->found->floats[made_by(f, loop, at, 0)];
-    *CR_PUSH(f->fields, f->n_fields, f->cap_fields) = (struct field){loop, at, floats, 0};
+    *CR_PUSH(f->fields, f->n_fields, f->cap_fields) =
+        (struct field){loop, at, stack_of(f, loop), floats, 0};
 }
 
 /* Gives what a loop makes its parts; what is kept becomes a field. */
@@ -139,31 +169,22 @@ static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 
 /* ---- stacks ---- */
 
-/* The number of the last layer. */
-static int top_layer(const struct cr_loop *loop)
-{
-    return loop->direction > 0 ? loop->start + loop->count - 1 : loop->start;
-}
-
-static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
-{
-    return a->count == b->count && top_layer(a) == top_layer(b);
-}
-
-/* The value of a field in a layer, the lowest being 0. */
+/* The value of a field in a layer, or CR_NONE if it has none in the arena. */
 static cr_id value_of(const struct finder *f, const struct field *field, int layer)
 {
-    int count = field->loop->count;
-    return made_by(f, field->loop, field->at,
-                   field->loop->direction > 0 ? layer : count - 1 - layer);
+    const struct cr_loop *loop = field->loop;
+    if (layer < lowest_layer(loop) || layer > highest_layer(loop))
+        return CR_NONE;
+    cr_id id = made_by(f, loop, field->at, (layer - loop->start) * loop->direction);
+    return is_in_arena(f, id) ? id : CR_NONE;
 }
 
 /* Whether two fields are alive at once in some layer. */
 static bool are_together(const struct finder *f, const struct field *a, const struct field *b)
 {
-    for (int layer = 0; layer < a->loop->count; layer++) {
+    for (int layer = lowest_layer(a->loop); layer <= highest_layer(a->loop); layer++) {
         cr_id x = value_of(f, a, layer), y = value_of(f, b, layer);
-        if (is_in_arena(f, x) && is_in_arena(f, y) && f->found->first[x] <= f->found->last[y] &&
+        if (x != CR_NONE && y != CR_NONE && f->found->first[x] <= f->found->last[y] &&
             f->found->first[y] <= f->found->last[x])
             return true;
     }
@@ -184,8 +205,7 @@ static void place_field(struct finder *f, struct field *field)
     for (bool moved = true; moved;) {
         moved = false;
         for (struct field *other = f->fields; other < field; other++) {
-            if (same_layers(other->loop, field->loop) &&
-                field->offset < other->offset + other->floats &&
+            if (other->stack == field->stack && field->offset < other->offset + other->floats &&
                 other->offset < field->offset + field->floats && are_together(f, field, other)) {
                 field->offset = other->offset + other->floats;
                 moved = true;
@@ -194,19 +214,38 @@ static void place_field(struct finder *f, struct field *field)
     }
 }
 
-/* A part for the fields of loops over the same layers as that of the given one. */
-static void add_stack(struct finder *f, const struct cr_loop *loop)
+/* A layer of a stack, and which there are. */
+struct extent {
+    int64_t floats;
+    int lowest, highest;
+};
+
+static struct extent extent_of(const struct finder *f, const struct cr_loop *stack)
 {
-    int64_t stride = 0;
-    for (struct field *field = f->fields; field < f->fields + f->n_fields; field++)
-        if (same_layers(field->loop, loop) && stride < field->offset + field->floats)
-            stride = field->offset + field->floats;
-    int part = add_part(f, stride * loop->count);
-    for (struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
-        for (int layer = 0; same_layers(field->loop, loop) && layer < loop->count; layer++) {
+    struct extent e = {0, lowest_layer(stack), highest_layer(stack)};
+    for (const struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
+        if (field->stack != stack)
+            continue;
+        if (e.floats < field->offset + field->floats)
+            e.floats = field->offset + field->floats;
+        if (e.lowest > lowest_layer(field->loop))
+            e.lowest = lowest_layer(field->loop);
+        if (e.highest < highest_layer(field->loop))
+            e.highest = highest_layer(field->loop);
+    }
+    return e;
+}
+
+/* A part for the fields of a stack. */
+static void add_stack(struct finder *f, const struct cr_loop *stack)
+{
+    struct extent e = extent_of(f, stack);
+    int part = add_part(f, e.floats * (e.highest - e.lowest + 1));
+    for (const struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
+        for (int layer = e.lowest; field->stack == stack && layer <= e.highest; layer++) {
             cr_id id = value_of(f, field, layer);
-            if (is_in_arena(f, id))
-                put_into(f, part, id, layer * stride + field->offset);
+            if (id != CR_NONE)
+                put_into(f, part, id, (layer - e.lowest) * e.floats + field->offset);
         }
     }
 }
@@ -220,9 +259,9 @@ static void find_stacks(struct finder *f)
     for (int i = 0; i < f->n_fields; i++) {
         bool known = false;
         for (int j = 0; j < i; j++)
-            known |= same_layers(f->fields[i].loop, f->fields[j].loop);
+            known |= f->fields[i].stack == f->fields[j].stack;
         if (!known)
-            add_stack(f, f->fields[i].loop);
+            add_stack(f, f->fields[i].stack);
     }
 }
 

@@ -8,8 +8,8 @@
  *   handed to the next (residual stream)  two parts, used in turns
  *   needed later (by a backward pass)     kept: iteration i has its place in layer i of a part
  *
- * What loops over the same layers keep lies in one such part, a *stack*: layers at equal
- * distances, so that a loop finds its way by one multiplication.  Within a layer, values that
+ * What loops over the same layers (but for the first or the last) keep lies in one such part, a
+ * *stack*: layers at equal distances, so that a loop finds its way by one multiplication.  Within a layer, values that
  * are never alive together share their place.
  */
 #ifndef CR_LIFETIMES_H
