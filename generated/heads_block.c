@@ -138,6 +138,8 @@ struct cr_kernels {
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
     /* the same from 32-bit integers */
     void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
+    /* Says that rows of x, rs apart, will be read soon. */
+    void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
     /* y[r, c] = base + r * rs + c * cs, an index */
@@ -408,6 +410,10 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
             if (i + m < last)
                 last = i + m;
             const long first = 0;
+            const long next = o0 < 1; /* is there another head? */
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 16 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 32 + next * 1152, 144);
             rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 16, 1,
                 144);
             for (long j = first; j < last; j += 128) {
@@ -470,6 +476,10 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
             if (i + m < last)
                 last = i + m;
             const long first = 0;
+            const long next = o0 < 1; /* is there another head? */
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 64 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 48 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 80 + next * 1152, 144);
             rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 64, 1,
                 144);
             for (long j = first; j < last; j += 128) {
@@ -532,6 +542,10 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
             if (i + m < last)
                 last = i + m;
             const long first = 0;
+            const long next = o0 < 1; /* is there another head? */
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 112 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 96 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 128 + next * 1152, 144);
             rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 112, 1,
                 144);
             for (long j = first; j < last; j += 128) {
@@ -964,6 +978,16 @@ static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, 
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ldy + c] = (float)x[r * rs + c * cs];
+        }
+    }
+}
+
+/* A line of memory at a time. */
+static void cr_fetch(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
         }
     }
 }
@@ -1496,7 +1520,9 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
     }
 }
 /*
@@ -1850,6 +1876,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
+    .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
@@ -2452,7 +2479,9 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
     }
 }
 /*
@@ -2806,6 +2835,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
+    .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
@@ -3408,7 +3438,9 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
     }
 }
 /*
@@ -3762,6 +3794,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
+    .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),

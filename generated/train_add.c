@@ -146,6 +146,8 @@ struct cr_kernels {
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
     /* the same from 32-bit integers */
     void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
+    /* Says that rows of x, rs apart, will be read soon. */
+    void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
     /* y[r, c] = base + r * rs + c * cs, an index */
@@ -2353,6 +2355,16 @@ static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, 
     }
 }
 
+/* A line of memory at a time. */
+static void cr_fetch(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
 /* Whether every index, and every product on the way to it, is an integer a float can hold. */
 static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
 {
@@ -2881,7 +2893,9 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
     }
 }
 /*
@@ -3462,6 +3476,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
+    .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .random = CR_NAME(cr_random), /* only for random */
@@ -4066,7 +4081,9 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
     }
 }
 /*
@@ -4647,6 +4664,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
+    .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .random = CR_NAME(cr_random), /* only for random */
@@ -5251,7 +5269,9 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         long cols = CR_LEAST(N - n, CR_PANEL);
         float *to = y + n / CR_PANEL * panel_stride;
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
-        CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
     }
 }
 /*
@@ -5832,6 +5852,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
     .load_i32 = cr_load_i32,
+    .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .random = CR_NAME(cr_random), /* only for random */

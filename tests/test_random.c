@@ -665,6 +665,46 @@ static void look_at(const struct cr_module *m, struct reach *reach)
             reach->loops[k] += loops[k].is(m, &m->loops[i]);
 }
 
+/* The kernels from which to which a value in the arena is alive; false if it is elsewhere. */
+static bool is_alive(const struct cr_module *m, cr_id id, int *first, int *last)
+{
+    *first = *last = -1;
+    for (int i = 0; i < m->n_kernels; i++) {
+        bool uses = m->kernels[i].buffer == id;
+        for (int r = 0; r < m->kernels[i].n_refs; r++)
+            uses |= m->kernels[i].refs[r] == id;
+        if (uses && *first < 0)
+            *first = i;
+        if (uses)
+            *last = i;
+    }
+    return m->storage[id].space == CR_SPACE_ARENA;
+}
+
+/* Values of the arena that are alive at once lie apart. */
+static void check_arena(const struct cr_module *m)
+{
+    struct value {
+        int64_t begin, end;
+        int first, last;
+    } *values = cr_calloc((size_t)m->graph->n_nodes, sizeof *values);
+    int n = 0;
+    for (cr_id id = 0; id < m->graph->n_nodes; id++) {
+        struct value *v = &values[n];
+        if (!is_alive(m, id, &v->first, &v->last))
+            continue;
+        v->begin = m->storage[id].offset;
+        v->end = v->begin + cr_elements(m->graph->nodes[id].rank, m->graph->nodes[id].shape);
+        ck_assert_int_le(v->end, m->arena_floats);
+        for (int i = 0; i < n; i++)
+            ck_assert_msg(v->first > values[i].last || values[i].first > v->last ||
+                              v->begin >= values[i].end || values[i].begin >= v->end,
+                          "v[%d] lies over a value that is alive", (int)id);
+        n++;
+    }
+    free(values);
+}
+
 START_TEST(graphs_reach_everything)
 {
     struct reach reach = {0};
@@ -674,6 +714,7 @@ START_TEST(graphs_reach_everything)
         struct cr_module *m = cr_module_new(copy_of(r->graph));
         ck_assert_int_eq(cr_run_passes(m, NULL, &error), 0);
         look_at(m, &reach);
+        check_arena(m);
         cr_module_free(m);
         cr_random_graph_free(r);
     }

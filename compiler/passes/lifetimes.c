@@ -8,75 +8,41 @@
 struct field {
     const struct cr_loop *loop;
     int at;
-    int64_t floats, offset; /* in a layer */
+    const struct cr_loop *stack; /* the first loop of its stack */
+    int64_t floats, offset;      /* in a layer */
 };
 
 struct finder {
     const struct cr_module *m;
     struct cr_lifetimes *found;
-    int *time;         /* by kernel */
-    int *first, *last; /* by node: the kernels from which to which it is alive, or -1 */
     struct field *fields;
     int n_fields, cap_fields;
 };
 
 /* ---- when values are alive ---- */
 
-static void set_times(struct finder *f)
-{
-    int now = 0;
-    for (int i = 0; i < f->m->n_kernels; i++) {
-        const struct cr_loop *loop = cr_loop_of(f->m, i);
-        bool repeated = loop && i >= loop->first + loop->period;
-        f->time[i] = repeated ? f->time[i - loop->period] : now++;
-    }
-}
-
 static void find_first_and_last(struct finder *f)
 {
-    for (cr_id id = 0; id < f->m->graph->n_nodes; id++)
-        f->first[id] = f->last[id] = -1;
+    struct cr_lifetimes *l = f->found;
+    for (cr_id id = 0; id < f->m->graph->n_nodes; id++) {
+        const struct cr_node *node = &f->m->graph->nodes[id];
+        l->floats[id] = cr_align(cr_elements(node->rank, node->shape));
+        l->first[id] = l->last[id] = -1;
+    }
     for (int i = 0; i < f->m->n_kernels; i++) {
         const struct cr_kernel *k = &f->m->kernels[i];
-        if (f->first[k->buffer] < 0)
-            f->first[k->buffer] = i;
-        f->last[k->buffer] = i;
+        if (l->first[k->buffer] < 0)
+            l->first[k->buffer] = i;
+        l->last[k->buffer] = i;
         for (int r = 0; r < k->n_refs; r++)
-            f->last[k->refs[r]] = i;
+            l->last[k->refs[r]] = i;
     }
 }
 
 /* Whether the value is to lie in the arena. */
 static bool is_in_arena(const struct finder *f, cr_id id)
 {
-    return f->first[id] >= 0 && f->m->storage[id].space == CR_SPACE_NONE;
-}
-
-static int64_t floats_of(const struct finder *f, cr_id id)
-{
-    const struct cr_node *node = &f->m->graph->nodes[id];
-    return cr_align(cr_elements(node->rank, node->shape));
-}
-
-static int iteration_of(const struct cr_loop *loop, int kernel)
-{
-    return (kernel - loop->first) / loop->period;
-}
-
-/* Extends the time of a part over the life of a value. */
-static void occupy(const struct finder *f, struct cr_part *part, cr_id id)
-{
-    int first = f->first[id], last = f->last[id], begin = f->time[first], end = f->time[last];
-    const struct cr_loop *in = cr_loop_of(f->m, first), *out = cr_loop_of(f->m, last);
-    bool stays = in && in == out && iteration_of(in, first) == iteration_of(in, last);
-    if (in && !stays && (in == out || iteration_of(in, first) < in->count - 1))
-        begin = f->time[in->first]; /* while earlier kernels of the next iteration run */
-    if (out && !stays && iteration_of(out, last) > 0)
-        end = f->time[out->first + out->period - 1];
-    if (part->begin > begin)
-        part->begin = begin;
-    if (part->end < end)
-        part->end = end;
+    return f->found->first[id] >= 0 && f->m->storage[id].space == CR_SPACE_NONE;
 }
 
 static void find_most_live(struct finder *f)
@@ -86,8 +52,8 @@ static void find_most_live(struct finder *f)
     for (cr_id id = 0; id < f->m->graph->n_nodes; id++) {
         if (!is_in_arena(f, id))
             continue;
-        change[f->first[id]] += floats_of(f, id);
-        change[f->last[id] + 1] -= floats_of(f, id);
+        change[f->found->first[id]] += f->found->floats[id];
+        change[f->found->last[id] + 1] -= f->found->floats[id];
     }
     for (int i = 0; i < n; i++) {
         live += change[i];
@@ -97,12 +63,39 @@ static void find_most_live(struct finder *f)
     free(change);
 }
 
+/* ---- layers ---- */
+
+static int lowest_layer(const struct cr_loop *loop)
+{
+    return loop->direction > 0 ? loop->start : loop->start - loop->count + 1;
+}
+
+static int highest_layer(const struct cr_loop *loop)
+{
+    return lowest_layer(loop) + loop->count - 1;
+}
+
+/* Whether loops go over the same layers, but for the first or the last. */
+static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
+{
+    return abs(lowest_layer(a) - lowest_layer(b)) <= 1 &&
+           abs(highest_layer(a) - highest_layer(b)) <= 1;
+}
+
+/* The first loop that keeps its values in the same stack. */
+static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
+{
+    const struct cr_loop *first = f->m->loops;
+    while (first < loop && !same_layers(first, loop))
+        first++;
+    return first;
+}
+
 /* ---- parts ---- */
 
 static int add_part(struct finder *f, int64_t floats)
 {
-    *CR_PUSH(f->found->parts, f->found->n, f->found->cap) =
-        (struct cr_part){floats, 0, f->m->n_kernels, -1};
+    *CR_PUSH(f->found->parts, f->found->n, f->found->cap) = (struct cr_part){floats, 0};
     return f->found->n - 1;
 }
 
@@ -110,7 +103,6 @@ static void put_into(struct finder *f, int part, cr_id id, int64_t within)
 {
     f->found->part[id] = part;
     f->found->within[id] = within;
-    occupy(f, &f->found->parts[part], id);
 }
 
 /* What kernel `at` of the loop makes in an iteration. */
@@ -124,7 +116,8 @@ static bool is_enough(const struct finder *f, const struct cr_loop *loop, int at
 {
     for (int i = 0; i + places < loop->count; i++) {
         cr_id id = made_by(f, loop, at, i), next = made_by(f, loop, at, i + places);
-        if (is_in_arena(f, id) && is_in_arena(f, next) && f->last[id] >= f->first[next])
+        if (is_in_arena(f, id) && is_in_arena(f, next) &&
+            f->found->last[id] >= f->found->first[next])
             return false;
     }
     return true;
@@ -133,7 +126,7 @@ static bool is_enough(const struct finder *f, const struct cr_loop *loop, int at
 /* Whether what the first iteration makes is needed behind the loop. */
 static bool outlives(const struct finder *f, const struct cr_loop *loop, int at)
 {
-    return f->last[made_by(f, loop, at, 0)] >= loop->first + loop->period * loop->count;
+    return f->found->last[made_by(f, loop, at, 0)] >= loop->first + loop->period * loop->count;
 }
 
 static void share(struct finder *f, const struct cr_loop *loop, int at, int places)
@@ -145,7 +138,7 @@ static void share(struct finder *f, const struct cr_loop *loop, int at, int plac
             if (!is_in_arena(f, id))
                 continue;
             if (part < 0)
-                part = add_part(f, floats_of(f, id));
+                part = add_part(f, f->found->floats[id]);
             put_into(f, part, id, 0);
         }
     }
@@ -153,15 +146,16 @@ static void share(struct finder *f, const struct cr_loop *loop, int at, int plac
 
 static void keep(struct finder *f, const struct cr_loop *loop, int at)
 {
-    int64_t floats = floats_of(f, made_by(f, loop, at, 0));
-    *CR_PUSH(f->fields, f->n_fields, f->cap_fields) = (struct field){loop, at, floats, 0};
+    int64_t floats = f->found->floats[made_by(f, loop, at, 0)];
+    *CR_PUSH(f->fields, f->n_fields, f->cap_fields) =
+        (struct field){loop, at, stack_of(f, loop), floats, 0};
 }
 
 /* Gives what a loop makes its parts; what is kept becomes a field. */
 static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++) {
-        if (f->first[made_by(f, loop, at, 0)] != loop->first + at)
+        if (f->found->first[made_by(f, loop, at, 0)] != loop->first + at)
             continue; /* a concat of which a part is there */
         int places = 1;
         while (places < loop->count && !is_enough(f, loop, at, places))
@@ -175,32 +169,23 @@ static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 
 /* ---- stacks ---- */
 
-/* The number of the last layer. */
-static int top_layer(const struct cr_loop *loop)
-{
-    return loop->direction > 0 ? loop->start + loop->count - 1 : loop->start;
-}
-
-static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
-{
-    return a->count == b->count && top_layer(a) == top_layer(b);
-}
-
-/* The value of a field in a layer, the lowest being 0. */
+/* The value of a field in a layer, or CR_NONE if it has none in the arena. */
 static cr_id value_of(const struct finder *f, const struct field *field, int layer)
 {
-    int count = field->loop->count;
-    return made_by(f, field->loop, field->at,
-                   field->loop->direction > 0 ? layer : count - 1 - layer);
+    const struct cr_loop *loop = field->loop;
+    if (layer < lowest_layer(loop) || layer > highest_layer(loop))
+        return CR_NONE;
+    cr_id id = made_by(f, loop, field->at, (layer - loop->start) * loop->direction);
+    return is_in_arena(f, id) ? id : CR_NONE;
 }
 
 /* Whether two fields are alive at once in some layer. */
 static bool are_together(const struct finder *f, const struct field *a, const struct field *b)
 {
-    for (int layer = 0; layer < a->loop->count; layer++) {
+    for (int layer = lowest_layer(a->loop); layer <= highest_layer(a->loop); layer++) {
         cr_id x = value_of(f, a, layer), y = value_of(f, b, layer);
-        if (is_in_arena(f, x) && is_in_arena(f, y) && f->first[x] <= f->last[y] &&
-            f->first[y] <= f->last[x])
+        if (x != CR_NONE && y != CR_NONE && f->found->first[x] <= f->found->last[y] &&
+            f->found->first[y] <= f->found->last[x])
             return true;
     }
     return false;
@@ -220,8 +205,7 @@ static void place_field(struct finder *f, struct field *field)
     for (bool moved = true; moved;) {
         moved = false;
         for (struct field *other = f->fields; other < field; other++) {
-            if (same_layers(other->loop, field->loop) &&
-                field->offset < other->offset + other->floats &&
+            if (other->stack == field->stack && field->offset < other->offset + other->floats &&
                 other->offset < field->offset + field->floats && are_together(f, field, other)) {
                 field->offset = other->offset + other->floats;
                 moved = true;
@@ -230,19 +214,38 @@ static void place_field(struct finder *f, struct field *field)
     }
 }
 
-/* A part for the fields of loops over the same layers as that of the given one. */
-static void add_stack(struct finder *f, const struct cr_loop *loop)
+/* A layer of a stack, and which there are. */
+struct extent {
+    int64_t floats;
+    int lowest, highest;
+};
+
+static struct extent extent_of(const struct finder *f, const struct cr_loop *stack)
 {
-    int64_t stride = 0;
-    for (struct field *field = f->fields; field < f->fields + f->n_fields; field++)
-        if (same_layers(field->loop, loop) && stride < field->offset + field->floats)
-            stride = field->offset + field->floats;
-    int part = add_part(f, stride * loop->count);
-    for (struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
-        for (int layer = 0; same_layers(field->loop, loop) && layer < loop->count; layer++) {
+    struct extent e = {0, lowest_layer(stack), highest_layer(stack)};
+    for (const struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
+        if (field->stack != stack)
+            continue;
+        if (e.floats < field->offset + field->floats)
+            e.floats = field->offset + field->floats;
+        if (e.lowest > lowest_layer(field->loop))
+            e.lowest = lowest_layer(field->loop);
+        if (e.highest < highest_layer(field->loop))
+            e.highest = highest_layer(field->loop);
+    }
+    return e;
+}
+
+/* A part for the fields of a stack. */
+static void add_stack(struct finder *f, const struct cr_loop *stack)
+{
+    struct extent e = extent_of(f, stack);
+    int part = add_part(f, e.floats * (e.highest - e.lowest + 1));
+    for (const struct field *field = f->fields; field < f->fields + f->n_fields; field++) {
+        for (int layer = e.lowest; field->stack == stack && layer <= e.highest; layer++) {
             cr_id id = value_of(f, field, layer);
-            if (is_in_arena(f, id))
-                put_into(f, part, id, layer * stride + field->offset);
+            if (id != CR_NONE)
+                put_into(f, part, id, (layer - e.lowest) * e.floats + field->offset);
         }
     }
 }
@@ -256,9 +259,9 @@ static void find_stacks(struct finder *f)
     for (int i = 0; i < f->n_fields; i++) {
         bool known = false;
         for (int j = 0; j < i; j++)
-            known |= same_layers(f->fields[i].loop, f->fields[j].loop);
+            known |= f->fields[i].stack == f->fields[j].stack;
         if (!known)
-            add_stack(f, f->fields[i].loop);
+            add_stack(f, f->fields[i].stack);
     }
 }
 
@@ -271,10 +274,9 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m)
     *found = (struct cr_lifetimes){0};
     found->part = cr_calloc(n, sizeof *found->part);
     found->within = cr_calloc(n, sizeof *found->within);
-    f.time = cr_calloc((size_t)m->n_kernels, sizeof *f.time);
-    f.first = cr_calloc(n, sizeof *f.first);
-    f.last = cr_calloc(n, sizeof *f.last);
-    set_times(&f);
+    found->first = cr_calloc(n, sizeof *found->first);
+    found->last = cr_calloc(n, sizeof *found->last);
+    found->floats = cr_calloc(n, sizeof *found->floats);
     find_first_and_last(&f);
     for (size_t i = 0; i < n; i++)
         found->part[i] = -1;
@@ -283,16 +285,16 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m)
     find_stacks(&f);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (is_in_arena(&f, id) && found->part[id] < 0)
-            put_into(&f, add_part(&f, floats_of(&f, id)), id, 0);
+            put_into(&f, add_part(&f, found->floats[id]), id, 0);
     find_most_live(&f);
-    free(f.time);
-    free(f.first);
-    free(f.last);
     free(f.fields);
 }
 
 void cr_lifetimes_free(struct cr_lifetimes *lifetimes)
 {
+    free(lifetimes->first);
+    free(lifetimes->last);
+    free(lifetimes->floats);
     free(lifetimes->part);
     free(lifetimes->within);
     free(lifetimes->parts);

@@ -1,15 +1,15 @@
 /*
- * lifetimes.h - which parts of the arena a program needs, and when each is occupied.
+ * lifetimes.h - from when to when values are alive, and which of them share a part of the arena.
  *
- * Time is counted in kernels, of a loop only those of one iteration: all iterations run at
- * the same times.  Values have a part each, but for those of a loop's iterations:
+ * Time is counted in kernels, all iterations of loops one by one.  Values have a part each,
+ * but for those that kernels of a loop make in its iterations:
  *
- *   needed in its own iteration only     all iterations share a part
+ *   needed in its own iteration only      all iterations share a part
  *   handed to the next (residual stream)  two parts, used in turns
  *   needed later (by a backward pass)     kept: iteration i has its place in layer i of a part
  *
- * What loops over the same layers keep lies in one such part, a *stack*: layers at equal
- * distances, so that a loop finds its way by one multiplication.  Within a layer, values that
+ * What loops over the same layers (but for the first or the last) keep lies in one such part, a
+ * *stack*: layers at equal distances, so that a loop finds its way by one multiplication.  Within a layer, values that
  * are never alive together share their place.
  */
 #ifndef CR_LIFETIMES_H
@@ -24,18 +24,19 @@ static inline int64_t cr_align(int64_t floats)
     return (floats + CR_ALIGN - 1) / CR_ALIGN * CR_ALIGN;
 }
 
-/* A part of the arena, occupied from `begin` to `end`, inclusive. */
+/* A part of the arena. */
 struct cr_part {
     int64_t floats, offset;
-    int begin, end;
 };
 
 struct cr_lifetimes {
-    int *part;       /* by node, or -1: it does not lie in the arena */
-    int64_t *within; /* by node: floats from the start of its part */
+    int *first, *last; /* by node: the kernels from which to which it is alive, or -1 */
+    int64_t *floats;   /* by node: what it takes in the arena */
+    int *part;         /* by node, or -1: it does not lie in the arena */
+    int64_t *within;   /* by node: floats from the start of its part */
     struct cr_part *parts;
     int n, cap;
-    int64_t most_live; /* floats of values that are alive at once, loops or not */
+    int64_t most_live; /* floats of values that are alive at once */
 };
 
 /* For a module whose inputs, outputs and weights have their storage. */

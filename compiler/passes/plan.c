@@ -1,14 +1,14 @@
 /*
  * plan.c - where everything lies: weights in order of use, intermediates in one arena.
  *
- * An intermediate occupies its part of the arena from the kernel that writes it to the
- * last that reads it (lifetimes.c); parts that are not occupied together may overlap.
+ * An intermediate is alive from the kernel that writes it to the last that reads it
+ * (lifetimes.c); those that are not alive together may overlap (pack.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "lifetimes.h"
+#include "pack.h"
 #include "pass_list.h"
 #include "weights.h"
 
@@ -96,50 +96,11 @@ static void place_weights(struct cr_module *m)
 
 /* ---- the arena ---- */
 
-static int larger_first(const void *x, const void *y)
-{
-    const struct cr_part *a = *(struct cr_part *const *)x, *b = *(struct cr_part *const *)y;
-    if (a->floats != b->floats)
-        return a->floats > b->floats ? -1 : 1;
-    return a < b ? -1 : 1;
-}
-
-static bool together(const struct cr_part *a, const struct cr_part *b)
-{
-    return a->begin <= b->end && b->begin <= a->end;
-}
-
-/* Largest first, each at the lowest offset where nothing alive at its time lies. */
-static void place_parts(struct cr_module *m, struct cr_lifetimes *l)
-{
-    struct cr_part **order = cr_calloc((size_t)l->n, sizeof *order);
-    for (int i = 0; i < l->n; i++)
-        order[i] = &l->parts[i];
-    qsort(order, (size_t)l->n, sizeof *order, larger_first);
-    for (int i = 0; i < l->n; i++) {
-        struct cr_part *part = order[i];
-        for (bool moved = true; moved;) {
-            moved = false;
-            for (int j = 0; j < i; j++) {
-                const struct cr_part *other = order[j];
-                if (together(part, other) && part->offset < other->offset + other->floats &&
-                    other->offset < part->offset + part->floats) {
-                    part->offset = other->offset + other->floats;
-                    moved = true;
-                }
-            }
-        }
-        if (m->arena_floats < part->offset + part->floats)
-            m->arena_floats = part->offset + part->floats;
-    }
-    free(order);
-}
-
 static void plan_arena(struct cr_module *m)
 {
     struct cr_lifetimes l;
     cr_lifetimes_find(&l, m);
-    place_parts(m, &l);
+    m->arena_floats = cr_pack_parts(&l, m->graph->n_nodes);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (l.part[id] >= 0)
             m->storage[id] =

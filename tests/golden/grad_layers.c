@@ -368,7 +368,7 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 768; /* for each thread */
-    float *const scratch = arena + 1104;
+    float *const scratch = arena + 864;
     const float *const in0 = inputs[0]; /* x[6, 8] */
     const int *const in1 = inputs[1]; /* step[] */
     float *const out0 = outputs[0]; /* h.#.fc.bias[8] */
@@ -418,14 +418,14 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
             .k2_h = arena + 768,
             .h = out12,
             .h_fc = arena + 720,
-            .out = arena + 1008,
+            .out = arena + 816,
         };
         rt->parallel(pool, 1, k4_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 1008,
+            .d_h_fc = arena + 816,
             .out = out10,
         };
         rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
@@ -434,9 +434,9 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
         const struct k6_args args = {
             .rt = rt,
             .h = out12,
-            .d_h_fc = arena + 1008,
+            .d_h_fc = arena + 816,
             .w = weights + 1632,
-            .out = arena + 1056,
+            .out = arena + 720,
         };
         rt->parallel(pool, 1, k6_d_h, &args, scratch, scratch_floats);
     }
@@ -445,7 +445,7 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
         {
             const struct k7_args args = {
                 .rt = rt,
-                .d_h_fc = arena + (const long[]){864, 864, 1008}[layer - 2],
+                .d_h_fc = arena + (const long[]){672, 672, 816}[layer - 2],
                 .h = layer_arena + 96,
                 .out = outputs[3 + layer * 2],
             };
@@ -455,16 +455,16 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
             const struct k8_args args = {
                 .rt = rt,
                 .k2_h = layer_arena + 48,
-                .d_h = arena + (const long[]){960, 912, 1056}[layer - 2],
+                .d_h = layer_arena + 144,
                 .h_fc = layer_arena,
-                .out = arena + 864,
+                .out = arena + 672,
             };
             rt->parallel(pool, 1, k8_d_h_fc, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
                 .rt = rt,
-                .d_h_fc = arena + 864,
+                .d_h_fc = arena + 672,
                 .out = outputs[layer * 2],
             };
             rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
@@ -472,10 +472,10 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
         {
             const struct k9_args args = {
                 .rt = rt,
-                .d_h = arena + (const long[]){960, 912, 1056}[layer - 2],
-                .d_h_fc = arena + 864,
+                .d_h = layer_arena + 144,
+                .d_h_fc = arena + 672,
                 .w = weights + 2912 - layer * 256,
-                .out = arena + (layer % 2 ? 960 : 912),
+                .out = arena + (layer % 2 ? 432 : 576),
             };
             rt->parallel(pool, 1, k9_d_h, &args, scratch, scratch_floats);
         }
@@ -483,7 +483,7 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 864,
+            .d_h_fc = arena + 672,
             .h = arena + 240,
             .out = out5,
         };
@@ -493,16 +493,16 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
         const struct k8_args args = {
             .rt = rt,
             .k2_h = arena + 192,
-            .d_h = arena + 912,
+            .d_h = arena + 576,
             .h_fc = arena + 144,
-            .out = arena + 864,
+            .out = arena + 240,
         };
         rt->parallel(pool, 1, k8_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 864,
+            .d_h_fc = arena + 240,
             .out = out2,
         };
         rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
@@ -510,7 +510,7 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 864,
+            .d_h_fc = arena + 240,
             .h = arena + 96,
             .out = out3,
         };
@@ -520,18 +520,18 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
         const struct k10_args args = {
             .rt = rt,
             .k2_h = arena + 48,
-            .d_h = arena + 912,
+            .d_h = arena + 576,
             .h_fc = arena,
-            .d_h_fc = arena + 864,
+            .d_h_fc = arena + 240,
             .w = weights + 2656,
-            .out = arena + 960,
+            .out = arena + 96,
         };
         rt->parallel(pool, 1, k10_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 960,
+            .d_h_fc = arena + 96,
             .out = out0,
         };
         rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
@@ -539,7 +539,7 @@ int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 960,
+            .d_h_fc = arena + 96,
             .h = in0,
             .out = out1,
         };

@@ -209,7 +209,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             const long first = 0;
             const long next = o1 < 2; /* is there another head? */
             rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4, 36);
-            rt->fetch(m, 4, a->v1_out + o0 * 1800 + o1 * 4 + i * 12 + next * 4, 12);
+            rt->fetch(m, 4, a->d_y + o0 * 1800 + o1 * 4 + i * 12 + next * 4, 12);
             rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + 12 + next * 4, 36);
             rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + 24 + next * 4, 36);
             rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
