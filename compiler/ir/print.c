@@ -33,6 +33,8 @@ static void print_number(FILE *out, double value)
         fputs("0/0", out);
     else if (isinf(value))
         fputs(value < 0 ? "-math.huge" : "math.huge", out);
+    else if (value == 0 && signbit(value))
+        fputs("-0.0", out); /* -0 is an integer to Lua, and 0 */
     else
         fprintf(out, "%.17g", value);
 }
