@@ -88,7 +88,7 @@ static struct cr_graph *copy_of(const struct cr_graph *g)
         if (node->name)
             attr.name = cr_intern(copy, node->name);
         copy->here = (struct cr_where){cr_intern(copy, node->where.file), node->where.line,
-                                       cr_intern(copy, node->where.scope)};
+                                       cr_intern(copy, node->where.scope), node->where.backward};
         cr_must(copy, node->op, node->n_in, cr_inputs(g, node), &attr);
         copy->nodes[id].tap = node->tap ? cr_intern(copy, node->tap) : NULL;
     }

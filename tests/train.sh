@@ -257,11 +257,11 @@ report $? 'emit --train of what is no step'
 # ---- words ----
 
 train $small $data --steps 5
-[ "$(wc -l <"$T/log")" -eq 1 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$T/log"
-report $? 'one line where nobody looks'
+[ "$(wc -l <"$T/log")" -eq 2 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$T/log"
+report $? 'two lines where nobody looks'
 train $small $data --steps 6 --log 2
 [ "$(grep -c '^step [246]/6: loss [0-9.]*, .* steps/s$' "$T/log")" -eq 3 ] &&
-    [ "$(wc -l <"$T/log")" -eq 4 ]
+    [ "$(wc -l <"$T/log")" -eq 5 ]
 report $? 'a line every two steps'
 train $sort --set steps=4 --log 2
 grep -q '^step 2/4: loss [0-9.]*, lr [0-9.e-]*, [0-9,]* tokens/s$' "$T/log"

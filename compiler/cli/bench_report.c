@@ -62,6 +62,9 @@ static void print_compilation(const struct figures *f)
         printf("Arena: %s, no plan has less than %s; weights %s, scratch %s a thread\n",
                cr_bytes(f->arena).text, cr_bytes(f->program->arena_bytes_least).text,
                cr_bytes(f->program->weights_bytes).text, cr_bytes(f->program->scratch_bytes).text);
+    if (f->engine->program && f->program->activation_bytes >= 0)
+        printf("Activations: %s of the arena are kept from the forward for the backward pass\n",
+               cr_bytes(f->program->activation_bytes).text);
 }
 
 static void print_machine(struct cr_bench *b, const struct figures *f)
@@ -172,6 +175,8 @@ static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
     set_integer(o, "flops", b->flops);
     set_integer(o, "arena_bytes", (double)f->arena);
     set_integer(o, "arena_bytes_least", (double)f->program->arena_bytes_least);
+    if (f->program->activation_bytes >= 0)
+        set_integer(o, "activation_bytes", (double)f->program->activation_bytes);
     set_integer(o, "weights_bytes", (double)f->program->weights_bytes);
     set_integer(o, "scratch_bytes", (double)f->program->scratch_bytes);
     return o;

@@ -70,6 +70,15 @@ int64_t cr_count_elements(const struct cr_port *ports, int n)
     return total;
 }
 
+void cr_print_memory(const struct cr_program *p)
+{
+    printf("Memory: weights %s, arena %s, scratch %s a thread", cr_bytes(p->weights_bytes).text,
+           cr_bytes(p->arena_bytes).text, cr_bytes(p->scratch_bytes).text);
+    if (p->activation_bytes >= 0)
+        printf("; activations kept for the backward pass %s", cr_bytes(p->activation_bytes).text);
+    putchar('\n');
+}
+
 void cr_print_json(json_t *json)
 {
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -340,6 +340,9 @@ struct cr_program *cr_emit_program(const struct cr_module *module)
     program->weights_bytes = module->weights_floats * (int64_t)sizeof(float);
     program->arena_bytes = module->arena_floats * (int64_t)sizeof(float);
     program->arena_bytes_least = module->lower_bound_floats * (int64_t)sizeof(float);
+    program->activation_bytes = module->activation_floats;
+    if (module->activation_floats > 0)
+        program->activation_bytes *= (int64_t)sizeof(float);
     program->scratch_bytes = w.scratch * (int64_t)sizeof(float);
     program->ops_before = module->ops_before;
     free(w.functions);

@@ -49,6 +49,7 @@ struct cr_program {
     int n_places;
     int64_t weights_bytes, arena_bytes, scratch_bytes;
     int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
+    int64_t activation_bytes;  /* in it, kept for the backward pass; -1 if there is none */
     struct cr_kernel_info *kernels;
     int n_kernels;
     int *sequence; /* the kernels, in the order a run calls them */

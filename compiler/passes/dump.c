@@ -114,6 +114,9 @@ static void print_plan(FILE *out, const struct cr_module *m)
             m->n_places);
     fprintf(out, "-- arena: %lld bytes, at least %lld are live at once; bytes, offset, lifetime\n",
             4 * (long long)m->arena_floats, 4 * (long long)m->lower_bound_floats);
+    if (m->activation_floats >= 0)
+        fprintf(out, "-- activations: %lld bytes of it are kept for the backward pass\n",
+                4 * (long long)m->activation_floats);
     print_lifetimes(out, m);
 }
 

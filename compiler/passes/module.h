@@ -111,6 +111,7 @@ struct cr_module {
     int n_places, cap_places;
     int64_t weights_floats, arena_floats;
     int64_t lower_bound_floats; /* of the arena: the most that is live at once */
+    int64_t activation_floats;  /* in it, kept for the backward pass (activations.h), or -1 */
 };
 
 /* The loop a kernel is in, or null. */
