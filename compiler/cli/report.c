@@ -79,6 +79,21 @@ void cr_print_memory(const struct cr_program *p)
     putchar('\n');
 }
 
+void cr_print_again(const struct cr_program *p)
+{
+    double flops = 0, again = 0;
+    int calls = 0;
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct cr_kernel_info *k = &p->kernels[i];
+        calls += k->again;
+        again += k->again * k->flops;
+        flops += (k->calls - k->again) * k->flops;
+    }
+    if (calls)
+        printf("Recomputed: %d of the calls, so that the arena fits: %.4g GFLOP besides %.4g\n",
+               calls, again * 1e-9, flops * 1e-9);
+}
+
 void cr_print_json(json_t *json)
 {
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

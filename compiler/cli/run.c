@@ -144,6 +144,7 @@ static void print_compiled(const struct run *r)
            cr_thousands((int64_t)p->text_length).text, cr_backend_names[e->backend],
            e->kernels->isa, e->threads, e->threads == 1 ? "" : "s");
     cr_print_memory(p);
+    cr_print_again(p);
 }
 
 /* What each kernel does, and how much of it, in one call. */

@@ -35,6 +35,7 @@ struct cr_kernel_info {
     const char *scope;                       /* "attn.c_attn" */
     const char *where;                       /* "gpt2_block.lua:12" */
     int calls;                               /* how often a run calls it */
+    int again;                               /* of those, to make a value again */
     double flops, bytes_read, bytes_written; /* one call */
     double bytes_weights;                    /* of those read, the parameters */
 };

@@ -56,6 +56,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
+    if (k->again)
+        fputs(", again", out);
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
     print_atoms(out, k);
     for (int b = 0; b < k->n_bounds; b++)
