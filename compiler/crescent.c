@@ -50,7 +50,7 @@ int crescent_open(const char *script, const crescent_config *config, crescent_mo
         return CRESCENT_FAILED;
     struct cr_engine_options options = {.path = script, .backend = (enum cr_backend)config->backend,
                                         .threads = config->threads ? config->threads : 1,
-                                        .isa = config->isa};
+                                        .isa = config->isa, .max_arena = config->max_arena};
     crescent_model *m = cr_calloc(1, sizeof *m);
     if (cr_engine_open(&m->engine, graph, &options, &last_error)) {
         free(m);

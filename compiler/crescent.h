@@ -46,6 +46,7 @@ typedef struct {
     const char *isa; /* "avx512", "avx2", "plain"; null: the best there is */
     const crescent_setting *settings;
     int n_settings;
+    int64_t max_arena; /* bytes that intermediate values may take; 0: any number */
 } crescent_config;
 
 /* A tensor at the model's border; the name lives as long as the model. */

@@ -136,6 +136,9 @@ START_TEST(misuse_has_an_error)
     config = (crescent_config){.settings = &unknown, .n_settings = 1};
     ck_assert_int_eq(crescent_open("graphs/gpt2_block.lua", &config, &model), CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(), "n_hed"));
+    config = (crescent_config){.max_arena = 1};
+    ck_assert_int_eq(crescent_open("graphs/gpt2_block.lua", &config, &model), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(), "gpt2_block.lua: the arena takes at least "));
     config = (crescent_config){.isa = "mmx"};
     ck_assert_int_eq(crescent_open("graphs/gpt2_block.lua", &config, &model), CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(), "mmx"));

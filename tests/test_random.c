@@ -17,6 +17,7 @@
 #include "compiler/exec/exec.h"
 #include "compiler/exec/fill.h"
 #include "compiler/frontend/script.h"
+#include "compiler/ir/gradient.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/passes.h"
@@ -88,7 +89,7 @@ static struct cr_graph *copy_of(const struct cr_graph *g)
         if (node->name)
             attr.name = cr_intern(copy, node->name);
         copy->here = (struct cr_where){cr_intern(copy, node->where.file), node->where.line,
-                                       cr_intern(copy, node->where.scope)};
+                                       cr_intern(copy, node->where.scope), node->where.backward};
         cr_must(copy, node->op, node->n_in, cr_inputs(g, node), &attr);
         copy->nodes[id].tap = node->tap ? cr_intern(copy, node->tap) : NULL;
     }
@@ -141,18 +142,23 @@ struct compiled {
 typedef int compiler(const struct cr_program *, struct cr_code *, struct cr_error *);
 
 /* Uses the graph up. */
-static struct compiled compile(struct cr_graph *g, compiler *backend, const char *const *skip,
-                               int n_skip)
+static struct compiled compile_with(struct cr_graph *g, compiler *backend,
+                                    const struct cr_pass_options *options)
 {
     struct compiled c;
     struct cr_error error = {""};
     struct cr_module *module = cr_module_new(g);
-    struct cr_pass_options options = {.skip = skip, .n_skip = n_skip};
-    CHECK(cr_run_passes(module, &options, &error) == 0, "%s", error.text);
+    CHECK(cr_run_passes(module, options, &error) == 0, "%s", error.text);
     c.program = cr_emit_program(module);
     cr_module_free(module);
     CHECK(backend(c.program, &c.code, &error) == 0, "%s", error.text);
     return c;
+}
+
+static struct compiled compile(struct cr_graph *g, compiler *backend, const char *const *skip,
+                               int n_skip)
+{
+    return compile_with(g, backend, &(struct cr_pass_options){.skip = skip, .n_skip = n_skip});
 }
 
 static void compiled_free(struct compiled *c)
@@ -399,6 +405,93 @@ static void check_graph(const struct cr_random_graph *r, bool with_cc)
     compiled_free(&c);
 }
 
+/* ---- less memory ---- */
+
+/* The graph with the gradients of the sum of its outputs as further outputs. */
+static struct cr_graph *differentiated(const struct cr_graph *plain)
+{
+    struct cr_graph *g = copy_of(plain);
+    struct cr_seed *seeds = cr_calloc((size_t)g->n_outputs, sizeof *seeds);
+    cr_id *wanted = cr_calloc((size_t)g->n_nodes, sizeof *wanted);
+    cr_id *gradients = cr_calloc((size_t)g->n_nodes, sizeof *gradients);
+    int n_seeds = 0, n = 0;
+    for (cr_id id = 0; id < plain->n_nodes; id++)
+        if (g->nodes[id].name && g->nodes[id].dtype == CR_F32)
+            wanted[n++] = id;
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        struct cr_attr ones = {.dtype = CR_F32, .rank = node->rank, .value = 1};
+        memcpy(ones.shape, node->shape, sizeof ones.shape);
+        if (node->dtype == CR_F32)
+            seeds[n_seeds++] =
+                (struct cr_seed){g->outputs[i].id, cr_must(g, CR_OP_const, 0, NULL, &ones)};
+    }
+    cr_add_gradients(g, n_seeds, seeds, n, wanted, gradients);
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "gradient%d", i);
+        cr_add_output(g, name, gradients[i]);
+    }
+    free(seeds);
+    free(wanted);
+    free(gradients);
+    return g;
+}
+
+/* Within a limit the graph computes the same bits. */
+static void check_limit(const struct cr_random_graph *r, const struct cr_graph *g, int64_t limit,
+                        const struct outputs *expected)
+{
+    char how[64];
+    snprintf(how, sizeof how, "an arena of %" PRId64, limit);
+    struct compiled c = compile_with(copy_of(g), cr_compile_tcc,
+                                     &(struct cr_pass_options){.max_arena = limit, .path = "g"});
+    CHECK(c.program->arena_bytes <= limit, "%s: it has %" PRId64, how, c.program->arena_bytes);
+    struct outputs o = run(r, &c, NULL, 1);
+    for (int i = 0; i < o.n; i++)
+        for (int64_t j = 0; j < o.data[i].floats; j++) {
+            float x = expected->data[i].data[j], y = o.data[i].data[j];
+            CHECK(memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y)),
+                  "%s: output %d, element %" PRId64 ": %.9g, expected the bits of %.9g", how, i, j,
+                  (double)y, (double)x);
+        }
+    outputs_free(&o);
+    compiled_free(&c);
+}
+
+/* The least arena that the passes name when they refuse a limit; the limit itself if they
+ * accept it. */
+static int64_t least_arena(const struct cr_graph *g, int64_t limit)
+{
+    struct cr_error error = {""};
+    struct cr_module *module = cr_module_new(copy_of(g));
+    struct cr_pass_options options = {.max_arena = limit, .path = "g"};
+    int64_t least = limit;
+    if (cr_run_passes(module, &options, &error))
+        CHECK(sscanf(error.text, "g: the arena takes at least %" SCNd64 " bytes, ", &least) == 1,
+              "%s", error.text);
+    cr_module_free(module);
+    return least;
+}
+
+static void check_limits(const struct cr_random_graph *r)
+{
+    struct cr_graph *g = differentiated(r->graph);
+    struct compiled c = compile(copy_of(g), cr_compile_tcc, NULL, 0);
+    struct outputs expected = run(r, &c, NULL, 1);
+    int64_t plain = c.program->arena_bytes, least = plain ? least_arena(g, 1) : 0;
+    if (plain) {
+        CHECK(least > 1 && least <= plain, "%" PRId64 " of %" PRId64, least, plain);
+        CHECK(least_arena(g, least - 1) == least, "%" PRId64 " is refused differently", least - 1);
+        check_limit(r, g, least, &expected);
+        check_limit(r, g, (least + plain) / 2, &expected);
+        check_limit(r, g, plain, &expected);
+    }
+    outputs_free(&expected);
+    compiled_free(&c);
+    cr_graph_free(g);
+}
+
 /* A number from the environment. */
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -415,6 +508,7 @@ START_TEST(a_random_graph)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], on_signal);
     check_graph(r, current.seed % EVERY_CC == 0);
+    check_limits(r);
     free(current.text);
     cr_random_graph_free(r);
 }
@@ -653,6 +747,7 @@ enum { N_LOOPS = sizeof loops / sizeof *loops };
 /* What was seen of kernels, and of loops. */
 struct reach {
     int kinds[N_KINDS], loops[N_LOOPS];
+    int again[CR_KERNEL_ATTENTION_BACKWARD + 1], parts_again;
 };
 
 static void look_at(const struct cr_module *m, struct reach *reach)
@@ -705,6 +800,22 @@ static void check_arena(const struct cr_module *m)
     free(values);
 }
 
+/* What the least arena of the graph's gradients has to make again. */
+static void look_again(const struct cr_random_graph *r, struct reach *reach)
+{
+    struct cr_graph *g = differentiated(r->graph);
+    struct cr_pass_options options = {.max_arena = least_arena(g, 1), .path = "g"};
+    struct cr_module *m = cr_module_new(g);
+    struct cr_error error;
+    ck_assert_int_eq(cr_run_passes(m, &options, &error), 0);
+    for (int i = 0; i < m->n_kernels; i++) {
+        reach->again[m->kernels[i].kind] += m->kernels[i].again;
+        reach->parts_again += m->kernels[i].again && m->kernels[i].buffer != m->kernels[i].root;
+    }
+    check_arena(m);
+    cr_module_free(m);
+}
+
 START_TEST(graphs_reach_everything)
 {
     struct reach reach = {0};
@@ -715,6 +826,8 @@ START_TEST(graphs_reach_everything)
         ck_assert_int_eq(cr_run_passes(m, NULL, &error), 0);
         look_at(m, &reach);
         check_arena(m);
+        if (seed % 10 == 0)
+            look_again(r, &reach);
         cr_module_free(m);
         cr_random_graph_free(r);
     }
@@ -722,6 +835,10 @@ START_TEST(graphs_reach_everything)
         ck_assert_msg(reach.kinds[k] > 0, "no graph has a %s", kinds[k].name);
     for (int k = 0; k < N_LOOPS; k++)
         ck_assert_msg(reach.loops[k] > 0, "no graph has a loop %s", loops[k].name);
+    ck_assert_msg(reach.again[CR_KERNEL_TILE] && reach.again[CR_KERNEL_GEMM] &&
+                      reach.again[CR_KERNEL_COLUMNS] && reach.parts_again,
+                  "made again: tile %d, gemm %d, columns %d, parts %d", reach.again[CR_KERNEL_TILE],
+                  reach.again[CR_KERNEL_GEMM], reach.again[CR_KERNEL_COLUMNS], reach.parts_again);
 }
 END_TEST
 

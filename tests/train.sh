@@ -109,13 +109,13 @@ report $? 'a training goes on without its options'
 same '8 steps are 4, a checkpoint, and 4 that are told nothing' "$T/eight" "$T/rest"
 train graphs/train_sort.lua --resume "$T/four" --steps 4 --checkpoint "$T/other" \
     --set lr=0.02 --set B=8
-[ "$(wc -l <"$T/log")" -eq 3 ] &&
+[ "$(wc -l <"$T/log")" -eq 4 ] &&
     grep -q "^crescent: note: $T/four: made with lr=0.01, goes on with lr=0.02\$" "$T/log"
 report $? 'another rate is told, an option set to what it was is not'
 ! cmp -s "$T/eight" "$T/other"
 report $? 'another rate, the same bits'
 train graphs/train_sort.lua --resume "$T/four" --log 30
-tail -n 1 "$T/log" | grep -q '^Trained 56 steps after 4: '
+tail -n 2 "$T/log" | grep -q '^Trained 56 steps after 4: '
 report $? 'the steps in all are those of the first command'
 
 # --every leaves the checkpoint of the last multiple, were it not for the last one.
@@ -257,11 +257,11 @@ report $? 'emit --train of what is no step'
 # ---- words ----
 
 train $small $data --steps 5
-[ "$(wc -l <"$T/log")" -eq 1 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$T/log"
-report $? 'one line where nobody looks'
+[ "$(wc -l <"$T/log")" -eq 2 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$T/log"
+report $? 'two lines where nobody looks'
 train $small $data --steps 6 --log 2
 [ "$(grep -c '^step [246]/6: loss [0-9.]*, .* steps/s$' "$T/log")" -eq 3 ] &&
-    [ "$(wc -l <"$T/log")" -eq 4 ]
+    [ "$(wc -l <"$T/log")" -eq 5 ]
 report $? 'a line every two steps'
 train $sort --set steps=4 --log 2
 grep -q '^step 2/4: loss [0-9.]*, lr [0-9.e-]*, [0-9,]* tokens/s$' "$T/log"
@@ -281,7 +281,7 @@ return {["layer.weight"] = w * 0.5, ["layer.bais"] = b * 0.5, norm = w,
 END
 train "$T/misspelt.lua" --steps 1
 grep -q '^crescent: note: .*output layer.bais replaces nothing, did you mean layer.bias?$' "$T/log" &&
-    [ "$(wc -l <"$T/log")" -eq 2 ]
+    [ "$(wc -l <"$T/log")" -eq 3 ]
 report $? 'an output that is nearly a parameter'
 
 # ---- errors ----

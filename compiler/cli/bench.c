@@ -61,8 +61,11 @@ static void count(struct cr_bench *b)
     for (int i = 0; i < p->n_params; i++)
         if (p->params[i].offset >= 0)
             b->touched += bytes_of(&p->params[i], 1);
-    for (int i = 0; i < p->n_kernels; i++)
-        b->flops += p->kernels[i].flops * p->kernels[i].calls;
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct cr_kernel_info *k = &p->kernels[i];
+        b->flops += k->flops * (k->calls - k->again);
+        b->flops_again += k->flops * k->again;
+    }
 }
 
 /* ---- opening ---- */

@@ -17,9 +17,10 @@ struct cr_bench {
     struct cr_profile profile; /* with --per-kernel */
     int rounds;
 
-    double flops;    /* of a run */
-    int64_t touched; /* bytes of parameters, inputs and outputs: what a run cannot do without */
-    int64_t active;  /* bytes of arena, inputs and outputs: where activations lie */
+    double flops;       /* of a run, each value's once */
+    double flops_again; /* what --max-arena adds to them: of values that are made again */
+    int64_t touched;    /* bytes of parameters, inputs and outputs: what a run cannot do without */
+    int64_t active;     /* bytes of arena, inputs and outputs: where activations lie */
 
     /* The machine, measured between runs. */
     struct cr_sample peak;         /* GFLOP/s */

@@ -62,6 +62,9 @@ static void print_compilation(const struct figures *f)
         printf("Arena: %s, no plan has less than %s; weights %s, scratch %s a thread\n",
                cr_bytes(f->arena).text, cr_bytes(f->program->arena_bytes_least).text,
                cr_bytes(f->program->weights_bytes).text, cr_bytes(f->program->scratch_bytes).text);
+    if (f->engine->program && f->program->activation_bytes >= 0)
+        printf("Activations: %s of the arena are kept from the forward for the backward pass\n",
+               cr_bytes(f->program->activation_bytes).text);
 }
 
 static void print_machine(struct cr_bench *b, const struct figures *f)
@@ -82,6 +85,9 @@ static void print_speed(struct cr_bench *b, const struct figures *f)
     printf("Speed: %.1f GFLOP/s (%.4g GFLOP a run), %.1f%% of the peak of %.1f GFLOP/s; the "
            "fastest run %.1f%% of the highest peak\n",
            f->gflops, b->flops * 1e-9, 100 * f->gflops / f->peak, f->peak, 100 * f->best_of_peak);
+    if (b->flops_again > 0)
+        printf("Recomputed: %.4g GFLOP besides, so that the arena fits: %.1f%% of what counts\n",
+               b->flops_again * 1e-9, 100 * b->flops_again / b->flops);
     printf("Roofline: %.1f%% of it; operations take at least %s, the %s of parameters, inputs and "
            "outputs %s\n",
            100 * f->limit_ns / f->median_ns, cr_duration((int64_t)f->roofline.flops_ns).text,
@@ -170,8 +176,11 @@ static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
     set_integer(o, "kernels_made", f->program->n_kernels);
     set_integer(o, "kernel_calls", f->program->n_sequence);
     set_integer(o, "flops", b->flops);
+    set_integer(o, "recomputed_flops", b->flops_again);
     set_integer(o, "arena_bytes", (double)f->arena);
     set_integer(o, "arena_bytes_least", (double)f->program->arena_bytes_least);
+    if (f->program->activation_bytes >= 0)
+        set_integer(o, "activation_bytes", (double)f->program->activation_bytes);
     set_integer(o, "weights_bytes", (double)f->program->weights_bytes);
     set_integer(o, "scratch_bytes", (double)f->program->scratch_bytes);
     return o;

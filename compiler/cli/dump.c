@@ -30,7 +30,9 @@ static int dump(struct cr_model *m, const struct cr_options *o, struct cr_error 
                                      .stop_after = pass,
                                      .skip = o->skip.items,
                                      .n_skip = o->skip.n,
-                                     .dump_to = stdout};
+                                     .dump_to = stdout,
+                                     .max_arena = o->max_arena,
+                                     .path = o->model};
     struct cr_module *module = cr_module_new(m->script.graph);
     int status = 0;
     m->script.graph = NULL;

@@ -8,7 +8,9 @@
 /* The passes and the printer, without an engine. */
 static struct cr_program *make_program(struct cr_model *m, struct cr_error *error)
 {
-    struct cr_pass_options passes = {.skip = m->options->skip.items, .n_skip = m->options->skip.n};
+    const struct cr_options *o = m->options;
+    struct cr_pass_options passes = {
+        .skip = o->skip.items, .n_skip = o->skip.n, .max_arena = o->max_arena, .path = o->model};
     struct cr_module *module = cr_module_new(m->script.graph);
     struct cr_program *program = NULL;
     m->script.graph = NULL;

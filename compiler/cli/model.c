@@ -223,8 +223,8 @@ int cr_model_open(struct cr_model *m, enum cr_backend backend, struct cr_engine 
 {
     struct cr_graph *graph = m->script.graph;
     const struct cr_options *o = m->options;
-    struct cr_engine_options how = {o->model, backend,       (int)o->threads,
-                                    o->isa,   o->skip.items, o->skip.n};
+    struct cr_engine_options how = {o->model,      backend,   (int)o->threads, o->isa,
+                                    o->skip.items, o->skip.n, o->max_arena};
     m->script.graph = NULL;
     return cr_engine_open(engine, graph, &how, error);
 }

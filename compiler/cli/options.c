@@ -92,7 +92,7 @@ const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error)
 
 /* ---- options ---- */
 
-enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, REAL };
+enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, SIZE, REAL };
 
 /* A row says what an option takes, where it goes, and which verbs have it. */
 struct option_row {
@@ -148,6 +148,9 @@ static const struct option_row rows[] = {
     {"after", 0, TEXT, "PASS", DUMP, FIELD(after), 0, 0, "the pass to print after"},
     {"skip", 0, LIST, "PASS", (MODELS & ~PARAMS) | VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},
+    {"max-arena", 0, SIZE, "BYTES", (MODELS & ~PARAMS) | VARY, FIELD(max_arena), 0, 0,
+     "compute values again rather than keep them, so that the arena has no more than so many\n"
+     "                            bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"out", 'o', TEXT, "FILE.c", EMIT, FIELD(out), 0, 0, "the file to write"},
     {"train", 0, FLAG, "", EMIT, FIELD(train), 0, 0,
      "the script is a step of a training: write a function from state to state"},
@@ -208,6 +211,26 @@ static int take_count(int64_t *field, const struct option_row *row, const char *
     return 0;
 }
 
+/* Bytes, or with a letter behind KiB, MiB or GiB. */
+static int take_size(int64_t *field, const struct option_row *row, const char *text,
+                     struct cr_error *error)
+{
+    static const char letters[] = "KMG";
+    char *end;
+    errno = 0;
+    intmax_t value = strtoimax(text, &end, 10);
+    bool ok = end != text && !errno && value > 0;
+    const char *letter = ok && *end ? strchr(letters, *end) : NULL;
+    int64_t unit = letter ? (int64_t)1 << 10 * (letter - letters + 1) : 1;
+    if (!ok || end[letter != NULL] || value > INT64_MAX / unit)
+        return cr_fail(error,
+                       "--%s %.60s: expected a number of bytes from 1 on, or with K, M or G behind "
+                       "it of KiB, MiB or GiB",
+                       row->name, text);
+    *field = value * unit;
+    return 0;
+}
+
 static int take_real(double *field, const struct option_row *row, const char *text,
                      struct cr_error *error)
 {
@@ -245,6 +268,8 @@ static int take(struct cr_options *o, const struct option_row *row, const char *
         return take_pair(field, row, text, error);
     case COUNT:
         return take_count(field, row, text, error);
+    case SIZE:
+        return take_size(field, row, text, error);
     case REAL:
         return take_real(field, row, text, error);
     case BACKEND:

@@ -28,7 +28,7 @@ struct cr_options {
     const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends;
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns;
-    int64_t threads, seed, max_ulp, steps, every, log;
+    int64_t threads, seed, max_ulp, steps, every, log, max_arena;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
 };

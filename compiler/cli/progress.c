@@ -111,4 +111,8 @@ void cr_progress_end(struct cr_progress *p)
         printf(": loss %.4f to %.4f, %s, %s", p->first_loss, cr_training_value(t, t->loss),
                cr_duration(now - p->start).text, speed(p, now).text);
     printf("\n");
+    if (t->engine.program) {
+        cr_print_memory(t->engine.program);
+        cr_print_again(t->engine.program);
+    }
 }

@@ -70,6 +70,30 @@ int64_t cr_count_elements(const struct cr_port *ports, int n)
     return total;
 }
 
+void cr_print_memory(const struct cr_program *p)
+{
+    printf("Memory: weights %s, arena %s, scratch %s a thread", cr_bytes(p->weights_bytes).text,
+           cr_bytes(p->arena_bytes).text, cr_bytes(p->scratch_bytes).text);
+    if (p->activation_bytes >= 0)
+        printf("; activations kept for the backward pass %s", cr_bytes(p->activation_bytes).text);
+    putchar('\n');
+}
+
+void cr_print_again(const struct cr_program *p)
+{
+    double flops = 0, again = 0;
+    int calls = 0;
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct cr_kernel_info *k = &p->kernels[i];
+        calls += k->again;
+        again += k->again * k->flops;
+        flops += (k->calls - k->again) * k->flops;
+    }
+    if (calls)
+        printf("Recomputed: %d of the calls, so that the arena fits: %.4g GFLOP besides %.4g\n",
+               calls, again * 1e-9, flops * 1e-9);
+}
+
 void cr_print_json(json_t *json)
 {
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -25,6 +25,12 @@ struct cr_phrase cr_coordinates(const struct cr_port *port, int64_t i);
 /* Sums over ports: of elements. */
 int64_t cr_count_elements(const struct cr_port *ports, int n);
 
+/* Prints what memory a program takes, as a line. */
+void cr_print_memory(const struct cr_program *program);
+
+/* Prints what it computes again so that the arena fits, as a line, if there is any of that. */
+void cr_print_again(const struct cr_program *program);
+
 /* Prints a JSON value and a newline to stdout and frees it. */
 void cr_print_json(json_t *json);
 

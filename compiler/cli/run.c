@@ -143,8 +143,8 @@ static void print_compiled(const struct run *r)
     printf(", %s bytes of C, by %s for %s, %d thread%s\n",
            cr_thousands((int64_t)p->text_length).text, cr_backend_names[e->backend],
            e->kernels->isa, e->threads, e->threads == 1 ? "" : "s");
-    printf("Memory: weights %s, arena %s, scratch %s a thread\n", cr_bytes(p->weights_bytes).text,
-           cr_bytes(p->arena_bytes).text, cr_bytes(p->scratch_bytes).text);
+    cr_print_memory(p);
+    cr_print_again(p);
 }
 
 /* What each kernel does, and how much of it, in one call. */

@@ -266,12 +266,14 @@ static void set_places(struct cr_program *program, const struct cr_module *m)
             program->places[i].target * (int64_t)sizeof(float);
 }
 
-static int calls_of(const struct cr_module *m, int kernel)
+/* Counts the calls of a function, and of those the ones that make a value again. */
+static void count_calls(const struct cr_module *m, int kernel, struct cr_kernel_info *info)
 {
-    int calls = 0;
     for (int i = 0; i < m->n_kernels; i++)
-        calls += m->function[i] == kernel;
-    return calls;
+        if (m->function[i] == kernel) {
+            info->calls++;
+            info->again += m->kernels[i].again;
+        }
 }
 
 /* Bytes of parameters that a call of the kernel reads. */
@@ -311,9 +313,15 @@ static void set_kernels(struct cr_program *program, const struct writer *w)
             continue;
         snprintf(name, sizeof name, "k%d_%s", w->functions[i].number, w->functions[i].title);
         snprintf(line, sizeof line, "%s:%d", where->file, where->line);
-        program->kernels[program->n_kernels++] = (struct cr_kernel_info){
-            cr_strdup(name), cr_strdup(where->scope), cr_strdup(line),  calls_of(w->m, i),
-            k->flops,        k->bytes_read,           k->bytes_written, weights_read(w->m, k)};
+        struct cr_kernel_info *info = &program->kernels[program->n_kernels++];
+        *info = (struct cr_kernel_info){.name = cr_strdup(name),
+                                        .scope = cr_strdup(where->scope),
+                                        .where = cr_strdup(line),
+                                        .flops = k->flops,
+                                        .bytes_read = k->bytes_read,
+                                        .bytes_written = k->bytes_written,
+                                        .bytes_weights = weights_read(w->m, k)};
+        count_calls(w->m, i, info);
     }
 }
 
@@ -340,6 +348,9 @@ struct cr_program *cr_emit_program(const struct cr_module *module)
     program->weights_bytes = module->weights_floats * (int64_t)sizeof(float);
     program->arena_bytes = module->arena_floats * (int64_t)sizeof(float);
     program->arena_bytes_least = module->lower_bound_floats * (int64_t)sizeof(float);
+    program->activation_bytes = module->activation_floats;
+    if (module->activation_floats > 0)
+        program->activation_bytes *= (int64_t)sizeof(float);
     program->scratch_bytes = w.scratch * (int64_t)sizeof(float);
     program->ops_before = module->ops_before;
     free(w.functions);

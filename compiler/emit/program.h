@@ -35,6 +35,7 @@ struct cr_kernel_info {
     const char *scope;                       /* "attn.c_attn" */
     const char *where;                       /* "gpt2_block.lua:12" */
     int calls;                               /* how often a run calls it */
+    int again;                               /* of those, to make a value again */
     double flops, bytes_read, bytes_written; /* one call */
     double bytes_weights;                    /* of those read, the parameters */
 };
@@ -49,6 +50,7 @@ struct cr_program {
     int n_places;
     int64_t weights_bytes, arena_bytes, scratch_bytes;
     int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
+    int64_t activation_bytes;  /* in it, kept for the backward pass; -1 if there is none */
     struct cr_kernel_info *kernels;
     int n_kernels;
     int *sequence; /* the kernels, in the order a run calls them */

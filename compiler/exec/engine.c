@@ -182,7 +182,8 @@ static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *
 static int make_program(struct cr_engine *e, struct cr_graph *graph,
                         const struct cr_engine_options *o, struct cr_error *error)
 {
-    struct cr_pass_options passes = {.skip = o->skip, .n_skip = o->n_skip};
+    struct cr_pass_options passes = {
+        .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path};
     int64_t start = cr_clock();
     struct cr_module *module = cr_module_new(graph);
     int status = cr_run_passes(module, &passes, error);

@@ -28,6 +28,7 @@ struct cr_engine_options {
     const char *isa;         /* null: the best the machine has */
     const char *const *skip; /* passes to leave out */
     int n_skip;
+    int64_t max_arena; /* bytes, or 0 for any number */
 };
 
 struct cr_engine {

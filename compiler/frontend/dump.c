@@ -24,16 +24,16 @@ static int set_graph(lua_State *L)
         cr_raise(L, "graph: name '%s', an identifier of C is expected", name);
     run->graph->name = cr_intern(run->graph, name);
     run->in_dump = true;
-    run->at = (struct cr_where){cr_intern(run->graph, ""), 0, cr_intern(run->graph, "")};
+    run->at = (struct cr_where){cr_intern(run->graph, ""), 0, cr_intern(run->graph, ""), false};
     lua_newtable(L);
     return 1;
 }
 
-/* at(file, line, scope): the origin of the nodes to come */
+/* at(file, line, scope, backward): the origin of the nodes to come */
 static int set_origin(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
-    cr_arg_count(L, "at", 3, 3);
+    cr_arg_count(L, "at", 3, 4);
     const char *file = cr_arg_string(L, 1, "at", "file");
     int64_t line = cr_arg_integer(L, 2, "at", "line");
     const char *scope = cr_arg_string(L, 3, "at", "scope");
@@ -44,9 +44,11 @@ static int set_origin(lua_State *L)
         cr_check_name(L, scope, "at", "scope");
     if (line < 0 || line > INT_MAX)
         cr_raise(L, "at: line %lld", (long long)line);
+    if (!lua_isnoneornil(L, 4) && !lua_isboolean(L, 4))
+        cr_raise(L, "at: backward is a %s, true or false is expected", luaL_typename(L, 4));
     run->in_dump = true;
-    run->at =
-        (struct cr_where){cr_intern(run->graph, file), (int)line, cr_intern(run->graph, scope)};
+    run->at = (struct cr_where){cr_intern(run->graph, file), (int)line,
+                                cr_intern(run->graph, scope), lua_toboolean(L, 4)};
     return 0;
 }
 

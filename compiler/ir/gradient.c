@@ -547,6 +547,8 @@ void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *see
         gradients[i] = gradient == CR_NONE ? constant(&w, wanted[i], 0) : gradient;
     }
     g->here = here;
+    for (cr_id id = (cr_id)nodes; id < g->n_nodes; id++)
+        g->nodes[id].where.backward = true;
     free(w.gradient);
     free(w.wanted);
     free(w.leads);

@@ -20,9 +20,9 @@ struct cr_seed {
 /*
  * Adds nodes for the derivatives of L by the tensors `wanted`, which are f32, as the seeds
  * are: gradients[i] has the shape of wanted[i], and is zeros if L does not depend on it.
- * A node of the backward pass has the line and the scope of the node it is the gradient of;
- * where that one is a parameter, an input or tapped, the gradient is tapped as CR_GRADIENT and
- * its name.  Only the first backward pass of a graph does so.
+ * A node of the backward pass has the line and the scope of the node it is the gradient of, and
+ * is marked there as `backward`; where that one is a parameter, an input or tapped, the gradient
+ * is tapped as CR_GRADIENT and its name.  Only the first backward pass of a graph does so.
  */
 void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
                       const cr_id *wanted, cr_id *gradients);

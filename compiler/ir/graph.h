@@ -84,6 +84,7 @@ struct cr_where {
     const char *file;
     int line;
     const char *scope; /* "h.3.attn", "" at the top */
+    bool backward;     /* a part of the gradient of what was made there */
 };
 
 /* What an op needs besides its operands; the op says which fields count. */

@@ -136,12 +136,13 @@ static void print_origin(FILE *out, const struct cr_where *where)
     print_string(out, where->file);
     fprintf(out, ", %d, ", where->line);
     print_string(out, where->scope);
-    fputs(")\n", out);
+    fputs(where->backward ? ", true)\n" : ")\n", out);
 }
 
 static bool same_origin(const struct cr_where *a, const struct cr_where *b)
 {
-    return a->line == b->line && strcmp(a->file, b->file) == 0 && strcmp(a->scope, b->scope) == 0;
+    return a->line == b->line && a->backward == b->backward && strcmp(a->file, b->file) == 0 &&
+           strcmp(a->scope, b->scope) == 0;
 }
 
 void cr_print_graph(FILE *out, const struct cr_graph *g)
@@ -149,7 +150,7 @@ void cr_print_graph(FILE *out, const struct cr_graph *g)
     fputs("local v = graph(", out);
     print_string(out, g->name);
     fputs(")\n", out);
-    struct cr_where where = {"", 0, ""};
+    struct cr_where where = {"", 0, "", false};
     int kernel = CR_NONE;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const struct cr_node *node = &g->nodes[id];

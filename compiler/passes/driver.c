@@ -42,6 +42,21 @@ static bool skipped(const struct cr_pass_options *options, const char *name)
     return false;
 }
 
+/* The arena that was asked for may be too small: for any order of the kernels, or for this one,
+ * if recompute was left out. */
+static int check_arena(const struct cr_module *module, const struct cr_pass_options *options,
+                       struct cr_error *error)
+{
+    int64_t least = module->least_arena_floats, limit = options->max_arena;
+    if (module->has & CR_HAS_PLAN && least < module->arena_floats)
+        least = module->arena_floats;
+    if (!limit || least * (int64_t)sizeof(float) <= limit)
+        return 0;
+    return cr_fail(error,
+                   "%.400s: the arena takes at least %lld bytes, expected --max-arena of no less",
+                   options->path, (long long)least * (int)sizeof(float));
+}
+
 int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
                   struct cr_error *error)
 {
@@ -50,6 +65,7 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
     if (check_options(o, error) < 0)
         return -1;
     cr_verify(module->graph, "script");
+    module->max_arena = o->max_arena;
     if (o->dump_after && strcmp(o->dump_after, "script") == 0)
         cr_dump(o->dump_to, module, "script");
     for (int i = 0; i < cr_n_passes; i++) {
@@ -66,6 +82,8 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
         if (module->graph != graph || n_nodes != module->graph->n_nodes)
             cr_verify(module->graph, pass->name);
         cr_verify_module(module, pass->name);
+        if (check_arena(module, o, error))
+            return -1;
         if (o->dump_after && strcmp(o->dump_after, pass->name) == 0)
             cr_dump(o->dump_to, module, pass->name);
         if (o->stop_after && strcmp(o->stop_after, pass->name) == 0)

@@ -56,6 +56,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
+    if (k->again)
+        fputs(", again", out);
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
     print_atoms(out, k);
     for (int b = 0; b < k->n_bounds; b++)
@@ -114,6 +116,9 @@ static void print_plan(FILE *out, const struct cr_module *m)
             m->n_places);
     fprintf(out, "-- arena: %lld bytes, at least %lld are live at once; bytes, offset, lifetime\n",
             4 * (long long)m->arena_floats, 4 * (long long)m->lower_bound_floats);
+    if (m->activation_floats >= 0)
+        fprintf(out, "-- activations: %lld bytes of it are kept for the backward pass\n",
+                4 * (long long)m->activation_floats);
     print_lifetimes(out, m);
 }
 

@@ -101,6 +101,7 @@ struct cr_kernel {
     cr_id root;
     cr_id core;   /* GEMM, ATTENTION: the (last) matmul */
     cr_id buffer; /* the node whose storage the root goes to: itself, or a concat */
+    bool again;   /* what it computes was there before, and went to make room (recompute) */
     struct cr_atoms atoms;
     struct cr_affine dest; /* the root's element in the buffer, over the atoms */
     int outer[CR_MAX_ATOMS], n_outer;
@@ -159,5 +160,8 @@ bool cr_lower(struct cr_lowering *lowering, cr_id root, cr_id buffer, int64_t co
               struct cr_kernel *kernel, cr_id *blame);
 
 void cr_kernel_free(struct cr_kernel *kernel);
+
+/* A copy with tile programs of its own. */
+void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel);
 
 #endif

@@ -1,6 +1,7 @@
 #include "module.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/ir/mem.h"
 
@@ -23,6 +24,42 @@ void cr_kernel_free(struct cr_kernel *kernel)
     free(kernel->dropout.values);
 }
 
+static void copy_tiles(struct cr_tiles *copy, const struct cr_tiles *tiles)
+{
+    *copy = (struct cr_tiles){.n = tiles->n, .result = tiles->result};
+    copy->values = cr_calloc((size_t)tiles->n, sizeof *copy->values);
+    if (tiles->n)
+        memcpy(copy->values, tiles->values, (size_t)tiles->n * sizeof *copy->values);
+}
+
+void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
+{
+    *copy = *kernel;
+    copy_tiles(&copy->program, &kernel->program);
+    copy_tiles(&copy->prologue, &kernel->prologue);
+    copy_tiles(&copy->scores, &kernel->scores);
+    copy_tiles(&copy->dropout, &kernel->dropout);
+}
+
+void cr_module_forget_plan(struct cr_module *m)
+{
+    free(m->function);
+    free(m->loops);
+    free(m->steps);
+    free(m->storage);
+    free(m->packed);
+    free(m->places);
+    m->function = NULL;
+    m->loops = NULL;
+    m->steps = NULL;
+    m->storage = NULL;
+    m->packed = NULL;
+    m->places = NULL;
+    m->n_loops = m->cap_loops = m->n_steps = m->cap_steps = 0;
+    m->n_places = m->cap_places = 0;
+    m->weights_floats = m->arena_floats = m->lower_bound_floats = m->activation_floats = 0;
+}
+
 void cr_module_free(struct cr_module *module)
 {
     if (!module)
@@ -34,12 +71,7 @@ void cr_module_free(struct cr_module *module)
     free(module->materialised);
     free(module->attentions);
     free(module->backwards);
-    free(module->function);
-    free(module->loops);
-    free(module->steps);
-    free(module->storage);
-    free(module->packed);
-    free(module->places);
+    cr_module_forget_plan(module);
     free(module);
 }
 

@@ -86,7 +86,8 @@ struct cr_storage {
 struct cr_module {
     struct cr_graph *graph;
     unsigned has;
-    int ops_before; /* arithmetic nodes as the script made them */
+    int ops_before;    /* arithmetic nodes as the script made them */
+    int64_t max_arena; /* bytes that the arena may have, or 0 for any number */
 
     /* fuse */
     bool *materialised; /* by node */
@@ -96,6 +97,10 @@ struct cr_module {
     int n_backwards, cap_backwards;
     struct cr_kernel *kernels;
     int n_kernels, cap_kernels;
+
+    /* recompute */
+    int64_t least_arena_floats; /* what can be had, if that is more than was asked for; else 0 */
+    bool unrolled;              /* without loops the arena is smaller, and has to be */
 
     /* outline */
     int *function; /* by kernel: the first kernel whose code it shares */
@@ -111,6 +116,7 @@ struct cr_module {
     int n_places, cap_places;
     int64_t weights_floats, arena_floats;
     int64_t lower_bound_floats; /* of the arena: the most that is live at once */
+    int64_t activation_floats;  /* in it, kept for the backward pass (activations.h), or -1 */
 };
 
 /* The loop a kernel is in, or null. */
@@ -122,6 +128,9 @@ void cr_verify_module(const struct cr_module *module, const char *after);
 /* Takes over the graph. */
 struct cr_module *cr_module_new(struct cr_graph *graph);
 void cr_module_free(struct cr_module *module);
+
+/* Takes back what outline and plan gave. */
+void cr_module_forget_plan(struct cr_module *module);
 
 /* The attention pattern that ends in this matmul, or null. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output);

@@ -311,6 +311,12 @@ static bool find_loop(const struct outline *o, int begin, int end, struct cr_loo
     return found;
 }
 
+static void add_calls(struct cr_module *m, int begin, int end)
+{
+    for (int i = begin; i < end; i++)
+        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, -1};
+}
+
 /* The steps of a range: its longest loop, and what is before and behind it. */
 static void find_steps(struct outline *o, int begin, int end)
 {
@@ -323,8 +329,7 @@ static void find_steps(struct outline *o, int begin, int end)
         find_steps(o, loop.first + loop.period * loop.count, end);
         return;
     }
-    for (int i = begin; i < end; i++)
-        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, -1};
+    add_calls(m, begin, end);
 }
 
 /* ---- numbers of layers ---- */
@@ -384,7 +389,10 @@ void cr_pass_outline(struct cr_module *module)
     find_uses(&o);
     find_origins(&o);
     find_runs(&o);
-    find_steps(&o, 0, module->n_kernels);
+    if (module->unrolled)
+        add_calls(module, 0, module->n_kernels);
+    else
+        find_steps(&o, 0, module->n_kernels);
     for (int i = 0; i < module->n_loops; i++)
         number_layers(&o, &module->loops[i]);
     for (int period = 1; period <= LONGEST; period++)

@@ -31,6 +31,8 @@ struct cr_pass_options {
     const char *const *skip;
     int n_skip;
     FILE *dump_to;
+    int64_t max_arena; /* bytes that the arena may have, or 0 */
+    const char *path;  /* of the script, if max_arena is given: for the message */
 };
 
 /* Takes the module through the table.  Fails if an option names no pass, or if a

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "activations.h"
 #include "compiler/ir/mem.h"
 #include "pack.h"
 #include "pass_list.h"
@@ -139,4 +140,5 @@ void cr_pass_plan(struct cr_module *module)
     place_ports(module);
     place_weights(module);
     plan_arena(module);
+    module->activation_floats = cr_activation_floats(module);
 }

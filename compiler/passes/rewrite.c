@@ -96,6 +96,7 @@ void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
     if (where->scope != rw->origin.scope)
         rw->to->here.scope = cr_intern(rw->to, where->scope);
     rw->to->here.line = where->line;
+    rw->to->here.backward = where->backward;
     rw->origin = *where;
 }
 

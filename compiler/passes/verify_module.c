@@ -11,7 +11,15 @@ static void broken(const char *after, int kernel, const char *what)
     abort();
 }
 
-/* Every kernel reads what is given or what earlier kernels made; outputs are made. */
+/* Whether a kernel adds a part to the concat that the one before began. */
+static bool goes_on(const struct cr_module *m, int kernel)
+{
+    const struct cr_kernel *k = &m->kernels[kernel];
+    return kernel > 0 && k[-1].buffer == k->buffer && k[-1].dest.base < k->dest.base;
+}
+
+/* Every kernel reads what is given or what earlier kernels made, and writes to a place of its
+ * own, also if it makes a value again; outputs are made. */
 static void verify_kernels(const struct cr_module *m, const char *after)
 {
     bool *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);
@@ -24,6 +32,8 @@ static void verify_kernels(const struct cr_module *m, const char *after)
                 broken(after, i, "it reads what is not there yet");
         if (m->graph->nodes[k->buffer].name)
             broken(after, i, "it writes to what the caller hands in");
+        if (made[k->buffer] && !goes_on(m, i))
+            broken(after, i, "it writes where another kernel wrote");
         made[k->buffer] = true;
     }
     for (int i = 0; i < m->graph->n_outputs; i++)

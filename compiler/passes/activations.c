@@ -1,0 +1,56 @@
+#include "activations.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+
+/* Nodes that a gradient is in: marked as the backward pass's, or made of such. */
+static bool *find_backward_nodes(const struct cr_graph *g)
+{
+    bool *backward = cr_calloc((size_t)g->n_nodes, sizeof *backward);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        backward[id] = g->nodes[id].where.backward && cr_kind_of(g, id) != CR_KIND_LEAF;
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            backward[id] |= backward[cr_in(g, id, i)];
+    }
+    return backward;
+}
+
+bool *cr_find_backward_kernels(const struct cr_module *m)
+{
+    bool *nodes = find_backward_nodes(m->graph);
+    bool *kernels = cr_calloc((size_t)m->n_kernels, sizeof *kernels);
+    for (int i = 0; i < m->n_kernels; i++)
+        kernels[i] = nodes[m->kernels[i].root];
+    free(nodes);
+    return kernels;
+}
+
+/* Of one value, if it is stored in the arena and was not counted yet. */
+static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
+{
+    const struct cr_node *node = &m->graph->nodes[id];
+    if (counted[id] || m->storage[id].space != CR_SPACE_ARENA)
+        return 0;
+    counted[id] = true;
+    return cr_elements(node->rank, node->shape);
+}
+
+int64_t cr_activation_floats(const struct cr_module *m)
+{
+    bool *backward = cr_find_backward_kernels(m);
+    bool *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);
+    bool *counted = cr_calloc((size_t)m->graph->n_nodes, sizeof *counted);
+    int64_t floats = 0;
+    int border = 0;
+    for (; border < m->n_kernels && !backward[border]; border++)
+        made[m->kernels[border].buffer] = true;
+    for (int i = border; i < m->n_kernels; i++)
+        for (int r = 0; backward[i] && r < m->kernels[i].n_refs; r++)
+            if (made[m->kernels[i].refs[r]])
+                floats += count_once(m, m->kernels[i].refs[r], counted);
+    free(backward);
+    free(made);
+    free(counted);
+    return border < m->n_kernels ? floats : -1;
+}

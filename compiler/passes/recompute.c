@@ -1,0 +1,329 @@
+/*
+ * recompute.c - values are made again rather than kept, so that the arena fits a limit.
+ *
+ * A backward pass reads what the forward pass made, and most of the arena is such values,
+ * waiting.  Where that is more than was asked for, the kernels are called in another order
+ * (schedule.h): a value may go, and its kernel is called again before the next one that reads
+ * it.  It is the same kernel, so outline finds its code, and the results have the same bits.
+ *
+ * Loops over layers take more arena than the same calls one by one, as what an iteration leaves
+ * lies at even distances.  They are given up if the arena fits then.
+ *
+ * There is one ladder of schedules, whose rungs have ever smaller budgets; the limit chooses
+ * one of them.  So the least arena there is, which is told where the limit is below, is one
+ * that will be accepted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "lifetimes.h"
+#include "pass_list.h"
+#include "schedule.h"
+
+/* Floating-point operations that take as long as reading or writing a byte. */
+static const double per_byte = 4;
+
+/* From a budget to the next smaller one.  A schedule may turn out smaller than its budget, but
+ * counts only if it has so much of it; so rungs that are much too large need no look. */
+static const double next_rung = 0.96, least_used = 0.9;
+enum { MOST_RUNGS = 256 };
+
+struct recompute {
+    struct cr_module *m;
+    struct cr_kernel *kernels; /* as fuse left them, and the graph's size then */
+    int n_kernels, n_nodes, n_operands;
+    struct cr_made *values; /* of the arena and the outputs, in the order of their kernels */
+    int n;
+    int *first_kernel; /* by value, and one past the last: several kernels make a concat */
+    int *value_of;     /* by node: the value it is, or -1 */
+    struct cr_schedule schedule;
+    int64_t rungs[MOST_RUNGS]; /* the budgets, largest first */
+    int n_rungs;
+};
+
+/* ---- kernels as makers of values ---- */
+
+static void number_values(struct recompute *r)
+{
+    r->first_kernel = cr_calloc((size_t)r->n_kernels + 1, sizeof *r->first_kernel);
+    r->value_of = cr_calloc((size_t)r->n_nodes, sizeof *r->value_of);
+    for (cr_id id = 0; id < r->n_nodes; id++)
+        r->value_of[id] = -1;
+    for (int i = 0; i < r->n_kernels; i++)
+        if (r->value_of[r->kernels[i].buffer] < 0) {
+            r->first_kernel[r->n] = i;
+            r->value_of[r->kernels[i].buffer] = r->n++;
+        }
+    r->first_kernel[r->n] = r->n_kernels;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* What the kernels of a value read, each once. */
+static void find_reads(struct recompute *r, struct cr_made *value, int first, int end)
+{
+    int n = 0;
+    value->reads = cr_calloc((size_t)(end - first) * CR_MAX_REFS, sizeof *value->reads);
+    for (int i = first; i < end; i++)
+        for (int j = 0; j < r->kernels[i].n_refs; j++)
+            if (r->value_of[r->kernels[i].refs[j]] >= 0)
+                value->reads[n++] = r->value_of[r->kernels[i].refs[j]];
+    qsort(value->reads, (size_t)n, sizeof *value->reads, ascending);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || value->reads[i] != value->reads[i - 1])
+            value->reads[value->n_reads++] = value->reads[i];
+}
+
+static void find_values(struct recompute *r)
+{
+    const struct cr_graph *g = r->m->graph;
+    number_values(r);
+    r->values = cr_calloc((size_t)r->n, sizeof *r->values);
+    for (int v = 0; v < r->n; v++) {
+        struct cr_made *value = &r->values[v];
+        const struct cr_node *node = &g->nodes[r->kernels[r->first_kernel[v]].buffer];
+        value->floats = cr_align(cr_elements(node->rank, node->shape));
+        for (int i = r->first_kernel[v]; i < r->first_kernel[v + 1]; i++)
+            value->work += r->kernels[i].flops +
+                           per_byte * (r->kernels[i].bytes_read + r->kernels[i].bytes_written);
+        find_reads(r, value, r->first_kernel[v], r->first_kernel[v + 1]);
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        if (r->value_of[g->outputs[i].id] >= 0)
+            r->values[r->value_of[g->outputs[i].id]].kept = true;
+}
+
+/* ---- a schedule as kernels ---- */
+
+/* A node like another, to hold its value a second time. */
+static cr_id node_again(struct cr_graph *g, cr_id id)
+{
+    struct cr_attr attr = cr_attr_of(&g->nodes[id]);
+    int n = g->nodes[id].n_in;
+    cr_id *in = cr_calloc((size_t)n, sizeof *in);
+    memcpy(in, cr_inputs(g, &g->nodes[id]), (size_t)n * sizeof *in);
+    g->here = g->nodes[id].where;
+    id = cr_must(g, g->nodes[id].op, n, in, &attr);
+    free(in);
+    return id;
+}
+
+/* Turns one node into another wherever the tiles speak of it. */
+static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].node == from)
+            tiles->values[i].node = to;
+}
+
+/* Appends a copy of a kernel that writes to another node, and reads the latest of each value. */
+static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id buffer,
+                     const cr_id *latest)
+{
+    struct cr_module *m = r->m;
+    struct cr_kernel *k = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
+    cr_kernel_copy(k, kernel);
+    k->again = buffer != kernel->buffer;
+    k->buffer = buffer;
+    if (kernel->root == kernel->buffer)
+        k->root = buffer;
+    for (int i = 0; i < k->n_refs; i++) {
+        int value = r->value_of[kernel->refs[i]];
+        if (value < 0 || latest[value] == kernel->refs[i])
+            continue;
+        k->refs[i] = latest[value];
+        struct cr_tiles *tiles[] = {&k->program, &k->prologue, &k->scores, &k->dropout};
+        for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++)
+            rename_node(tiles[j], kernel->refs[i], latest[value]);
+    }
+    m->graph->nodes[buffer].kernel = m->n_kernels - 1;
+}
+
+/* Takes back what the last schedule made of the module. */
+static void clear_kernels(struct recompute *r)
+{
+    struct cr_module *m = r->m;
+    for (int i = 0; i < m->n_kernels; i++)
+        cr_kernel_free(&m->kernels[i]);
+    m->n_kernels = 0;
+    m->graph->n_nodes = r->n_nodes;
+    m->graph->n_operands = r->n_operands;
+}
+
+/* The module's kernels in the order of the schedule. */
+static void set_kernels(struct recompute *r)
+{
+    cr_id *latest = cr_calloc((size_t)r->n, sizeof *latest);
+    clear_kernels(r);
+    for (int v = 0; v < r->n; v++)
+        latest[v] = CR_NONE;
+    for (int i = 0; i < r->schedule.n; i++) {
+        int v = r->schedule.calls[i];
+        cr_id node = r->kernels[r->first_kernel[v]].buffer;
+        latest[v] = latest[v] == CR_NONE ? node : node_again(r->m->graph, node);
+        for (int k = r->first_kernel[v]; k < r->first_kernel[v + 1]; k++)
+            add_call(r, &r->kernels[k], latest[v], latest);
+    }
+    free(latest);
+}
+
+/* ---- the ladder ---- */
+
+/* The arena that the passes to come will lay out for the module's kernels, with loops over layers
+ * or without; *live is what is alive at once. */
+static int64_t arena_of(struct cr_module *m, bool unrolled, int64_t *live)
+{
+    unsigned has = m->has;
+    m->unrolled = unrolled;
+    cr_pass_outline(m);
+    m->has |= CR_HAS_LOOPS;
+    cr_pass_plan(m);
+    m->has = has;
+    int64_t floats = m->arena_floats;
+    *live = m->lower_bound_floats;
+    cr_module_forget_plan(m);
+    return floats;
+}
+
+/* The smaller arena of the two, and whether that is unrolled.  Loops are kept if they fit. */
+static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
+{
+    int64_t loops = arena_of(m, false, live);
+    if (loops <= limit)
+        return loops;
+    int64_t calls = arena_of(m, true, live);
+    m->unrolled = calls < loops;
+    return m->unrolled ? calls : loops;
+}
+
+/* The arena of the schedule for a budget, whose kernels the module then has, with loops if they
+ * are within `enough`; INT64_MAX if there is none, or it leaves too much of the budget. */
+static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int64_t enough)
+{
+    int64_t floats = INT64_MAX, live;
+    if (cr_schedule_find(r->values, r->n, budget, &r->schedule) && r->schedule.peak <= limit) {
+        set_kernels(r);
+        floats = smaller_arena(r->m, enough, &live);
+    }
+    cr_schedule_free(&r->schedule);
+    return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
+}
+
+/* What the dearest value needs: less is too little for any order. */
+static int64_t least_budget(const struct recompute *r)
+{
+    int64_t least = 0;
+    for (int v = 0; v < r->n; v++) {
+        int64_t floats = r->values[v].kept ? 0 : r->values[v].floats;
+        for (int i = 0; i < r->values[v].n_reads; i++)
+            if (!r->values[r->values[v].reads[i]].kept)
+                floats += r->values[r->values[v].reads[i]].floats;
+        if (least < floats)
+            least = floats;
+    }
+    return least;
+}
+
+/* From what is alive at once if nothing is made again, down to where no order can do. */
+static void make_ladder(struct recompute *r, int64_t most)
+{
+    double least = (double)least_budget(r);
+    for (double budget = (double)most; budget >= least && r->n_rungs < MOST_RUNGS;
+         budget *= next_rung)
+        r->rungs[r->n_rungs++] = (int64_t)budget;
+}
+
+/* Goes down the ladder to the first rung that fits the limit. */
+static bool fit(struct recompute *r, int64_t limit)
+{
+    for (int i = 0; i < r->n_rungs; i++)
+        if (least_used * (double)r->rungs[i] <= (double)limit &&
+            try_rung(r, r->rungs[i], limit, limit) <= limit)
+            return true;
+    return false;
+}
+
+/* The least arena of all rungs, and of the kernels as they were. */
+static int64_t find_least(struct recompute *r, int64_t plain)
+{
+    int64_t least = plain;
+    for (int i = r->n_rungs - 1; i >= 0 && least_used * (double)r->rungs[i] < (double)least; i--) {
+        int64_t floats = try_rung(r, r->rungs[i], least - 1, 0);
+        if (floats < least)
+            least = floats;
+    }
+    return least;
+}
+
+/* Gives the nodes that were added their places in arrays by node. */
+static void grow_arrays(struct recompute *r)
+{
+    struct cr_module *m = r->m;
+    bool *materialised = cr_calloc((size_t)m->graph->n_nodes, sizeof *materialised);
+    memcpy(materialised, m->materialised, (size_t)r->n_nodes * sizeof *materialised);
+    for (cr_id id = r->n_nodes; id < m->graph->n_nodes; id++)
+        materialised[id] = true;
+    free(m->materialised);
+    m->materialised = materialised;
+}
+
+/* Takes the kernels out of the module, to put others there. */
+static void begin(struct recompute *r, struct cr_module *m)
+{
+    *r = (struct recompute){.m = m,
+                            .kernels = m->kernels,
+                            .n_kernels = m->n_kernels,
+                            .n_nodes = m->graph->n_nodes,
+                            .n_operands = m->graph->n_operands};
+    m->kernels = NULL;
+    m->n_kernels = m->cap_kernels = 0;
+    find_values(r);
+}
+
+/* Puts them back, as if nothing had been tried. */
+static void restore(struct recompute *r)
+{
+    clear_kernels(r);
+    free(r->m->kernels);
+    r->m->kernels = r->kernels;
+    r->m->n_kernels = r->m->cap_kernels = r->n_kernels;
+    r->kernels = NULL;
+    r->n_kernels = 0;
+}
+
+static void end(struct recompute *r)
+{
+    for (int i = 0; i < r->n_kernels; i++)
+        cr_kernel_free(&r->kernels[i]);
+    for (int v = 0; v < r->n; v++)
+        free(r->values[v].reads);
+    free(r->kernels);
+    free(r->values);
+    free(r->first_kernel);
+    free(r->value_of);
+}
+
+void cr_pass_recompute(struct cr_module *module)
+{
+    struct recompute r;
+    if (!module->max_arena)
+        return;
+    int64_t limit = module->max_arena / (int64_t)sizeof(float), most;
+    int64_t plain = smaller_arena(module, limit, &most);
+    if (plain <= limit)
+        return;
+    begin(&r, module);
+    make_ladder(&r, most);
+    if (fit(&r, limit)) {
+        grow_arrays(&r);
+    } else {
+        module->least_arena_floats = find_least(&r, plain);
+        module->unrolled = false;
+        restore(&r);
+    }
+    end(&r);
+}

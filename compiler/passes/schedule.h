@@ -1,0 +1,38 @@
+/*
+ * schedule.h - in which order values are made, and made again, so that memory suffices.
+ *
+ * Nothing here knows of kernels: there are values, numbered in the order in which a program
+ * makes them, and each reads some earlier ones.
+ */
+#ifndef CR_SCHEDULE_H
+#define CR_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cr_made {
+    int64_t floats; /* that it occupies while it is there */
+    bool kept;      /* in memory of its own from when it was made: an output */
+    double work;    /* of making it */
+    int *reads;     /* values, each once, in ascending order */
+    int n_reads;
+};
+
+struct cr_schedule {
+    int *calls; /* the value that each makes */
+    int n, cap;
+    int64_t peak; /* the most floats that are there at once */
+};
+
+/*
+ * Makes all values in their order, and whatever went again before it is read, with no more than
+ * `budget` floats at a time.  False if that does not succeed.  A greedy search: when room is
+ * needed, that value goes which frees the most floats, for the longest time, for the least work
+ * of making it again.
+ */
+bool cr_schedule_find(const struct cr_made *values, int n, int64_t budget,
+                      struct cr_schedule *schedule);
+
+void cr_schedule_free(struct cr_schedule *schedule);
+
+#endif
