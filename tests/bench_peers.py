@@ -20,10 +20,11 @@ A row that ends in `grads` (gpt2_block:B=4,T=64,grads) is forward and backward: 
 the input and of every parameter, from a cotangent of ones; all of them are checked.  Operations
 are then three times the forward's.  The peers:
 
-    PyTorch        eager autograd; the variants above, with oneDNN also for the products of the
-                   backward pass.  .grad is None before each run, so backward hands over the
-                   tensors it has made: nothing is zeroed or added up, and where malloc keeps
-                   its memory the next run finds it there
+    PyTorch        eager autograd; the variants above.  .grad is None before each run, so
+                   backward hands over the tensors it has made: nothing is zeroed or added up, and
+                   where malloc keeps its memory the next run finds it there
+    PyTorch by hand   the same with linear layers written here, forward and backward by oneDNN's
+                   products with weights packed beforehand, which PyTorch has for inference only
     torch.compile  forward and backward, the same two attentions
     oneDNN         its three products for each of the forward pass
 
@@ -458,13 +459,16 @@ PEERS = {
 # Of rows with gradients.
 TRAINING_PEERS = {
     "PyTorch": [(a + m, peer_torch_training, (a,), e) for a in ("sdpa", "spelled out")
-                for m, e in (("", {}), (", malloc kept", KEEP_MEMORY))] +
-               [(a + ", oneDNN, malloc kept", peer_torch_training, (a, False, True), KEEP_MEMORY)
-                for a in ("sdpa", "spelled out")],
+                for m, e in (("", {}), (", malloc kept", KEEP_MEMORY))],
+    "PyTorch by hand": [(a, peer_torch_training, (a, False, True), KEEP_MEMORY)
+                        for a in ("sdpa", "spelled out")],
     "torch.compile": [("sdpa", peer_torch_training, ("sdpa", True), KEEP_MEMORY),
                       ("spelled out", peer_torch_training, ("spelled out", True), KEEP_MEMORY)],
     "oneDNN products": [("", peer_onednn, (), KEEP_MEMORY)],
 }
+
+COLUMNS = list(PEERS)
+COLUMNS.insert(1, "PyTorch by hand")
 
 
 def peers(row):
@@ -644,7 +648,7 @@ def cells(row, contestants, share):
     """ms and share of the peak, then for each peer ms, ratio and the variant it took."""
     ours = contestants[0].medians
     yield "%.4g (%.0f%%)" % (median(ours) * 1e-6, 100 * share)
-    for peer in PEERS:
+    for peer in COLUMNS:
         mine = [c for c in contestants if c.peer == peer and len(c.medians) == len(ours)]
         if not mine:
             yield "left out" if skipped(peer) else "missing" if peer in peers(row) else "-"
@@ -664,8 +668,8 @@ def main():
     print("Milliseconds, medians of rounds in turns; (share of the peak) for crescent, (times its "
           "time, best variant)\nfor the others. Products alone leave out norms, attention, "
           "activations and residuals.\n")
-    print("| model | settings | threads | crescent | " + " | ".join(PEERS) + " |")
-    print("|---|---|--:|" + "--:|" * (1 + len(PEERS)), flush=True)
+    print("| model | settings | threads | crescent | " + " | ".join(COLUMNS) + " |")
+    print("|---|---|--:|" + "--:|" * (1 + len(COLUMNS)), flush=True)
     notes = set()
     for word in os.environ.get("ROWS", "gpt2_block:B=1,T=128").split():
         for threads in os.environ.get("THREADS", "1 2").split():
