@@ -571,10 +571,10 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
 
 /*
  * k8_loss: loss, graphs/train_add.lua:38
- * out[64, 10]
+ * out[64, 1]
  * reads output[64, 10]
- * steps: max, sub
- * 1.92 kflop, reads 2.56 kB, writes 2.56 kB
+ * steps: max
+ * 128 flop, reads 2.56 kB, writes 256 B
  */
 struct k8_args {
     const struct cr_kernels *rt;
@@ -590,20 +590,21 @@ static void k8_loss(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         /* loss */
         rt->max(64, 10, r0, a->output, 10);
-        rt->sub_vs(64, 10, a->out, 10, a->output, 10, r0, 1);
+        rt->store(1, 64, a->out, 0, 1, r0, 0);
     }
 }
 
 /*
  * k9_loss: loss, graphs/train_add.lua:38
- * out[64, 10]
- * reads k3_target[64, 1]
- * steps: eq
- * 1.92 kflop, reads 256 B, writes 2.56 kB
+ * out[64, 1]
+ * reads output[64, 10], k8_loss[64, 1]
+ * steps: sub, exp, sum
+ * 320 flop, reads 2.816 kB, writes 256 B
  */
 struct k9_args {
     const struct cr_kernels *rt;
-    const float *k3_target;
+    const float *output;
+    const float *k8_loss;
     float *out;
 };
 
@@ -612,22 +613,27 @@ static void k9_loss(const void *args, long begin, long end, float *scratch)
     const struct k9_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const t0 = scratch; /* 64 x 10 */
+    float *const r1 = scratch + 640; /* one number a row, 64 */
     for (long item = begin; item < end; item++) {
-        rt->iota(64, 10, t0, 10, 0, 0, 1);
         /* loss */
-        rt->eq_vs(64, 10, a->out, 10, t0, 10, a->k3_target, 1);
+        rt->sub_vs(64, 10, t0, 10, a->output, 10, a->k8_loss, 1);
+        rt->exp_v(64, 10, t0, 10, t0, 10);
+        rt->sum(64, 10, r1, t0, 10);
+        rt->store(1, 64, a->out, 0, 1, r1, 0);
     }
 }
 
 /*
  * k10_loss: loss, graphs/train_add.lua:38
- * out[64, 10]
- * reads k8_loss[64, 10]
- * steps: exp
- * 1.28 kflop, reads 2.56 kB, writes 2.56 kB
+ * out[64, 1]
+ * reads k3_target[64, 1], output[64, 10], k8_loss[64, 1]
+ * steps: eq, sub, where, sum
+ * 576 flop, reads 3.072 kB, writes 256 B
  */
 struct k10_args {
     const struct cr_kernels *rt;
+    const float *k3_target;
+    const float *output;
     const float *k8_loss;
     float *out;
 };
@@ -636,83 +642,37 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    (void)scratch;
+    float *const t0 = scratch; /* 64 x 10 */
+    float *const t1 = scratch + 640; /* 64 x 10 */
+    static const float c_0 = 0.0f;
+    float *const r2 = scratch + 1280; /* one number a row, 64 */
     for (long item = begin; item < end; item++) {
+        rt->iota(64, 10, t0, 10, 0, 0, 1);
         /* loss */
-        rt->exp_v(64, 10, a->out, 10, a->k8_loss, 10);
+        rt->eq_vs(64, 10, t0, 10, t0, 10, a->k3_target, 1);
+        rt->sub_vs(64, 10, t1, 10, a->output, 10, a->k8_loss, 1);
+        rt->where_vvs(64, 10, t0, 10, t0, 10, t1, 10, &c_0, 0);
+        rt->sum(64, 10, r2, t0, 10);
+        rt->store(1, 64, a->out, 0, 1, r2, 0);
     }
 }
 
 /*
  * k11_loss: loss, graphs/train_add.lua:38
- * out[64, 1]
- * reads k10_loss[64, 10]
- * steps: sum
- * 128 flop, reads 2.56 kB, writes 256 B
+ * out[64]
+ * reads k3_target[64, 1]
+ * steps: ne
+ * 192 flop, reads 256 B, writes 256 B
  */
 struct k11_args {
     const struct cr_kernels *rt;
-    const float *k10_loss;
+    const float *k3_target;
     float *out;
 };
 
 static void k11_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k11_args *a = args;
-    const struct cr_kernels *rt = a->rt;
-    float *const r0 = scratch; /* one number a row, 64 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->sum(64, 10, r0, a->k10_loss, 10);
-        rt->store(1, 64, a->out, 0, 1, r0, 0);
-    }
-}
-
-/*
- * k12_loss: loss, graphs/train_add.lua:38
- * out[64, 1]
- * reads k9_loss[64, 10], k8_loss[64, 10]
- * steps: where, sum
- * 320 flop, reads 5.12 kB, writes 256 B
- */
-struct k12_args {
-    const struct cr_kernels *rt;
-    const float *k9_loss;
-    const float *k8_loss;
-    float *out;
-};
-
-static void k12_loss(const void *args, long begin, long end, float *scratch)
-{
-    const struct k12_args *a = args;
-    const struct cr_kernels *rt = a->rt;
-    static const float c_0 = 0.0f;
-    float *const t0 = scratch; /* 64 x 10 */
-    float *const r1 = scratch + 640; /* one number a row, 64 */
-    for (long item = begin; item < end; item++) {
-        /* loss */
-        rt->where_vvs(64, 10, t0, 10, a->k9_loss, 10, a->k8_loss, 10, &c_0, 0);
-        rt->sum(64, 10, r1, t0, 10);
-        rt->store(1, 64, a->out, 0, 1, r1, 0);
-    }
-}
-
-/*
- * k13_loss: loss, graphs/train_add.lua:38
- * out[64]
- * reads k3_target[64, 1]
- * steps: ne
- * 192 flop, reads 256 B, writes 256 B
- */
-struct k13_args {
-    const struct cr_kernels *rt;
-    const float *k3_target;
-    float *out;
-};
-
-static void k13_loss(const void *args, long begin, long end, float *scratch)
-{
-    const struct k13_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     static const float c_m100 = -100.0f;
@@ -723,120 +683,127 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k14_loss: loss, graphs/train_add.lua:38
+ * k12_loss: loss, graphs/train_add.lua:38
  * out[1]
- * reads k13_loss[64]
+ * reads k11_loss[64]
  * steps: float, sum
  * 3 flop, reads 256 B, writes 4 B
  */
-struct k14_args {
+struct k12_args {
     const struct cr_kernels *rt;
-    const float *k13_loss;
+    const float *k11_loss;
     float *out;
 };
 
-static void k14_loss(const void *args, long begin, long end, float *scratch)
+static void k12_loss(const void *args, long begin, long end, float *scratch)
 {
-    const struct k14_args *a = args;
+    const struct k12_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const t0 = scratch; /* 1 x 64 */
     float *const r1 = scratch + 64; /* one number a row, 1 */
     for (long item = begin; item < end; item++) {
         /* loss */
-        rt->float_v(1, 64, t0, 64, a->k13_loss, 0);
+        rt->float_v(1, 64, t0, 64, a->k11_loss, 0);
         rt->sum(1, 64, r1, t0, 64);
         rt->store(1, 1, a->out, 0, 0, r1, 0);
     }
 }
 
 /*
- * k15_loss: loss, graphs/train_add.lua:38
+ * k13_loss: loss, graphs/train_add.lua:38
  * out[]
- * reads k13_loss[64], k11_loss[64, 1], k12_loss[64, 1], k14_loss[1]
+ * reads k11_loss[64], k9_loss[64, 1], k10_loss[64, 1], k12_loss[1]
  * steps: log, sub, where, sum, div
  * 10 flop, reads 772 B, writes 4 B
  */
-struct k15_args {
+struct k13_args {
     const struct cr_kernels *rt;
-    const float *k13_loss;
     const float *k11_loss;
+    const float *k9_loss;
+    const float *k10_loss;
     const float *k12_loss;
-    const float *k14_loss;
     float *out;
 };
 
-static void k15_loss(const void *args, long begin, long end, float *scratch)
+static void k13_loss(const void *args, long begin, long end, float *scratch)
 {
-    const struct k15_args *a = args;
+    const struct k13_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const t0 = scratch; /* 1 x 64 */
     static const float c_0 = 0.0f;
     float *const r1 = scratch + 64; /* one number a row, 1 */
     for (long item = begin; item < end; item++) {
         /* loss */
-        rt->log_v(1, 64, t0, 64, a->k11_loss, 0);
-        rt->sub_vv(1, 64, t0, 64, t0, 64, a->k12_loss, 0);
-        rt->where_vvs(1, 64, t0, 64, a->k13_loss, 0, t0, 64, &c_0, 0);
+        rt->log_v(1, 64, t0, 64, a->k9_loss, 0);
+        rt->sub_vv(1, 64, t0, 64, t0, 64, a->k10_loss, 0);
+        rt->where_vvs(1, 64, t0, 64, a->k11_loss, 0, t0, 64, &c_0, 0);
         rt->sum(1, 64, r1, t0, 64);
-        rt->div_vs(1, 1, r1, 0, r1, 0, a->k14_loss, 0);
+        rt->div_vs(1, 1, r1, 0, r1, 0, a->k12_loss, 0);
         rt->store(1, 1, a->out, 0, 0, r1, 0);
     }
 }
 
 /*
- * k16_d_output: gradient of output, graphs/train_add.lua:38
+ * k14_d_output: gradient of output, graphs/train_add.lua:38
  * out[64, 10]
- * reads k9_loss[64, 10], k13_loss[64], k14_loss[1], k11_loss[64, 1], k10_loss[64, 10]
- * steps: div, where, neg, where, div, fma
- * 8.96 kflop, reads 5.636 kB, writes 2.56 kB
+ * reads k3_target[64, 1], k11_loss[64], k12_loss[1], k9_loss[64, 1], output[64, 10],
+ *     k8_loss[64, 1]
+ * steps: eq, div, where, neg, where, div, sub, exp, fma
+ * 12.16 kflop, reads 3.588 kB, writes 2.56 kB
  */
-struct k16_args {
+struct k14_args {
     const struct cr_kernels *rt;
-    const float *k9_loss;
-    const float *k13_loss;
-    const float *k14_loss;
+    const float *k3_target;
     const float *k11_loss;
-    const float *k10_loss;
+    const float *k12_loss;
+    const float *k9_loss;
+    const float *output;
+    const float *k8_loss;
     float *out;
 };
 
-static void k16_d_output(const void *args, long begin, long end, float *scratch)
+static void k14_d_output(const void *args, long begin, long end, float *scratch)
 {
-    const struct k16_args *a = args;
+    const struct k14_args *a = args;
     const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 64 x 10 */
     static const float c_1 = 1.0f;
-    float *const r0 = scratch; /* one number a row, 64 */
+    float *const r1 = scratch + 640; /* one number a row, 64 */
     static const float c_0 = 0.0f;
-    float *const r1 = scratch + 64; /* one number a row, 64 */
-    float *const t2 = scratch + 128; /* 64 x 10 */
+    float *const r2 = scratch + 704; /* one number a row, 64 */
+    float *const t3 = scratch + 768; /* 64 x 10 */
     for (long item = begin; item < end; item++) {
+        rt->iota(64, 10, t0, 10, 0, 0, 1);
         /* loss */
-        rt->load(1, 64, r0, 0, a->k14_loss, 0, 0);
-        rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
-        rt->where_vvs(1, 64, r0, 0, a->k13_loss, 0, r0, 0, &c_0, 0);
-        rt->neg_v(1, 64, r1, 0, r0, 0);
-        rt->where_vss(64, 10, t2, 10, a->k9_loss, 10, r1, 1, &c_0, 0);
-        rt->div_vv(1, 64, r0, 0, r0, 0, a->k11_loss, 0);
-        rt->fma_svv(64, 10, a->out, 10, r0, 1, a->k10_loss, 10, t2, 10);
+        rt->eq_vs(64, 10, t0, 10, t0, 10, a->k3_target, 1);
+        rt->load(1, 64, r1, 0, a->k12_loss, 0, 0);
+        rt->div_sv(1, 64, r1, 0, &c_1, 0, r1, 0);
+        rt->where_vvs(1, 64, r1, 0, a->k11_loss, 0, r1, 0, &c_0, 0);
+        rt->neg_v(1, 64, r2, 0, r1, 0);
+        rt->where_vss(64, 10, t0, 10, t0, 10, r2, 1, &c_0, 0);
+        rt->div_vv(1, 64, r1, 0, r1, 0, a->k9_loss, 0);
+        rt->sub_vs(64, 10, t3, 10, a->output, 10, a->k8_loss, 1);
+        rt->exp_v(64, 10, t3, 10, t3, 10);
+        rt->fma_svv(64, 10, a->out, 10, r1, 1, t3, 10, t0, 10);
     }
 }
 
 /*
- * k17_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
+ * k15_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
  * out[10] = sum over 64 rows of columns[10]
  * reads d_output[64, 10]
  * steps: sum
  * 1.28 kflop, reads 2.56 kB, writes 40 B
  */
-struct k17_args {
+struct k15_args {
     const struct cr_kernels *rt;
     const float *d_output;
     float *out;
 };
 
-static void k17_d_output_bias(const void *args, long begin, long end, float *scratch)
+static void k15_d_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k17_args *a = args;
+    const struct k15_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
@@ -854,21 +821,21 @@ static void k17_d_output_bias(const void *args, long begin, long end, float *scr
 }
 
 /*
- * k18_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
+ * k16_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
  * out[10, 64] = rows[10, 64] x columns[64, 64]
  * reads d_output[64, 10], act[64, 64]
  * 81.92 kflop, reads 18.94 kB, writes 2.56 kB
  */
-struct k18_args {
+struct k16_args {
     const struct cr_kernels *rt;
     const float *d_output;
     const float *act;
     float *out;
 };
 
-static void k18_d_output_weight(const void *args, long begin, long end, float *scratch)
+static void k16_d_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k18_args *a = args;
+    const struct k16_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 4096; /* packed rows of the left operand */
@@ -889,13 +856,13 @@ static void k18_d_output_weight(const void *args, long begin, long end, float *s
 }
 
 /*
- * k19_d_hidden: gradient of hidden, graphs/train_add.lua:37
+ * k17_d_hidden: gradient of hidden, graphs/train_add.lua:37
  * out[64, 64] = rows[64, 10] x columns[10, 64]
  * reads hidden[64, 64], d_output[64, 10]
  * then: mul, mul, fma, mul, sigmoid, sub, mul, mul, fma, mul, fma
  * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
  */
-struct k19_args {
+struct k17_args {
     const struct cr_kernels *rt;
     const float *hidden;
     const float *d_output;
@@ -903,9 +870,9 @@ struct k19_args {
     float *out;
 };
 
-static void k19_d_hidden(const void *args, long begin, long end, float *scratch)
+static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
 {
-    const struct k19_args *a = args;
+    const struct k17_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 1408; /* 22 x 64 */
@@ -943,21 +910,21 @@ static void k19_d_hidden(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k20_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
+ * k18_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
  * out[64] = sum over 64 rows of columns[64]
  * reads d_hidden[64, 64]
  * steps: sum
  * 8.192 kflop, reads 16.38 kB, writes 256 B
  */
-struct k20_args {
+struct k18_args {
     const struct cr_kernels *rt;
     const float *d_hidden;
     float *out;
 };
 
-static void k20_d_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k18_d_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k20_args *a = args;
+    const struct k18_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
@@ -975,21 +942,21 @@ static void k20_d_hidden_bias(const void *args, long begin, long end, float *scr
 }
 
 /*
- * k21_d_embedding: gradient of embedding, graphs/train_add.lua:36
+ * k19_d_embedding: gradient of embedding, graphs/train_add.lua:36
  * out[64, 32] = rows[64, 64] x columns[64, 32]
  * reads d_hidden[64, 64]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
-struct k21_args {
+struct k19_args {
     const struct cr_kernels *rt;
     const float *d_hidden;
     const float *w; /* packed */
     float *out;
 };
 
-static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
+static void k19_d_embedding(const void *args, long begin, long end, float *scratch)
 {
-    const struct k21_args *a = args;
+    const struct k19_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -1007,21 +974,21 @@ static void k21_d_embedding(const void *args, long begin, long end, float *scrat
 }
 
 /*
- * k22_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
+ * k20_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
  * out[64, 32] = rows[64, 64] x columns[64, 32]
  * reads d_hidden[64, 64], embedding[64, 2, 16]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
-struct k22_args {
+struct k20_args {
     const struct cr_kernels *rt;
     const float *d_hidden;
     const float *embedding;
     float *out;
 };
 
-static void k22_d_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k20_d_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k22_args *a = args;
+    const struct k20_args *a = args;
     const struct cr_kernels *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 2048; /* packed rows of the left operand */
@@ -1042,43 +1009,43 @@ static void k22_d_hidden_weight(const void *args, long begin, long end, float *s
 }
 
 /*
- * k23_d_embedding: gradient of embedding, graphs/train_add.lua:35
+ * k21_d_embedding: gradient of embedding, graphs/train_add.lua:35
  * out[64, 2, 16]
- * reads k21_d_embedding[64, 32]
+ * reads k19_d_embedding[64, 32]
  * 2.048 kflop, reads 8.192 kB, writes 8.192 kB
  */
-struct k23_args {
+struct k21_args {
     const struct cr_kernels *rt;
-    const float *k21_d_embedding;
+    const float *k19_d_embedding;
     float *out;
 };
 
-static void k23_d_embedding(const void *args, long begin, long end, float *scratch)
+static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
 {
-    const struct k23_args *a = args;
+    const struct k21_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        rt->load(128, 16, a->out, 16, a->k21_d_embedding, 16, 1);
+        rt->load(128, 16, a->out, 16, a->k19_d_embedding, 16, 1);
     }
 }
 
 /*
- * k24_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
+ * k22_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
  * out[10, 16] = for each row the sum of the 128 rows[16] with its index
  * reads d_embedding[64, 2, 16], digits[64, 2]
  * 2.048 kflop, reads 8.704 kB, writes 640 B
  */
-struct k24_args {
+struct k22_args {
     const struct cr_kernels *rt;
     const float *d_embedding;
     const float *digits;
     float *out;
 };
 
-static void k24_d_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k22_d_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k24_args *a = args;
+    const struct k22_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -1090,21 +1057,21 @@ static void k24_d_embedding_weight(const void *args, long begin, long end, float
 }
 
 /*
- * k25_next_adam_part1: next adam.part1, graphs/train_add.lua:41
+ * k23_next_adam_part1: next adam.part1, graphs/train_add.lua:41
  * out[]
  * reads adam_part1[]
  * steps: fma
  * 4 flop, reads 4 B, writes 4 B
  */
-struct k25_args {
+struct k23_args {
     const struct cr_kernels *rt;
     const float *adam_part1;
     float *out;
 };
 
-static void k25_next_adam_part1(const void *args, long begin, long end, float *scratch)
+static void k23_next_adam_part1(const void *args, long begin, long end, float *scratch)
 {
-    const struct k25_args *a = args;
+    const struct k23_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
@@ -1117,21 +1084,21 @@ static void k25_next_adam_part1(const void *args, long begin, long end, float *s
 }
 
 /*
- * k26_next_adam_part2: next adam.part2, graphs/train_add.lua:41
+ * k24_next_adam_part2: next adam.part2, graphs/train_add.lua:41
  * out[]
  * reads adam_part2[]
  * steps: fma
  * 4 flop, reads 4 B, writes 4 B
  */
-struct k26_args {
+struct k24_args {
     const struct cr_kernels *rt;
     const float *adam_part2;
     float *out;
 };
 
-static void k26_next_adam_part2(const void *args, long begin, long end, float *scratch)
+static void k24_next_adam_part2(const void *args, long begin, long end, float *scratch)
 {
-    const struct k26_args *a = args;
+    const struct k24_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
@@ -1144,22 +1111,22 @@ static void k26_next_adam_part2(const void *args, long begin, long end, float *s
 }
 
 /*
- * k27_next_adam_m_embedding_weight: next adam.m.embedding.weight, graphs/train_add.lua:41
+ * k25_next_adam_m_embedding_weight: next adam.m.embedding.weight, graphs/train_add.lua:41
  * out[10, 16]
  * reads adam_m_embedding_weight[10, 16], d_embedding_weight[10, 16]
  * steps: mul, fma
  * 960 flop, reads 1.28 kB, writes 640 B
  */
-struct k27_args {
+struct k25_args {
     const struct cr_kernels *rt;
     const float *adam_m_embedding_weight;
     const float *d_embedding_weight;
     float *out;
 };
 
-static void k27_next_adam_m_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k25_next_adam_m_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k27_args *a = args;
+    const struct k25_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
@@ -1171,22 +1138,22 @@ static void k27_next_adam_m_embedding_weight(const void *args, long begin, long 
 }
 
 /*
- * k28_next_adam_v_embedding_weight: next adam.v.embedding.weight, graphs/train_add.lua:41
+ * k26_next_adam_v_embedding_weight: next adam.v.embedding.weight, graphs/train_add.lua:41
  * out[10, 16]
  * reads adam_v_embedding_weight[10, 16], d_embedding_weight[10, 16]
  * steps: mul, mul, fma
  * 1.12 kflop, reads 1.28 kB, writes 640 B
  */
-struct k28_args {
+struct k26_args {
     const struct cr_kernels *rt;
     const float *adam_v_embedding_weight;
     const float *d_embedding_weight;
     float *out;
 };
 
-static void k28_next_adam_v_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k26_next_adam_v_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k28_args *a = args;
+    const struct k26_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
@@ -1199,26 +1166,26 @@ static void k28_next_adam_v_embedding_weight(const void *args, long begin, long 
 }
 
 /*
- * k29_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
+ * k27_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
  * out[10, 16]
- * reads embedding_weight[10, 16], k25_next_adam_part1[], k27_next_adam_m_embedding_weight[10, 16],
- *     k28_next_adam_v_embedding_weight[10, 16], k26_next_adam_part2[]
+ * reads embedding_weight[10, 16], k23_next_adam_part1[], k25_next_adam_m_embedding_weight[10, 16],
+ *     k26_next_adam_v_embedding_weight[10, 16], k24_next_adam_part2[]
  * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 2.72 kflop, reads 1.928 kB, writes 640 B
  */
-struct k29_args {
+struct k27_args {
     const struct cr_kernels *rt;
     const float *embedding_weight;
-    const float *k25_next_adam_part1;
-    const float *k27_next_adam_m_embedding_weight;
-    const float *k28_next_adam_v_embedding_weight;
-    const float *k26_next_adam_part2;
+    const float *k23_next_adam_part1;
+    const float *k25_next_adam_m_embedding_weight;
+    const float *k26_next_adam_v_embedding_weight;
+    const float *k24_next_adam_part2;
     float *out;
 };
 
-static void k29_next_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k27_next_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k29_args *a = args;
+    const struct k27_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 10 x 16 */
@@ -1229,11 +1196,11 @@ static void k29_next_embedding_weight(const void *args, long begin, long end, fl
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
         rt->mul_vs(10, 16, t0, 16, a->embedding_weight, 16, &c_0_9999, 0);
-        rt->load(1, 10, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(10, 16, t2, 16, r1, 1, a->k27_next_adam_m_embedding_weight, 16);
-        rt->sqrt_v(10, 16, t3, 16, a->k28_next_adam_v_embedding_weight, 16);
-        rt->load(1, 10, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->mul_sv(10, 16, t2, 16, r1, 1, a->k25_next_adam_m_embedding_weight, 16);
+        rt->sqrt_v(10, 16, t3, 16, a->k26_next_adam_v_embedding_weight, 16);
+        rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 10, r1, 0, r1, 0);
         rt->div_vs(10, 16, t3, 16, t3, 16, r1, 1);
         rt->add_vs(10, 16, t3, 16, t3, 16, &c_1em08, 0);
@@ -1243,22 +1210,22 @@ static void k29_next_embedding_weight(const void *args, long begin, long end, fl
 }
 
 /*
- * k30_next_adam_m_hidden_bias: next adam.m.hidden.bias, graphs/train_add.lua:41
+ * k28_next_adam_m_hidden_bias: next adam.m.hidden.bias, graphs/train_add.lua:41
  * out[64]
  * reads adam_m_hidden_bias[64], d_hidden_bias[64]
  * steps: mul, fma
  * 384 flop, reads 512 B, writes 256 B
  */
-struct k30_args {
+struct k28_args {
     const struct cr_kernels *rt;
     const float *adam_m_hidden_bias;
     const float *d_hidden_bias;
     float *out;
 };
 
-static void k30_next_adam_m_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k28_next_adam_m_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k30_args *a = args;
+    const struct k28_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
@@ -1270,22 +1237,22 @@ static void k30_next_adam_m_hidden_bias(const void *args, long begin, long end, 
 }
 
 /*
- * k31_next_adam_v_hidden_bias: next adam.v.hidden.bias, graphs/train_add.lua:41
+ * k29_next_adam_v_hidden_bias: next adam.v.hidden.bias, graphs/train_add.lua:41
  * out[64]
  * reads adam_v_hidden_bias[64], d_hidden_bias[64]
  * steps: mul, mul, fma
  * 448 flop, reads 512 B, writes 256 B
  */
-struct k31_args {
+struct k29_args {
     const struct cr_kernels *rt;
     const float *adam_v_hidden_bias;
     const float *d_hidden_bias;
     float *out;
 };
 
-static void k31_next_adam_v_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k29_next_adam_v_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k31_args *a = args;
+    const struct k29_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
@@ -1298,26 +1265,26 @@ static void k31_next_adam_v_hidden_bias(const void *args, long begin, long end, 
 }
 
 /*
- * k32_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
+ * k30_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
  * out[64]
- * reads hidden_bias[64], k25_next_adam_part1[], k30_next_adam_m_hidden_bias[64],
- *     k31_next_adam_v_hidden_bias[64], k26_next_adam_part2[]
+ * reads hidden_bias[64], k23_next_adam_part1[], k28_next_adam_m_hidden_bias[64],
+ *     k29_next_adam_v_hidden_bias[64], k24_next_adam_part2[]
  * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 1.088 kflop, reads 776 B, writes 256 B
  */
-struct k32_args {
+struct k30_args {
     const struct cr_kernels *rt;
     const float *hidden_bias;
-    const float *k25_next_adam_part1;
-    const float *k30_next_adam_m_hidden_bias;
-    const float *k31_next_adam_v_hidden_bias;
-    const float *k26_next_adam_part2;
+    const float *k23_next_adam_part1;
+    const float *k28_next_adam_m_hidden_bias;
+    const float *k29_next_adam_v_hidden_bias;
+    const float *k24_next_adam_part2;
     float *out;
 };
 
-static void k32_next_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k30_next_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k32_args *a = args;
+    const struct k30_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 1 x 64 */
@@ -1328,11 +1295,11 @@ static void k32_next_hidden_bias(const void *args, long begin, long end, float *
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
         rt->mul_vs(1, 64, t0, 64, a->hidden_bias, 0, &c_0_9999, 0);
-        rt->load(1, 1, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(1, 64, t2, 64, r1, 1, a->k30_next_adam_m_hidden_bias, 0);
-        rt->sqrt_v(1, 64, t3, 64, a->k31_next_adam_v_hidden_bias, 0);
-        rt->load(1, 1, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->mul_sv(1, 64, t2, 64, r1, 1, a->k28_next_adam_m_hidden_bias, 0);
+        rt->sqrt_v(1, 64, t3, 64, a->k29_next_adam_v_hidden_bias, 0);
+        rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 1, r1, 0, r1, 0);
         rt->div_vs(1, 64, t3, 64, t3, 64, r1, 1);
         rt->add_vs(1, 64, t3, 64, t3, 64, &c_1em08, 0);
@@ -1342,22 +1309,22 @@ static void k32_next_hidden_bias(const void *args, long begin, long end, float *
 }
 
 /*
- * k33_next_adam_m_hidden_weight: next adam.m.hidden.weight, graphs/train_add.lua:41
+ * k31_next_adam_m_hidden_weight: next adam.m.hidden.weight, graphs/train_add.lua:41
  * out[64, 32]
  * reads adam_m_hidden_weight[64, 32], d_hidden_weight[64, 32]
  * steps: mul, fma
  * 12.29 kflop, reads 16.38 kB, writes 8.192 kB
  */
-struct k33_args {
+struct k31_args {
     const struct cr_kernels *rt;
     const float *adam_m_hidden_weight;
     const float *d_hidden_weight;
     float *out;
 };
 
-static void k33_next_adam_m_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k31_next_adam_m_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k33_args *a = args;
+    const struct k31_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
@@ -1369,22 +1336,22 @@ static void k33_next_adam_m_hidden_weight(const void *args, long begin, long end
 }
 
 /*
- * k34_next_adam_v_hidden_weight: next adam.v.hidden.weight, graphs/train_add.lua:41
+ * k32_next_adam_v_hidden_weight: next adam.v.hidden.weight, graphs/train_add.lua:41
  * out[64, 32]
  * reads adam_v_hidden_weight[64, 32], d_hidden_weight[64, 32]
  * steps: mul, mul, fma
  * 14.34 kflop, reads 16.38 kB, writes 8.192 kB
  */
-struct k34_args {
+struct k32_args {
     const struct cr_kernels *rt;
     const float *adam_v_hidden_weight;
     const float *d_hidden_weight;
     float *out;
 };
 
-static void k34_next_adam_v_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k32_next_adam_v_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k34_args *a = args;
+    const struct k32_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
@@ -1397,26 +1364,26 @@ static void k34_next_adam_v_hidden_weight(const void *args, long begin, long end
 }
 
 /*
- * k35_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
+ * k33_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
  * out[64, 32]
- * reads hidden_weight[64, 32], k25_next_adam_part1[], k33_next_adam_m_hidden_weight[64, 32],
- *     k34_next_adam_v_hidden_weight[64, 32], k26_next_adam_part2[]
+ * reads hidden_weight[64, 32], k23_next_adam_part1[], k31_next_adam_m_hidden_weight[64, 32],
+ *     k32_next_adam_v_hidden_weight[64, 32], k24_next_adam_part2[]
  * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 34.82 kflop, reads 24.58 kB, writes 8.192 kB
  */
-struct k35_args {
+struct k33_args {
     const struct cr_kernels *rt;
     const float *hidden_weight;
-    const float *k25_next_adam_part1;
-    const float *k33_next_adam_m_hidden_weight;
-    const float *k34_next_adam_v_hidden_weight;
-    const float *k26_next_adam_part2;
+    const float *k23_next_adam_part1;
+    const float *k31_next_adam_m_hidden_weight;
+    const float *k32_next_adam_v_hidden_weight;
+    const float *k24_next_adam_part2;
     float *out;
 };
 
-static void k35_next_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k33_next_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k35_args *a = args;
+    const struct k33_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 64 x 32 */
@@ -1427,11 +1394,11 @@ static void k35_next_hidden_weight(const void *args, long begin, long end, float
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
         rt->mul_vs(64, 32, t0, 32, a->hidden_weight, 32, &c_0_9999, 0);
-        rt->load(1, 64, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->load(1, 64, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 64, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(64, 32, t2, 32, r1, 1, a->k33_next_adam_m_hidden_weight, 32);
-        rt->sqrt_v(64, 32, t3, 32, a->k34_next_adam_v_hidden_weight, 32);
-        rt->load(1, 64, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->mul_sv(64, 32, t2, 32, r1, 1, a->k31_next_adam_m_hidden_weight, 32);
+        rt->sqrt_v(64, 32, t3, 32, a->k32_next_adam_v_hidden_weight, 32);
+        rt->load(1, 64, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 64, r1, 0, r1, 0);
         rt->div_vs(64, 32, t3, 32, t3, 32, r1, 1);
         rt->add_vs(64, 32, t3, 32, t3, 32, &c_1em08, 0);
@@ -1441,22 +1408,22 @@ static void k35_next_hidden_weight(const void *args, long begin, long end, float
 }
 
 /*
- * k36_next_adam_m_output_bias: next adam.m.output.bias, graphs/train_add.lua:41
+ * k34_next_adam_m_output_bias: next adam.m.output.bias, graphs/train_add.lua:41
  * out[10]
  * reads adam_m_output_bias[10], d_output_bias[10]
  * steps: mul, fma
  * 60 flop, reads 80 B, writes 40 B
  */
-struct k36_args {
+struct k34_args {
     const struct cr_kernels *rt;
     const float *adam_m_output_bias;
     const float *d_output_bias;
     float *out;
 };
 
-static void k36_next_adam_m_output_bias(const void *args, long begin, long end, float *scratch)
+static void k34_next_adam_m_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k36_args *a = args;
+    const struct k34_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
@@ -1468,22 +1435,22 @@ static void k36_next_adam_m_output_bias(const void *args, long begin, long end, 
 }
 
 /*
- * k37_next_adam_v_output_bias: next adam.v.output.bias, graphs/train_add.lua:41
+ * k35_next_adam_v_output_bias: next adam.v.output.bias, graphs/train_add.lua:41
  * out[10]
  * reads adam_v_output_bias[10], d_output_bias[10]
  * steps: mul, mul, fma
  * 70 flop, reads 80 B, writes 40 B
  */
-struct k37_args {
+struct k35_args {
     const struct cr_kernels *rt;
     const float *adam_v_output_bias;
     const float *d_output_bias;
     float *out;
 };
 
-static void k37_next_adam_v_output_bias(const void *args, long begin, long end, float *scratch)
+static void k35_next_adam_v_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k37_args *a = args;
+    const struct k35_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
@@ -1496,26 +1463,26 @@ static void k37_next_adam_v_output_bias(const void *args, long begin, long end, 
 }
 
 /*
- * k38_next_output_bias: next output.bias, graphs/train_add.lua:41
+ * k36_next_output_bias: next output.bias, graphs/train_add.lua:41
  * out[10]
- * reads output_bias[10], k25_next_adam_part1[], k36_next_adam_m_output_bias[10],
- *     k37_next_adam_v_output_bias[10], k26_next_adam_part2[]
+ * reads output_bias[10], k23_next_adam_part1[], k34_next_adam_m_output_bias[10],
+ *     k35_next_adam_v_output_bias[10], k24_next_adam_part2[]
  * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 170 flop, reads 128 B, writes 40 B
  */
-struct k38_args {
+struct k36_args {
     const struct cr_kernels *rt;
     const float *output_bias;
-    const float *k25_next_adam_part1;
-    const float *k36_next_adam_m_output_bias;
-    const float *k37_next_adam_v_output_bias;
-    const float *k26_next_adam_part2;
+    const float *k23_next_adam_part1;
+    const float *k34_next_adam_m_output_bias;
+    const float *k35_next_adam_v_output_bias;
+    const float *k24_next_adam_part2;
     float *out;
 };
 
-static void k38_next_output_bias(const void *args, long begin, long end, float *scratch)
+static void k36_next_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k38_args *a = args;
+    const struct k36_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 1 x 10 */
@@ -1526,11 +1493,11 @@ static void k38_next_output_bias(const void *args, long begin, long end, float *
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
         rt->mul_vs(1, 10, t0, 10, a->output_bias, 0, &c_0_9999, 0);
-        rt->load(1, 1, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->load(1, 1, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 1, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(1, 10, t2, 10, r1, 1, a->k36_next_adam_m_output_bias, 0);
-        rt->sqrt_v(1, 10, t3, 10, a->k37_next_adam_v_output_bias, 0);
-        rt->load(1, 1, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->mul_sv(1, 10, t2, 10, r1, 1, a->k34_next_adam_m_output_bias, 0);
+        rt->sqrt_v(1, 10, t3, 10, a->k35_next_adam_v_output_bias, 0);
+        rt->load(1, 1, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 1, r1, 0, r1, 0);
         rt->div_vs(1, 10, t3, 10, t3, 10, r1, 1);
         rt->add_vs(1, 10, t3, 10, t3, 10, &c_1em08, 0);
@@ -1540,22 +1507,22 @@ static void k38_next_output_bias(const void *args, long begin, long end, float *
 }
 
 /*
- * k39_next_adam_m_output_weight: next adam.m.output.weight, graphs/train_add.lua:41
+ * k37_next_adam_m_output_weight: next adam.m.output.weight, graphs/train_add.lua:41
  * out[10, 64]
  * reads adam_m_output_weight[10, 64], d_output_weight[10, 64]
  * steps: mul, fma
  * 3.84 kflop, reads 5.12 kB, writes 2.56 kB
  */
-struct k39_args {
+struct k37_args {
     const struct cr_kernels *rt;
     const float *adam_m_output_weight;
     const float *d_output_weight;
     float *out;
 };
 
-static void k39_next_adam_m_output_weight(const void *args, long begin, long end, float *scratch)
+static void k37_next_adam_m_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k39_args *a = args;
+    const struct k37_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
@@ -1567,22 +1534,22 @@ static void k39_next_adam_m_output_weight(const void *args, long begin, long end
 }
 
 /*
- * k40_next_adam_v_output_weight: next adam.v.output.weight, graphs/train_add.lua:41
+ * k38_next_adam_v_output_weight: next adam.v.output.weight, graphs/train_add.lua:41
  * out[10, 64]
  * reads adam_v_output_weight[10, 64], d_output_weight[10, 64]
  * steps: mul, mul, fma
  * 4.48 kflop, reads 5.12 kB, writes 2.56 kB
  */
-struct k40_args {
+struct k38_args {
     const struct cr_kernels *rt;
     const float *adam_v_output_weight;
     const float *d_output_weight;
     float *out;
 };
 
-static void k40_next_adam_v_output_weight(const void *args, long begin, long end, float *scratch)
+static void k38_next_adam_v_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k40_args *a = args;
+    const struct k38_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
@@ -1595,26 +1562,26 @@ static void k40_next_adam_v_output_weight(const void *args, long begin, long end
 }
 
 /*
- * k41_next_output_weight: next output.weight, graphs/train_add.lua:41
+ * k39_next_output_weight: next output.weight, graphs/train_add.lua:41
  * out[10, 64]
- * reads output_weight[10, 64], k25_next_adam_part1[], k39_next_adam_m_output_weight[10, 64],
- *     k40_next_adam_v_output_weight[10, 64], k26_next_adam_part2[]
+ * reads output_weight[10, 64], k23_next_adam_part1[], k37_next_adam_m_output_weight[10, 64],
+ *     k38_next_adam_v_output_weight[10, 64], k24_next_adam_part2[]
  * steps: mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 10.88 kflop, reads 7.688 kB, writes 2.56 kB
  */
-struct k41_args {
+struct k39_args {
     const struct cr_kernels *rt;
     const float *output_weight;
-    const float *k25_next_adam_part1;
-    const float *k39_next_adam_m_output_weight;
-    const float *k40_next_adam_v_output_weight;
-    const float *k26_next_adam_part2;
+    const float *k23_next_adam_part1;
+    const float *k37_next_adam_m_output_weight;
+    const float *k38_next_adam_v_output_weight;
+    const float *k24_next_adam_part2;
     float *out;
 };
 
-static void k41_next_output_weight(const void *args, long begin, long end, float *scratch)
+static void k39_next_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k41_args *a = args;
+    const struct k39_args *a = args;
     const struct cr_kernels *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 10 x 64 */
@@ -1625,11 +1592,11 @@ static void k41_next_output_weight(const void *args, long begin, long end, float
     static const float c_1em08 = 1e-08f;
     for (long item = begin; item < end; item++) {
         rt->mul_vs(10, 64, t0, 64, a->output_weight, 64, &c_0_9999, 0);
-        rt->load(1, 10, r1, 0, a->k25_next_adam_part1, 0, 0);
+        rt->load(1, 10, r1, 0, a->k23_next_adam_part1, 0, 0);
         rt->div_sv(1, 10, r1, 0, &c_0_01, 0, r1, 0);
-        rt->mul_sv(10, 64, t2, 64, r1, 1, a->k39_next_adam_m_output_weight, 64);
-        rt->sqrt_v(10, 64, t3, 64, a->k40_next_adam_v_output_weight, 64);
-        rt->load(1, 10, r1, 0, a->k26_next_adam_part2, 0, 0);
+        rt->mul_sv(10, 64, t2, 64, r1, 1, a->k37_next_adam_m_output_weight, 64);
+        rt->sqrt_v(10, 64, t3, 64, a->k38_next_adam_v_output_weight, 64);
+        rt->load(1, 10, r1, 0, a->k24_next_adam_part2, 0, 0);
         rt->sqrt_v(1, 10, r1, 0, r1, 0);
         rt->div_vs(10, 64, t3, 64, t3, 64, r1, 1);
         rt->add_vs(10, 64, t3, 64, t3, 64, &c_1em08, 0);
@@ -1643,7 +1610,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 7040; /* for each thread */
-    float *const scratch = arena + 12544;
+    float *const scratch = arena + 11920;
     const int *const in0 = inputs[0]; /* step[] */
     const float *const in1 = inputs[1]; /* adam.part1[] */
     const float *const in2 = inputs[2]; /* adam.part2[] */
@@ -1690,15 +1657,15 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
             .rt = rt,
             .step = in0,
             .stream0 = 0,
-            .out = arena + 12160,
+            .out = arena + 11520,
         };
         rt->parallel(pool, 1, k2_digits, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .digits = arena + 12160,
-            .out = arena + 12288,
+            .digits = arena + 11520,
+            .out = arena + 11648,
         };
         rt->parallel(pool, 1, k3_target, &args, scratch, scratch_floats);
     }
@@ -1706,7 +1673,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k4_args args = {
             .rt = rt,
             .embedding_weight = weights,
-            .digits = arena + 12160,
+            .digits = arena + 11520,
             .out = arena + 8192,
         };
         rt->parallel(pool, 1, k4_embedding, &args, scratch, scratch_floats);
@@ -1743,317 +1710,304 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k8_args args = {
             .rt = rt,
             .output = arena + 10240,
-            .out = arena + 10880,
+            .out = arena + 11712,
         };
         rt->parallel(pool, 1, k8_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k9_args args = {
             .rt = rt,
-            .k3_target = arena + 12288,
-            .out = arena + 10240,
+            .output = arena + 10240,
+            .k8_loss = arena + 11712,
+            .out = arena + 11776,
         };
         rt->parallel(pool, 1, k9_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .k8_loss = arena + 10880,
-            .out = arena + 11520,
+            .k3_target = arena + 11648,
+            .output = arena + 10240,
+            .k8_loss = arena + 11712,
+            .out = arena + 10880,
         };
         rt->parallel(pool, 1, k10_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k11_args args = {
             .rt = rt,
-            .k10_loss = arena + 11520,
-            .out = arena + 12352,
+            .k3_target = arena + 11648,
+            .out = arena + 11840,
         };
         rt->parallel(pool, 1, k11_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k12_args args = {
             .rt = rt,
-            .k9_loss = arena + 10240,
-            .k8_loss = arena + 10880,
-            .out = arena + 12416,
+            .k11_loss = arena + 11840,
+            .out = arena + 11904,
         };
         rt->parallel(pool, 1, k12_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k13_args args = {
             .rt = rt,
-            .k3_target = arena + 12288,
-            .out = arena + 12480,
+            .k11_loss = arena + 11840,
+            .k9_loss = arena + 11776,
+            .k10_loss = arena + 10880,
+            .k12_loss = arena + 11904,
+            .out = out15,
         };
         rt->parallel(pool, 1, k13_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k14_args args = {
             .rt = rt,
-            .k13_loss = arena + 12480,
-            .out = arena + 12288,
+            .k3_target = arena + 11648,
+            .k11_loss = arena + 11840,
+            .k12_loss = arena + 11904,
+            .k9_loss = arena + 11776,
+            .output = arena + 10240,
+            .k8_loss = arena + 11712,
+            .out = arena + 10880,
         };
-        rt->parallel(pool, 1, k14_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k14_d_output, &args, scratch, scratch_floats);
     }
     {
         const struct k15_args args = {
             .rt = rt,
-            .k13_loss = arena + 12480,
-            .k11_loss = arena + 12352,
-            .k12_loss = arena + 12416,
-            .k14_loss = arena + 12288,
-            .out = out15,
+            .d_output = arena + 10880,
+            .out = arena + 11648,
         };
-        rt->parallel(pool, 1, k15_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k15_d_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k16_args args = {
-            .rt = rt,
-            .k9_loss = arena + 10240,
-            .k13_loss = arena + 12480,
-            .k14_loss = arena + 12288,
-            .k11_loss = arena + 12352,
-            .k10_loss = arena + 11520,
-            .out = arena + 10880,
-        };
-        rt->parallel(pool, 1, k16_d_output, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k17_args args = {
-            .rt = rt,
-            .d_output = arena + 10880,
-            .out = arena + 11520,
-        };
-        rt->parallel(pool, 1, k17_d_output_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k18_args args = {
             .rt = rt,
             .d_output = arena + 10880,
             .act = arena + 4096,
             .out = arena + 10240,
         };
-        rt->parallel(pool, 1, k18_d_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k16_d_output_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k19_args args = {
+        const struct k17_args args = {
             .rt = rt,
             .hidden = arena,
             .d_output = arena + 10880,
             .w = weights + 240,
             .out = arena + 4096,
         };
-        rt->parallel(pool, 1, k19_d_hidden, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k17_d_hidden, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k18_args args = {
+            .rt = rt,
+            .d_hidden = arena + 4096,
+            .out = arena + 10880,
+        };
+        rt->parallel(pool, 1, k18_d_hidden_bias, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k19_args args = {
+            .rt = rt,
+            .d_hidden = arena + 4096,
+            .w = weights + 880,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k19_d_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k20_args args = {
             .rt = rt,
             .d_hidden = arena + 4096,
-            .out = arena + 10880,
+            .embedding = arena + 8192,
+            .out = arena + 2048,
         };
-        rt->parallel(pool, 1, k20_d_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k20_d_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k21_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096,
-            .w = weights + 880,
-            .out = arena,
+            .k19_d_embedding = arena,
+            .out = arena + 4096,
         };
         rt->parallel(pool, 1, k21_d_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k22_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096,
-            .embedding = arena + 8192,
-            .out = arena + 2048,
+            .d_embedding = arena + 4096,
+            .digits = arena + 11520,
+            .out = arena,
         };
-        rt->parallel(pool, 1, k22_d_hidden_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 10, k22_d_embedding_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k23_args args = {
             .rt = rt,
-            .k21_d_embedding = arena,
-            .out = arena + 4096,
+            .adam_part1 = in1,
+            .out = out5,
         };
-        rt->parallel(pool, 1, k23_d_embedding, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k23_next_adam_part1, &args, scratch, scratch_floats);
     }
     {
         const struct k24_args args = {
             .rt = rt,
-            .d_embedding = arena + 4096,
-            .digits = arena + 12160,
-            .out = arena,
-        };
-        rt->parallel(pool, 10, k24_d_embedding_weight, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k25_args args = {
-            .rt = rt,
-            .adam_part1 = in1,
-            .out = out5,
-        };
-        rt->parallel(pool, 1, k25_next_adam_part1, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k26_args args = {
-            .rt = rt,
             .adam_part2 = in2,
             .out = out6,
         };
-        rt->parallel(pool, 1, k26_next_adam_part2, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k24_next_adam_part2, &args, scratch, scratch_floats);
     }
     {
-        const struct k27_args args = {
+        const struct k25_args args = {
             .rt = rt,
             .adam_m_embedding_weight = in3,
             .d_embedding_weight = arena,
             .out = out0,
         };
-        rt->parallel(pool, 1, k27_next_adam_m_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k25_next_adam_m_embedding_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k28_args args = {
+        const struct k26_args args = {
             .rt = rt,
             .adam_v_embedding_weight = in4,
             .d_embedding_weight = arena,
             .out = out7,
         };
-        rt->parallel(pool, 1, k28_next_adam_v_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k26_next_adam_v_embedding_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k29_args args = {
+        const struct k27_args args = {
             .rt = rt,
             .embedding_weight = weights,
-            .k25_next_adam_part1 = out5,
-            .k27_next_adam_m_embedding_weight = out0,
-            .k28_next_adam_v_embedding_weight = out7,
-            .k26_next_adam_part2 = out6,
+            .k23_next_adam_part1 = out5,
+            .k25_next_adam_m_embedding_weight = out0,
+            .k26_next_adam_v_embedding_weight = out7,
+            .k24_next_adam_part2 = out6,
             .out = out12,
         };
-        rt->parallel(pool, 1, k29_next_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k27_next_embedding_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k30_args args = {
+        const struct k28_args args = {
             .rt = rt,
             .adam_m_hidden_bias = in5,
             .d_hidden_bias = arena + 10880,
             .out = out1,
         };
-        rt->parallel(pool, 1, k30_next_adam_m_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k28_next_adam_m_hidden_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k31_args args = {
+        const struct k29_args args = {
             .rt = rt,
             .adam_v_hidden_bias = in6,
             .d_hidden_bias = arena + 10880,
             .out = out8,
         };
-        rt->parallel(pool, 1, k31_next_adam_v_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k29_next_adam_v_hidden_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k32_args args = {
+        const struct k30_args args = {
             .rt = rt,
             .hidden_bias = weights + 160,
-            .k25_next_adam_part1 = out5,
-            .k30_next_adam_m_hidden_bias = out1,
-            .k31_next_adam_v_hidden_bias = out8,
-            .k26_next_adam_part2 = out6,
+            .k23_next_adam_part1 = out5,
+            .k28_next_adam_m_hidden_bias = out1,
+            .k29_next_adam_v_hidden_bias = out8,
+            .k24_next_adam_part2 = out6,
             .out = out13,
         };
-        rt->parallel(pool, 1, k32_next_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k30_next_hidden_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k33_args args = {
+        const struct k31_args args = {
             .rt = rt,
             .adam_m_hidden_weight = in7,
             .d_hidden_weight = arena + 2048,
             .out = out2,
         };
-        rt->parallel(pool, 1, k33_next_adam_m_hidden_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k31_next_adam_m_hidden_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k34_args args = {
+        const struct k32_args args = {
             .rt = rt,
             .adam_v_hidden_weight = in8,
             .d_hidden_weight = arena + 2048,
             .out = out9,
         };
-        rt->parallel(pool, 1, k34_next_adam_v_hidden_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k32_next_adam_v_hidden_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k33_args args = {
+            .rt = rt,
+            .hidden_weight = weights + 2928,
+            .k23_next_adam_part1 = out5,
+            .k31_next_adam_m_hidden_weight = out2,
+            .k32_next_adam_v_hidden_weight = out9,
+            .k24_next_adam_part2 = out6,
+            .out = out14,
+        };
+        rt->parallel(pool, 1, k33_next_hidden_weight, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k34_args args = {
+            .rt = rt,
+            .adam_m_output_bias = in9,
+            .d_output_bias = arena + 11648,
+            .out = out3,
+        };
+        rt->parallel(pool, 1, k34_next_adam_m_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k35_args args = {
             .rt = rt,
-            .hidden_weight = weights + 2928,
-            .k25_next_adam_part1 = out5,
-            .k33_next_adam_m_hidden_weight = out2,
-            .k34_next_adam_v_hidden_weight = out9,
-            .k26_next_adam_part2 = out6,
-            .out = out14,
+            .adam_v_output_bias = in10,
+            .d_output_bias = arena + 11648,
+            .out = out10,
         };
-        rt->parallel(pool, 1, k35_next_hidden_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k35_next_adam_v_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k36_args args = {
             .rt = rt,
-            .adam_m_output_bias = in9,
-            .d_output_bias = arena + 11520,
-            .out = out3,
+            .output_bias = weights + 224,
+            .k23_next_adam_part1 = out5,
+            .k34_next_adam_m_output_bias = out3,
+            .k35_next_adam_v_output_bias = out10,
+            .k24_next_adam_part2 = out6,
+            .out = out16,
         };
-        rt->parallel(pool, 1, k36_next_adam_m_output_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k36_next_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k37_args args = {
-            .rt = rt,
-            .adam_v_output_bias = in10,
-            .d_output_bias = arena + 11520,
-            .out = out10,
-        };
-        rt->parallel(pool, 1, k37_next_adam_v_output_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k38_args args = {
-            .rt = rt,
-            .output_bias = weights + 224,
-            .k25_next_adam_part1 = out5,
-            .k36_next_adam_m_output_bias = out3,
-            .k37_next_adam_v_output_bias = out10,
-            .k26_next_adam_part2 = out6,
-            .out = out16,
-        };
-        rt->parallel(pool, 1, k38_next_output_bias, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k39_args args = {
             .rt = rt,
             .adam_m_output_weight = in11,
             .d_output_weight = arena + 10240,
             .out = out4,
         };
-        rt->parallel(pool, 1, k39_next_adam_m_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k37_next_adam_m_output_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k40_args args = {
+        const struct k38_args args = {
             .rt = rt,
             .adam_v_output_weight = in12,
             .d_output_weight = arena + 10240,
             .out = out11,
         };
-        rt->parallel(pool, 1, k40_next_adam_v_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k38_next_adam_v_output_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k41_args args = {
+        const struct k39_args args = {
             .rt = rt,
             .output_weight = weights + 4976,
-            .k25_next_adam_part1 = out5,
-            .k39_next_adam_m_output_weight = out4,
-            .k40_next_adam_v_output_weight = out11,
-            .k26_next_adam_part2 = out6,
+            .k23_next_adam_part1 = out5,
+            .k37_next_adam_m_output_weight = out4,
+            .k38_next_adam_v_output_weight = out11,
+            .k24_next_adam_part2 = out6,
             .out = out17,
         };
-        rt->parallel(pool, 1, k41_next_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, k39_next_output_weight, &args, scratch, scratch_floats);
     }
     return 0;
 }

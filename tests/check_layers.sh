@@ -82,16 +82,7 @@ violations() {
         }' /dev/null)
 }
 
-passed=0 failed=0
-
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-    fi
-}
+. "$(dirname "$0")/report.sh"
 
 # expect caught|allowed FILE LINE: one planted include, alone in a scratch tree.
 expect() {
@@ -101,8 +92,8 @@ expect() {
     found=$(violations "$tree")
     rm -rf "$tree"
     case "$1:$found" in
-    allowed: | caught:"$2:2: "*) verdict 0 ;;
-    *) verdict 1 "'$3' in $2 should be $1; found: ${found:-nothing}" ;;
+    allowed: | caught:"$2:2: "*) report 0 ;;
+    *) report 1 "'$3' in $2 should be $1; found: ${found:-nothing}" ;;
     esac
 }
 
@@ -141,11 +132,10 @@ expect allowed runtime/kernels.c '#include <immintrin.h>'
 found=$(violations .)
 [ -z "$found" ] || echo "$found"
 [ -z "$found" ]
-verdict $? 'the tree breaks the rules above'
+report $? 'the tree breaks the rules above'
 
 # An empty tree would pass as well.
 [ -f compiler/ir/graph.h ] && [ -f runtime/runtime.h ]
-verdict $? 'found no compiler/ir/graph.h and runtime/runtime.h, expected to run from the top folder'
+report $? 'found no compiler/ir/graph.h and runtime/runtime.h, expected to run from the top folder'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

@@ -5,20 +5,8 @@
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
+. "$(dirname "$0")/report.sh"
 
-# report STATUS WHAT: 0 is success; else what is in $dir/log is shown.
-report() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        head -20 "$dir/log"
-    fi
-}
 
 # text LAYERS SCRIPT OPTION...: the C, with N for each number.
 text() {
@@ -32,9 +20,9 @@ text() {
 same_text() {
     loops=$1
     shift
-    text 12 "$@" >"$dir/12.c" && text 48 "$@" >"$dir/48.c" &&
-        [ "$(grep -c 'for (long layer' "$dir/12.c")" -ge "$loops" ] &&
-        diff "$dir/12.c" "$dir/48.c" >"$dir/log" 2>&1
+    text 12 "$@" >"$T/12.c" && text 48 "$@" >"$T/48.c" &&
+        [ "$(grep -c 'for (long layer' "$T/12.c")" -ge "$loops" ] &&
+        diff "$T/12.c" "$T/48.c" >"$log" 2>&1
     report $? "$*: the C of 12 and of 48 layers"
 }
 
@@ -51,19 +39,19 @@ same_text 1 tests/scripts/stack_cache.lua
 outputs() {
     name=$1
     shift
-    set -- "$@" --output "loss=$dir/$name.loss.npy"
+    set -- "$@" --output "loss=$T/$name.loss.npy"
     for layer in 0 4; do
         parameter=h.$layer.mlp.c_fc.weight
-        set -- "$@" --output "$parameter=$dir/$name.$layer.npy" \
-            --output "adam.v.$parameter=$dir/$name.v.$layer.npy"
+        set -- "$@" --output "$parameter=$T/$name.$layer.npy" \
+            --output "adam.v.$parameter=$T/$name.v.$layer.npy"
     done
-    "$crescent" run "$training" $small --set n_layer=5 --seed 3 "$@" >"$dir/log" 2>&1
+    "$crescent" run "$training" $small --set n_layer=5 --seed 3 "$@" >"$log" 2>&1
 }
 
 # same_bits: what outputs wrote as "one" and as "other".
 same_bits() {
     for part in loss 0 4 v.0 v.4; do
-        cmp "$dir/one.$part.npy" "$dir/other.$part.npy" >>"$dir/log" 2>&1 || return 1
+        cmp "$T/one.$part.npy" "$T/other.$part.npy" >>"$log" 2>&1 || return 1
     done
 }
 
@@ -81,5 +69,4 @@ same_outputs 'without loops' --threads 1 --skip outline
 same_outputs 'with three threads' --threads 3
 same_outputs 'through cc' --backend cc
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

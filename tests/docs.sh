@@ -19,8 +19,8 @@ case "$mode" in
 esac
 shift
 [ $# -gt 0 ] || set -- README.md docs/*.md
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/report.sh"
+scratch=$T
 
 # The commands call the program by its name, and the compiler `cc`; they may write to $T.
 mkdir "$scratch/bin" "$scratch/files"
@@ -66,14 +66,6 @@ broken_links() {
     done
 }
 
-passed=0 failed=0
-report() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
-}
 
 for page in "$@"; do
     renew "$page" >"$scratch/page"
@@ -88,12 +80,11 @@ for page in "$@"; do
         status=$?
         [ "$status" -eq 0 ] || echo "$page is not what the program prints: see 'make docs'"
     fi
-    report "$status"
+    report "$status" "$page: its passages"
     links=$(broken_links "$page")
     [ -z "$links" ] || echo "$links"
     [ -z "$links" ]
-    report $?
+    report $? "$page: its links"
 done
 [ "$mode" = --write ] && exit 0
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

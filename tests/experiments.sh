@@ -16,8 +16,7 @@ export LC_ALL
 crescent="${CRESCENT:-build/crescent}"
 scripts=graphs/experiments
 pictures=docs/experiments
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
+. "$(dirname "$0")/report.sh"
 
 fail() {
     echo "experiments.sh: $1" >&2
@@ -295,15 +294,6 @@ draw() {
 
 # ---- Checking ---------------------------------------------------------------------------
 
-passed=0 failed=0
-report() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-    fi
-}
 
 # compare CASE [OPTION...]: the outputs of an experiment against PyTorch's.
 compare() {
@@ -320,7 +310,7 @@ compare() {
         *) set -- "$@" --expect "$name=$file" ;;
         esac
     done
-    "$crescent" compare "$@" --backends ref,tcc,cc >"$T/log" 2>&1 || { cat "$T/log"; return 1; }
+    "$crescent" compare "$@" --backends ref,tcc,cc >"$log" 2>&1 || { cat "$log"; return 1; }
 }
 
 check_values() {
@@ -371,11 +361,10 @@ check() {
     check_values
     [ -z "${ASAN_OPTIONS-}" ] ||
         echo 'skipped: counting in little memory, which AddressSanitizer does not do'
-    [ "$( (check_counts) 2>"$T/log" | grep -c good)" -eq "$(models | wc -l)" ]
-    report $? "parameter counts: $(cat "$T/log")"
+    [ "$( (check_counts) 2>"$log" | grep -c good)" -eq "$(models | wc -l)" ]
+    report $? "parameter counts: $(cat "$log")"
     check_pictures
-    echo "$passed passed, $failed failed"
-    [ "$failed" -eq 0 ]
+    conclude
 }
 
 case "${1-}" in

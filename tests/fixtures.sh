@@ -7,9 +7,7 @@
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
-passed=0 failed=0
+. "$(dirname "$0")/report.sh"
 
 # compare outputs|gradients CASE [OPTION...]: a case on all backends; options come after
 # those of the case and win over them.
@@ -42,13 +40,8 @@ expect() {
     shift
     compare "$@" >"$log" 2>&1 </dev/null
     found=$?
-    if [ "$found" -eq "$status" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $*: exit status $found, expected $status"
-        cat "$log"
-    fi
+    [ "$found" -eq "$status" ]
+    report $? "$*: exit status $found, expected $status"
 }
 
 if [ $# -eq 0 ]; then
@@ -62,5 +55,4 @@ done
 expect 1 outputs "$1" --atol 1e-12
 [ ! -e "tests/fixtures/$1/grads.safetensors" ] || expect 1 gradients "$1" --atol 1e-12
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

@@ -16,18 +16,8 @@ set -u
 
 crescent="${CRESCENT:-build/crescent}"
 bless="${BLESS:-}"
-found=$(mktemp) || exit 1
-trap 'rm -f "$found"' EXIT
-passed=0 failed=0
-
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-    fi
-}
+. "$(dirname "$0")/report.sh"
+found=$T/found
 
 # produce SCRIPT ENDING: what is to be compared, on stdout.
 produce() {
@@ -53,7 +43,7 @@ check() {
         diff -u "$2" "$found"
         status=$?
     fi
-    verdict $status "$2"
+    report $status "$2"
 }
 
 [ $# -gt 0 ] || set -- $(cd tests/golden && ls | sed -n 's/\.lua$//p')
@@ -65,12 +55,11 @@ for name in "$@"; do
         checks=$((checks + 1))
     done
     [ $checks -gt 0 ]
-    verdict $? "$script: nothing is expected of it"
+    report $? "$script: nothing is expected of it"
     if [ ! -e "tests/golden/$name.err" ]; then
         "$crescent" compare "$script" --backends ref,tcc >"$found" 2>&1 || cat "$found"
         grep -q '^agreement' "$found"
-        verdict $? "$script: tcc and the interpreter"
+        report $? "$script: tcc and the interpreter"
     fi
 done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

@@ -14,16 +14,15 @@ if [ ! -f "$data/manifest.json" ]; then
     echo "0 passed, 0 failed"
     exit 0
 fi
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/report.sh"
 
 # A model without parameters: what it says of weights, it says of the file alone.
-echo "return {y = neg(input('x', {2, 3}))}" >"$scratch/plain.lua"
-main="$scratch/plain"
-"$crescent" emit "$scratch/plain.lua" -o "$main.c" >/dev/null &&
+echo "return {y = neg(input('x', {2, 3}))}" >"$T/plain.lua"
+main="$T/plain"
+"$crescent" emit "$T/plain.lua" -o "$main.c" >/dev/null &&
     ${CC:-cc} -O1 -DPLAIN_MAIN "$main.c" -o "$main" -lm || exit 1
-echo "return {x = const(1, {2, 3})}" >"$scratch/ones.lua"
-"$crescent" run "$scratch/ones.lua" --output "x=$scratch/x.npy" >/dev/null || exit 1
+echo "return {x = const(1, {2, 3})}" >"$T/ones.lua"
+"$crescent" run "$T/ones.lua" --output "x=$T/x.npy" >/dev/null || exit 1
 
 # Programs under a sanitizer reserve more addresses than any limit.
 limit="ulimit -v 1000000"
@@ -31,43 +30,37 @@ sh -c "$limit && '$crescent' --version" >/dev/null 2>&1 || limit=true
 
 # try KIND PROGRAM...: runs it on $data/$file as weights or as input.  Sets `status`.
 try() {
-    kind=$1 weights= input="$scratch/x.npy"
+    kind=$1 weights= input="$T/x.npy"
     shift
     case $kind in
     weights) weights="--weights $data/$file" ;;
     input) input="$data/$file" ;;
     esac
-    rm -f "$scratch/y.npy"
+    rm -f "$T/y.npy"
     (eval "$limit" && exec timeout 10 "$@" $weights --input "x=$input" \
-        --output "y=$scratch/y.npy") >"$scratch/out" 2>"$scratch/err" </dev/null
+        --output "y=$T/y.npy") >"$T/out" 2>"$log" </dev/null
     status=$?
 }
 
 # Whether `status` and what is on stderr are as expected: accept, reject, either.
 is_fine() {
-    lines=$(wc -l <"$scratch/err")
+    lines=$(wc -l <"$log")
     case "$1 $status" in
-    'accept 0' | 'either 0') [ "$lines" -le 1 ] && [ -f "$scratch/y.npy" ] ;;
-    'reject 2' | 'either 2') [ "$lines" -eq 1 ] && [ ! -f "$scratch/y.npy" ] ;;
+    'accept 0' | 'either 0') [ "$lines" -le 1 ] && [ -f "$T/y.npy" ] ;;
+    'reject 2' | 'either 2') [ "$lines" -eq 1 ] && [ ! -f "$T/y.npy" ] ;;
     *) false ;;
     esac
 }
 
-passed=0 failed=0
 check() {
-    if is_fine "$1"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2: $file: exit status $status, expected to $1"
-        cat "$scratch/err"
-    fi
+    is_fine "$1"
+    report $? "$2: $file: exit status $status, expected to $1"
 }
 
 # The manifest has a field a line; of each file, its name and what it must get.
 sed -n 's/^ *"file": "\(.*\)",$/\1/p; s/^ *"expect": "\(.*\)",$/\1/p' "$data/manifest.json" |
-    paste -d ' ' - - >"$scratch/list"
-[ -s "$scratch/list" ] || { echo "$data/manifest.json: no files in it"; exit 1; }
+    paste -d ' ' - - >"$T/list"
+[ -s "$T/list" ] || { echo "$data/manifest.json: no files in it"; exit 1; }
 
 # A good array is refused as well if its shape is not the input's, and the standalone main
 # may refuse what is well-formed but unusual.
@@ -80,12 +73,11 @@ while read -r file expect; do
         [ "$expect" = accept ] && expect=either
         ;;
     esac
-    try $kind "$crescent" run "$scratch/plain.lua"
+    try $kind "$crescent" run "$T/plain.lua"
     check "$expect" crescent
     [ "$expect" = accept ] && expect=either
     try $kind "$main"
     check "$expect" main
-done <"$scratch/list"
+done <"$T/list"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

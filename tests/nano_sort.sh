@@ -13,9 +13,7 @@ if [ ! -d "$data" ]; then
     echo "0 passed, 0 failed"
     exit 0
 fi
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
-passed=0 failed=0
+. "$(dirname "$0")/report.sh"
 
 # compare OPTION...: the three blocks on the sequences that the values are of.
 compare() {
@@ -30,13 +28,8 @@ expect() {
     shift
     compare "$@" >"$log" 2>&1 </dev/null
     found=$?
-    if [ "$found" -eq "$status" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $*: exit status $found, expected $status"
-        cat "$log"
-    fi
+    [ "$found" -eq "$status" ]
+    report $? "$*: exit status $found, expected $status"
 }
 
 # Names in the graph and names of the files, in the order of the computation.
@@ -57,5 +50,4 @@ expect 0 --backends ref,tcc,cc --atol 3e-6 --expect "y=$data/golden/pt_block2.np
 expect 1 --backends ref,tcc,cc --atol 3e-6 --expect "y=$data/golden/pt_block1.npy"
 expect 1 --backends tcc --atol 3e-6 --expect "h.0.attn.scores=$data/golden/pt_attSm.npy"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

@@ -11,35 +11,15 @@
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0
-
-# report STATUS WHAT
-report() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s "$T/log" ] || sed 's/^/    /' "$T/log"
-    fi
-}
-
-# same WHAT FILE FILE
-same() {
-    cmp "$2" "$3" >"$T/log" 2>&1
-    report $? "$1"
-}
+. "$(dirname "$0")/report.sh"
 
 # refused WHAT PATTERN VERB ARGUMENT...: one line on stderr, exit status 2, nothing on stdout.
 refused() {
     what=$1 pattern=$2
     shift 2
-    "$crescent" "$@" >"$T/out" 2>"$T/log"
-    [ $? -eq 2 ] && [ "$(wc -l <"$T/log")" -eq 1 ] && [ ! -s "$T/out" ] &&
-        grep -q "^crescent: $pattern" "$T/log"
+    "$crescent" "$@" >"$T/out" 2>"$log"
+    [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && [ ! -s "$T/out" ] &&
+        grep -q "^crescent: $pattern" "$log"
     report $? "$what"
 }
 
@@ -49,9 +29,9 @@ least() {
         sed -n 's/^crescent: [^ ]*: the arena takes at least \([0-9]*\) bytes, expected --max-arena of no less$/\1/p'
 }
 
-# field NAME: a number of the JSON in $T/log.
+# field NAME: a number of the JSON in $log.
 field() {
-    sed -n "s/^ *\"$1\": \([0-9.]*\),*\$/\1/p" "$T/log"
+    sed -n "s/^ *\"$1\": \([0-9.]*\),*\$/\1/p" "$log"
 }
 
 stack='graphs/gpt2_stack.lua --set n_layer=5 --set n_embd=48 --set n_head=3 --set T=16'
@@ -64,7 +44,7 @@ for size in 0 -1 '' junk 12x 12KK 1.5K 0x10 K 9223372036854775808 90071992547409
     refused "--max-arena '$size'" "--max-arena .*: $wants" run $stack --max-arena "$size"
 done
 for size in 524288 512K; do
-    "$crescent" bench $stack --grads - --compile-only --json --max-arena $size >"$T/log" 2>&1
+    "$crescent" bench $stack --grads - --compile-only --json --max-arena $size >"$log" 2>&1
     field arena_bytes >"$T/$size"
 done
 same '512K are 524288 bytes' "$T/512K" "$T/524288"
@@ -73,7 +53,7 @@ for size in 1M 1G; do
     "$crescent" dump $stack --after plan >"$T/plain" 2>&1
     same "$size change nothing" "$T/plain" "$T/roomy"
 done
-"$crescent" bench $stack --grads - --compile-only --json >"$T/log" 2>&1
+"$crescent" bench $stack --grads - --compile-only --json >"$log" 2>&1
 arena=$(field arena_bytes)
 refused 'without the pass' "graphs/gpt2_stack.lua: the arena takes at least $arena bytes, " \
     run $stack --grads "$T/none" --skip recompute --max-arena $((arena - 1))
@@ -85,7 +65,7 @@ refused 'params has no arena' 'params has no option --max-arena' params $stack -
 within() {
     limit=$1 name=$2
     shift 2
-    "$crescent" run "$@" --grads "$T/within" --max-arena "$limit" >"$T/log" 2>&1 || report 1 "$name: $limit"
+    "$crescent" run "$@" --grads "$T/within" --max-arena "$limit" >"$log" 2>&1 || report 1 "$name: $limit"
     same "$name: gradients within $limit" "$T/$name" "$T/within"
     rm -f "$T/within"
 }
@@ -94,9 +74,9 @@ within() {
 down() {
     name=$1
     shift
-    "$crescent" run "$@" --grads "$T/$name" >"$T/log" 2>&1
+    "$crescent" run "$@" --grads "$T/$name" >"$log" 2>&1
     report $? "$name: gradients"
-    "$crescent" bench "$@" --grads - --compile-only --json >"$T/log" 2>&1
+    "$crescent" bench "$@" --grads - --compile-only --json >"$log" 2>&1
     plain=$(field arena_bytes)
     lowest=$(least run "$@" --grads "$T/none")
     [ -n "$lowest" ] && [ "$lowest" -lt "$plain" ]
@@ -119,9 +99,9 @@ within "$lowest" gpt2_stack $stack --threads 3
 within "$lowest" gpt2_stack $stack --backend cc
 within "$lowest" gpt2_stack $stack --backend standalone
 within "$lowest" gpt2_stack $stack --isa plain
-"$crescent" compare $stack --grads "$T/grads" --max-arena "$lowest" >"$T/log" 2>&1
+"$crescent" compare $stack --grads "$T/grads" --max-arena "$lowest" >"$log" 2>&1
 report $? 'compare: all backends agree'
-"$crescent" bench $stack --max-arena 30000 --compile-only --json >"$T/log" 2>&1
+"$crescent" bench $stack --max-arena 30000 --compile-only --json >"$log" 2>&1
 [ "$(field arena_bytes)" -le 30000 ]
 report $? 'a forward pass alone fits, too'
 
@@ -129,7 +109,7 @@ report $? 'a forward pass alone fits, too'
 
 sort='graphs/train_sort.lua --set B=8 --set digits=4 --set steps=120'
 train() {
-    "$crescent" train $sort --steps 10 "$@" >"$T/log" 2>&1 </dev/null
+    "$crescent" train $sort --steps 10 "$@" >"$log" 2>&1 </dev/null
 }
 
 train --checkpoint "$T/steps"
@@ -137,20 +117,20 @@ report $? 'ten steps'
 lowest=$(least train $sort --steps 10)
 for limit in $((lowest * 2)) "$lowest"; do
     train --checkpoint "$T/within" --max-arena "$limit"
-    grep -q '^Memory: .* arena [0-9.]* [KM]iB, .* activations kept for the backward pass ' "$T/log"
+    grep -q '^Memory: .* arena [0-9.]* [KM]iB, .* activations kept for the backward pass ' "$log"
     report $? 'train tells of memory'
     same "ten steps within $limit" "$T/steps" "$T/within"
 done
 refused 'train: a byte less' "graphs/train_sort.lua: the arena takes at least $lowest bytes, " \
     train $sort --steps 1 --max-arena $((lowest - 1))
 
-"$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$T/log" 2>&1
-"$crescent" emit --train $sort --max-arena "$lowest" -o "$T/train_sort.c" >"$T/log" 2>&1 &&
+"$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$log" 2>&1
+"$crescent" emit --train $sort --max-arena "$lowest" -o "$T/train_sort.c" >"$log" 2>&1 &&
     sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g
         s/float loss;/float loss, rate, tokens;/; s/&loss, arena/\&loss, \&rate, \&tokens, arena/' \
         docs/call_training.c >"$T/call_training.c" &&
-    cc -O2 -I"$T" "$T/call_training.c" "$T/train_sort.c" -lm -o "$T/steps_in_c" >"$T/log" 2>&1 &&
-    "$T/steps_in_c" "$T/start" 10 "$T/tensors" >"$T/log" 2>&1
+    cc -O2 -I"$T" "$T/call_training.c" "$T/train_sort.c" -lm -o "$T/steps_in_c" >"$log" 2>&1 &&
+    "$T/steps_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
 report $? 'a step in C within the least arena: built and run'
 tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
 same 'a step in C within the least arena: the same bits' "$T/tensors" "$T/expected"
@@ -162,10 +142,10 @@ report $? 'emit: nothing is written'
 # ---- dumps ----
 
 for pass in recompute plan; do
-    "$crescent" dump $sort --max-arena "$lowest" --after $pass >"$T/dump.lua" 2>"$T/log"
-    "$crescent" run "$T/dump.lua" --output loss="$T/again.npy" >"$T/log" 2>&1
+    "$crescent" dump $sort --max-arena "$lowest" --after $pass >"$T/dump.lua" 2>"$log"
+    "$crescent" run "$T/dump.lua" --output loss="$T/again.npy" >"$log" 2>&1
     report $? "the dump after $pass reads back"
-    "$crescent" run $sort --output loss="$T/loss.npy" >"$T/log" 2>&1
+    "$crescent" run $sort --output loss="$T/loss.npy" >"$log" 2>&1
     same "the dump after $pass computes the same" "$T/loss.npy" "$T/again.npy"
 done
 arena=$(sed -n 's/^-- arena: \([0-9]*\) bytes.*/\1/p' "$T/dump.lua")
@@ -174,27 +154,26 @@ report $? 'the plan has the arena that was told'
 
 # ---- counts ----
 
-"$crescent" bench $stack --grads - --compile-only --json >"$T/log" 2>&1
+"$crescent" bench $stack --grads - --compile-only --json >"$log" 2>&1
 flops=$(field flops) kept=$(field activation_bytes) arena=$(field arena_bytes)
 [ "$(field recomputed_flops)" -eq 0 ] && [ "$kept" -gt 0 ] && [ "$kept" -le "$arena" ]
 report $? 'nothing is computed again unless it is asked for'
-"$crescent" bench $stack --grads - --compile-only --json --max-arena $((arena / 2)) >"$T/log" 2>&1
+"$crescent" bench $stack --grads - --compile-only --json --max-arena $((arena / 2)) >"$log" 2>&1
 [ "$(field flops)" -eq "$flops" ] && [ "$(field recomputed_flops)" -gt 0 ] &&
     [ "$(field activation_bytes)" -lt "$kept" ]
 report $? 'what is computed again counts apart'
-"$crescent" bench graphs/train_sort.lua --compile-only --json >"$T/log" 2>&1
+steps='tests/scripts/stack_training.lua --set n_layer=4'
+"$crescent" bench $steps --compile-only --json >"$log" 2>&1
 looped=$(field arena_bytes) text=$(field text_bytes)
-"$crescent" bench graphs/train_sort.lua --compile-only --json --max-arena $((looped - 1)) \
-    >"$T/log" 2>&1
+"$crescent" bench $steps --compile-only --json --max-arena $((looped - 1)) >"$log" 2>&1
 [ "$(field recomputed_flops)" -eq 0 ] && [ "$(field text_bytes)" -gt "$text" ] &&
     [ "$(field arena_bytes)" -lt "$looped" ]
 report $? 'loops are given up before anything is computed again'
-"$crescent" bench $stack --compile-only --json >"$T/log" 2>&1
+"$crescent" bench $stack --compile-only --json >"$log" 2>&1
 [ -z "$(field activation_bytes)" ]
 report $? 'without a backward pass there are no activations'
-"$crescent" run $stack --grads "$T/grads" --max-arena $((arena / 2)) >"$T/log" 2>&1
-grep -q '^Recomputed: [0-9]* of the calls, ' "$T/log"
+"$crescent" run $stack --grads "$T/grads" --max-arena $((arena / 2)) >"$log" 2>&1
+grep -q '^Recomputed: [0-9]* of the calls, ' "$log"
 report $? 'run tells what is computed again'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

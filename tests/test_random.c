@@ -611,7 +611,7 @@ static bool has_dropout_backward(const struct cr_kernel *k)
 
 static bool is_backward_in_place(const struct cr_kernel *k)
 {
-    return is_backward(k) && k->dest.coef[k->row] != k->K;
+    return is_backward(k) && k->row >= 0 && k->dest.coef[k->row] != k->K;
 }
 
 static bool is_attention_with_more(const struct cr_kernel *k)

@@ -12,27 +12,7 @@
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0
-
-# report STATUS WHAT
-report() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s "$T/log" ] || sed 's/^/    /' "$T/log"
-    fi
-}
-
-# same WHAT FILE FILE
-same() {
-    cmp "$2" "$3" >"$T/log" 2>&1
-    report $? "$1"
-}
+. "$(dirname "$0")/report.sh"
 
 # make SCRIPT OUTPUT FILE: the value of an output as a .npy file, made by a script.
 make() {
@@ -54,7 +34,7 @@ small=tests/scripts/train_one.lua
 data="--input ids=$T/ids.npy --input target=$T/both.npy"
 
 train() {
-    "$crescent" train "$@" >"$T/log" 2>&1 </dev/null
+    "$crescent" train "$@" >"$log" 2>&1 </dev/null
 }
 
 # steps NAME N OPTION...: so many steps of the small net, to the checkpoint $T/NAME.
@@ -109,13 +89,13 @@ report $? 'a training goes on without its options'
 same '8 steps are 4, a checkpoint, and 4 that are told nothing' "$T/eight" "$T/rest"
 train graphs/train_sort.lua --resume "$T/four" --steps 4 --checkpoint "$T/other" \
     --set lr=0.02 --set B=8
-[ "$(wc -l <"$T/log")" -eq 4 ] &&
-    grep -q "^crescent: note: $T/four: made with lr=0.01, goes on with lr=0.02\$" "$T/log"
+[ "$(wc -l <"$log")" -eq 4 ] &&
+    grep -q "^crescent: note: $T/four: made with lr=0.01, goes on with lr=0.02\$" "$log"
 report $? 'another rate is told, an option set to what it was is not'
 ! cmp -s "$T/eight" "$T/other"
 report $? 'another rate, the same bits'
 train graphs/train_sort.lua --resume "$T/four" --log 30
-tail -n 2 "$T/log" | grep -q '^Trained 56 steps after 4: '
+tail -n 2 "$log" | grep -q '^Trained 56 steps after 4: '
 report $? 'the steps in all are those of the first command'
 
 # --every leaves the checkpoint of the last multiple, were it not for the last one.
@@ -136,21 +116,21 @@ if command -v gnuplot >/dev/null 2>&1; then
     report $? 'the curve has a line'
 else
     echo 'skipped: the curve, as gnuplot is not here'
-    grep -q 'gnuplot' "$T/log" && [ $status -eq 2 ]
+    grep -q 'gnuplot' "$log" && [ $status -eq 2 ]
     report $? 'no gnuplot is an error that names it'
     train $sort --set steps=60 --save "$T/weights" --checkpoint "$T/sixty"
     report $? 'a training to its end'
 fi
-awk '/^Trained 60 steps: loss/ { falls = $7 + 0 < $5 * 0.8 } END { exit !falls }' "$T/log"
+awk '/^Trained 60 steps: loss/ { falls = $7 + 0 < $5 * 0.8 } END { exit !falls }' "$log"
 report $? 'the loss falls'
-"$crescent" run $sort --set task=answer --weights "$T/weights" --strict >"$T/log" 2>&1
+"$crescent" run $sort --set task=answer --weights "$T/weights" --strict >"$log" 2>&1
 report $? '--save writes the parameters alone'
 
 # ---- the model that is committed ----
 
-sh tests/train_demo.sh --ask graphs/train_sort.safetensors >"$T/log" 2>&1
+sh tests/train_demo.sh --ask graphs/train_sort.safetensors >"$log" 2>&1
 report $? 'graphs/train_sort.safetensors: 99% of the answers are right'
-[ "$(grep -c '^    [0-9]* -> [0-9]*$' "$T/log")" -eq 8 ] &&
+[ "$(grep -c '^    [0-9]* -> [0-9]*$' "$log")" -eq 8 ] &&
     awk '/->/ {
         n = split($1, digit, "")
         for (i = 2; i <= n; i++) # insertion, of the question
@@ -160,9 +140,9 @@ report $? 'graphs/train_sort.safetensors: 99% of the answers are right'
         sorted = ""
         for (i = 1; i <= n; i++) sorted = sorted digit[i]
         right += n == 10 && sorted == $3
-    } END { exit !(right >= 7) }' "$T/log"
+    } END { exit !(right >= 7) }' "$log"
 report $? 'seven of the eight answers that are shown, sorted here, too'
-sh tests/train_demo.sh --ask "$T/weights" >"$T/log" 2>&1
+sh tests/train_demo.sh --ask "$T/weights" >"$log" 2>&1
 [ $? -eq 1 ]
 report $? 'weights of another model do not pass'
 
@@ -183,7 +163,7 @@ interrupt() {
     wait $pid
     [ $? -eq 130 ]
     report $? "$1: exit status 130"
-    grep "^Wrote $T/part" "$T/lines" >"$T/log"
+    grep "^Wrote $T/part" "$T/lines" >"$log"
     report $? "$1: the state is written"
     made=$(sed -n 's/^Wrote .* after step //p' "$T/lines")
     train $sort --set steps=60 --steps "$made" --checkpoint "$T/whole"
@@ -213,7 +193,7 @@ sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float los
 ten_in_c() {
     what="ten steps in C by $1 $2"
     $1 -Wall -Werror -I"$T" $2 "$T/call_training.c" "$T/train_sort.c" -o "$T/ten_in_c" -lm \
-        >"$T/log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$T/log" 2>&1
+        >"$log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
     report $? "$what: built and run"
     tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
     same "$what: the same bits" "$T/tensors" "$T/expected"
@@ -222,7 +202,7 @@ ten_in_c() {
 
 train $sort --set steps=60 --steps 0 --checkpoint "$T/start"
 train $sort --set steps=60 --steps 10 --checkpoint "$T/steps"
-"$crescent" emit --train $sort --set steps=60 -o "$T/train_sort.c" >"$T/log" 2>&1
+"$crescent" emit --train $sort --set steps=60 -o "$T/train_sort.c" >"$log" 2>&1
 report $? 'emit --train'
 strict='-std=c11 -Wextra -Wpedantic'
 daring='-march=native -ffp-contract=fast' # which the file undoes
@@ -244,31 +224,31 @@ if [ -d /proc/self/task ]; then
 else
     echo 'skipped: sanitizers need /proc'
 fi
-cc -O1 -fno-pic -fno-pie -c "$T/train_sort.c" -o "$T/train_sort.o" >"$T/log" 2>&1
+cc -O1 -fno-pic -fno-pie -c "$T/train_sort.c" -o "$T/train_sort.o" >"$log" 2>&1
 report $? 'a step in C, without PIC'
-symbols "$T/train_sort.o" >"$T/log"
-[ ! -s "$T/log" ]
+symbols "$T/train_sort.o" >"$log"
+[ ! -s "$log" ]
 report $? 'a step in C has no memory of its own'
 echo 'return {y = neg(input("x", {2}))}' >"$T/plain.lua"
-"$crescent" emit --train "$T/plain.lua" -o "$T/plain.c" >"$T/log" 2>&1
-[ $? -eq 2 ] && grep -q 'no output has the name of a parameter' "$T/log" && [ ! -e "$T/plain.c" ]
+"$crescent" emit --train "$T/plain.lua" -o "$T/plain.c" >"$log" 2>&1
+[ $? -eq 2 ] && grep -q 'no output has the name of a parameter' "$log" && [ ! -e "$T/plain.c" ]
 report $? 'emit --train of what is no step'
 
 # ---- words ----
 
 train $small $data --steps 5
-[ "$(wc -l <"$T/log")" -eq 2 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$T/log"
+[ "$(wc -l <"$log")" -eq 2 ] && grep -q '^Trained 5 steps: loss [0-9.]* to [0-9.]*, ' "$log"
 report $? 'two lines where nobody looks'
 train $small $data --steps 6 --log 2
-[ "$(grep -c '^step [246]/6: loss [0-9.]*, .* steps/s$' "$T/log")" -eq 3 ] &&
-    [ "$(wc -l <"$T/log")" -eq 5 ]
+[ "$(grep -c '^step [246]/6: loss [0-9.]*, .* steps/s$' "$log")" -eq 3 ] &&
+    [ "$(wc -l <"$log")" -eq 5 ]
 report $? 'a line every two steps'
 train $sort --set steps=4 --log 2
-grep -q '^step 2/4: loss [0-9.]*, lr [0-9.e-]*, [0-9,]* tokens/s$' "$T/log"
+grep -q '^step 2/4: loss [0-9.]*, lr [0-9.e-]*, [0-9,]* tokens/s$' "$log"
 report $? 'learning rate and tokens, where the script has them'
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
-    script -qec "'$crescent' train $(echo $sort) --set steps=4" /dev/null >"$T/log" 2>&1 </dev/null
-    tr '\r' '\n' <"$T/log" | grep -q '^step 4/4: loss .*, .* tokens/s, 0 s left'
+    script -qec "'$crescent' train $(echo $sort) --set steps=4" /dev/null >"$log" 2>&1 </dev/null
+    tr '\r' '\n' <"$log" | grep -q '^step 4/4: loss .*, .* tokens/s, 0 s left'
     report $? 'on a terminal, a line that is written over'
 else
     echo 'skipped: the line on a terminal, as there is no script(1) to make one'
@@ -280,8 +260,8 @@ return {["layer.weight"] = w * 0.5, ["layer.bais"] = b * 0.5, norm = w,
     loss = sum(w + b, 1):reshape{}}
 END
 train "$T/misspelt.lua" --steps 1
-grep -q '^crescent: note: .*output layer.bais replaces nothing, did you mean layer.bias?$' "$T/log" &&
-    [ "$(wc -l <"$T/log")" -eq 3 ]
+grep -q '^crescent: note: .*output layer.bais replaces nothing, did you mean layer.bias?$' "$log" &&
+    [ "$(wc -l <"$log")" -eq 3 ]
 report $? 'an output that is nearly a parameter'
 
 # ---- errors ----
@@ -298,7 +278,7 @@ refused() {
     shift
     train "$@"
     status=$?
-    [ $status -eq 2 ] && [ "$(wc -l <"$T/log")" -eq 1 ] && grep -qFe "$text" "$T/log"
+    [ $status -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -qFe "$text" "$log"
     report $? "exit status $status, expected 2 and '$text': $*"
 }
 
@@ -346,13 +326,13 @@ if command -v gnuplot >/dev/null 2>&1; then
     refused 'cannot be written' $small $data --steps 1 --loss-curve "$T/nowhere/c.svg"
     refused 'expected a name that ends in .svg or .png' $small $data --steps 1 --loss-curve "$T/c"
     train $small $data --steps 0 --loss-curve "$T/none.svg"
-    grep -q '^Wrote no curve: no step was made$' "$T/log" && [ ! -e "$T/none.svg" ]
+    grep -q '^Wrote no curve: no step was made$' "$log" && [ ! -e "$T/none.svg" ]
     report $? 'no step, no curve'
     train "$T/below.lua" --steps 3 --loss-curve "$T/below.svg"
     grep -q 'gnuplot_plot_1' "$T/below.svg"
     report $? 'a curve of losses below 0'
     train "$T/below.lua" --steps 2 --set nan=true --loss-curve "$T/nan.svg"
-    grep -q '^Wrote no curve: no loss is a number$' "$T/log"
+    grep -q '^Wrote no curve: no loss is a number$' "$log"
     report $? 'losses that are no numbers'
 fi
 sed 's/= 12, 7, 16$/= 12, 7, 24/' $small >"$T/wider.lua"
@@ -361,5 +341,4 @@ refused 'is of another shape or type' "$T/wider.lua" $data --steps 1 --resume "$
 [ "$(find "$T" -name '.crescent*' | wc -l)" -eq 0 ]
 report $? 'files left behind'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

@@ -25,7 +25,9 @@ void cr_print_fetches(struct cr_printer *p, int n, const struct cr_fetch *fetche
  * packed in "queries".  Returns the positive number that logits are these times. */
 double cr_print_score_block(struct cr_printer *p, int indent);
 
-/* "dropout": what the probabilities of that block are multiplied by. */
-void cr_print_dropout_block(struct cr_printer *p, int indent);
+/* A program on that block, keys down and queries across, in the scratch of that name: from what is
+ * there to what shall be. */
+void cr_print_block_program(struct cr_printer *p, const struct cr_tiles *program, const char *where,
+                            int indent);
 
 #endif

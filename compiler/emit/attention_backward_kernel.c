@@ -167,7 +167,7 @@ static void print_dprobs(struct cr_printer *p, const struct backward_shape *s)
                 (long long)cr_step(&k->v.at, k->col), (long long)(s->N * PANEL), PANEL, start);
     if (!k->dropout.n)
         return;
-    cr_print_dropout_block(p, 16);
+    cr_print_block_program(p, &p->k->dropout, "dropout", 16);
     cr_put_line(p->text, 16, "rt->fma_vvv(n, m, dscores, %d, dscores, %d, dropout, %d, delta, 0);",
                 PANEL, PANEL, PANEL);
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, dropout, %d, dropout, %d, scores, %d);", PANEL,
@@ -175,24 +175,11 @@ static void print_dprobs(struct cr_printer *p, const struct backward_shape *s)
 }
 
 /* dS = (dP - delta) P, and what elementwise work makes of it. */
-static void print_dscores(struct cr_printer *p, const struct backward_shape *s)
+static void print_dscores(struct cr_printer *p)
 {
-    const struct cr_kernel *k = p->k;
-    struct cr_tile_job job = {.tiles = &k->program,
-                              .row = k->key,
-                              .col = k->row,
-                              .max_rows = s->block,
-                              .max_cols = PANEL,
-                              .first_row = "j",
-                              .first_col = "i",
-                              .rows = "n",
-                              .cols = "m",
-                              .core = {"dscores", PANEL},
-                              .dest = {"dscores", PANEL},
-                              .indent = 16};
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, dscores, %d, dscores, %d, scores, %d);", PANEL,
                 PANEL, PANEL);
-    cr_print_tiles(p, &job);
+    cr_print_block_program(p, &p->k->program, "dscores", 16);
 }
 
 /* Adds x' rows, x a block of keys x queries, to the gradients of n keys or values. */
@@ -218,7 +205,7 @@ static void print_gradients(struct cr_printer *p, const struct backward_shape *s
     print_probabilities(p, s);
     print_dprobs(p, s);
     print_add_transposed(p, s, k->dropout.n ? "dropout" : "scores", "grad_rows", s->N, &k->dest_v);
-    print_dscores(p, s);
+    print_dscores(p);
     print_add_transposed(p, s, "dscores", "query_rows", s->K, &k->dest_k);
     print_result(p, at, &k->dest, k->row, "i");
     cr_put_line(p->text, 16,

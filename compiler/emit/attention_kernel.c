@@ -130,12 +130,11 @@ static double score_factor(const struct cr_tiles *scores)
     return number > 0 && number <= FLT_MAX ? number : 0;
 }
 
-/* From the product of k and q to logits; returns the factor that is left to softmax. */
-static double print_logits(struct cr_printer *p, int indent)
+void cr_print_block_program(struct cr_printer *p, const struct cr_tiles *program, const char *where,
+                            int indent)
 {
     const struct cr_kernel *k = p->k;
-    double factor = score_factor(&k->scores);
-    struct cr_tile_job job = {.tiles = &k->scores,
+    struct cr_tile_job job = {.tiles = program,
                               .row = k->key,
                               .col = k->row,
                               .max_rows = cr_min(k->keys, KEY_BLOCK),
@@ -144,11 +143,20 @@ static double print_logits(struct cr_printer *p, int indent)
                               .first_col = "i",
                               .rows = "n",
                               .cols = "m",
-                              .core = {"scores", PANEL},
-                              .dest = {"scores", PANEL},
                               .indent = indent};
+    snprintf(job.dest.address, sizeof job.dest.address, "%s", where);
+    job.dest.ld = PANEL;
+    job.core = job.dest;
+    cr_print_tiles(p, &job);
+}
+
+/* From the product of k and q to logits; returns the factor that is left to softmax. */
+static double print_logits(struct cr_printer *p, int indent)
+{
+    const struct cr_kernel *k = p->k;
+    double factor = score_factor(&k->scores);
     if (!factor)
-        cr_print_tiles(p, &job);
+        cr_print_block_program(p, &k->scores, "scores", indent);
     for (int i = 0; i < k->n_bounds; i++)
         print_hide(p, indent, &k->bounds[i]);
     return factor ? factor : 1;
@@ -164,23 +172,6 @@ double cr_print_score_block(struct cr_printer *p, int indent)
                 (long long)k->K, keys, (long long)cr_step(&k->b.at, k->key),
                 (long long)cr_step(&k->b.at, k->k), (long long)(k->K * PANEL), PANEL);
     return print_logits(p, indent);
-}
-
-void cr_print_dropout_block(struct cr_printer *p, int indent)
-{
-    const struct cr_kernel *k = p->k;
-    struct cr_tile_job job = {.tiles = &k->dropout,
-                              .row = k->key,
-                              .col = k->row,
-                              .max_rows = cr_min(k->keys, KEY_BLOCK),
-                              .max_cols = PANEL,
-                              .first_row = "j",
-                              .first_col = "i",
-                              .rows = "n",
-                              .cols = "m",
-                              .dest = {"dropout", PANEL},
-                              .indent = indent};
-    cr_print_tiles(p, &job);
 }
 
 void cr_print_fetches(struct cr_printer *p, int n, const struct cr_fetch *fetches)
@@ -281,7 +272,7 @@ static void print_key_loop(struct cr_printer *p, const struct attention_shape *s
     cr_put_line(t, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
                 factor + 1);
     if (k->dropout.n) {
-        cr_print_dropout_block(p, 16);
+        cr_print_block_program(p, &p->k->dropout, "dropout", 16);
         cr_put_line(t, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, dropout, %d);", PANEL, PANEL,
                     PANEL);
     }

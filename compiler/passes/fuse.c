@@ -6,7 +6,8 @@
  *   - outputs, and results of concat;
  *   - for each contraction, the end of its epilogue: the last node that elementwise work
  *     on the product leads to, so bias, activation and residual cost no trip to memory;
- *   - what several kernels need, if computing it again costs more than a few operations.
+ *   - what several kernels need, if computing it again costs more than a few operations; of a
+ *     norm, just the numbers of a row that it takes.
  * What remains between stored nodes - norms, masks, softmax - is computed on rows as
  * they are read.  Where lowering finds that a kernel cannot be built like that, it
  * names a node to store, and the kernel is split there.
@@ -33,6 +34,8 @@ struct fusion {
     bool *inside; /* by node: the kernel of an attention's gradients computes it for itself */
     cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
     int *cost;    /* by node: of computing it from stored nodes */
+    int *spread;  /* by node: the same, with what is repeated along rows stored, too */
+    bool *by_row; /* by node: several kernels compute it, from such stored numbers of a row */
     int *depth;   /* by node: the longest way to it from stored nodes */
 };
 
@@ -262,6 +265,22 @@ static bool is_total(const struct fusion *f, cr_id id)
            f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP && f->cost[cr_in(f->g, id, 1)] >= 2 * CHEAP;
 }
 
+/* Whether a node repeats numbers that took reductions: means, deviations, maxima. */
+static bool repeats_reduction(const struct fusion *f, cr_id id)
+{
+    return f->g->nodes[id].op == CR_OP_expand && f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP;
+}
+
+static void find_spread_cost(struct fusion *f, cr_id id)
+{
+    f->spread[id] = f->cost[id] ? own_cost(f, id) : 0;
+    for (int i = 0; i < f->g->nodes[id].n_in; i++)
+        if (!f->m->materialised[cr_in(f->g, id, i)])
+            f->spread[id] += f->spread[cr_in(f->g, id, i)];
+    if (repeats_reduction(f, id) || f->spread[id] > f->cost[id])
+        f->spread[id] = repeats_reduction(f, id) ? 1 : f->cost[id];
+}
+
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -271,6 +290,7 @@ static void find_costs(struct fusion *f)
                 f->cost[id] += f->cost[cr_in(f->g, id, i)];
         if (f->cost[id] > 100 * CHEAP)
             f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
+        find_spread_cost(f, id);
         if (is_total(f, id) && !f->inside[id])
             f->m->materialised[id] = true;
     }
@@ -300,6 +320,28 @@ static cr_id needed_by(const struct fusion *f, cr_id id, cr_id user)
     return f->m->materialised[user] ? user : f->owner[user];
 }
 
+/*
+ * Several kernels need a node that is too much work to be done again.  Where most of that is
+ * for the few numbers of a row, the mean and deviation of a norm, those are stored, and the row is
+ * made of them again; else the node is.
+ */
+static void store_for_several(struct fusion *f, cr_id id)
+{
+    if (f->spread[id] <= CHEAP)
+        f->by_row[id] = true;
+    else
+        f->m->materialised[id] = true;
+}
+
+static void store_row_numbers(struct fusion *f, cr_id id)
+{
+    for (int i = 0; i < f->g->nodes[id].n_in; i++)
+        if (repeats_reduction(f, id))
+            store_viewed(f, cr_in(f->g, id, i));
+        else
+            f->by_row[cr_in(f->g, id, i)] = true;
+}
+
 /* From the outputs backwards: a node belongs to the kernel of its users, if there is one. */
 static void find_owners(struct fusion *f)
 {
@@ -312,7 +354,9 @@ static void find_owners(struct fusion *f)
         f->owner[id] = owner;
         bool moves = cr_kind_of(f->g, id) == CR_KIND_MOVE;
         if (owner == SEVERAL && f->cost[id] > CHEAP && !moves && !is_leaf(f, id) && !f->inside[id])
-            f->m->materialised[id] = true;
+            store_for_several(f, id);
+        if (f->by_row[id] && !f->m->materialised[id])
+            store_row_numbers(f, id);
     }
 }
 
@@ -417,6 +461,8 @@ void cr_pass_fuse(struct cr_module *module)
     f.inside = cr_calloc(n, sizeof *f.inside);
     f.owner = cr_calloc(n, sizeof *f.owner);
     f.cost = cr_calloc(n, sizeof *f.cost);
+    f.spread = cr_calloc(n, sizeof *f.spread);
+    f.by_row = cr_calloc(n, sizeof *f.by_row);
     f.depth = cr_calloc(n, sizeof *f.depth);
     for (size_t i = 0; i < n; i++)
         f.owner[i] = CR_NONE;
@@ -436,5 +482,7 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.inside);
     free(f.owner);
     free(f.cost);
+    free(f.spread);
+    free(f.by_row);
     free(f.depth);
 }
