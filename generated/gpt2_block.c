@@ -175,6 +175,15 @@ struct cr_kernels {
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                  long panel_stride, float *c, long ldc, const float *start, long lds);
 
+    /*
+     * c = a b with the same bits, for a c so large that it will not be read from a cache: where
+     * its rows are aligned to cache lines they are stored past the caches, which spares reading
+     * them first.  Other threads see them after stream_end, to be called at the end of a body.
+     */
+    void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                        long panel_stride, float *c, long ldc);
+    void (*stream_end)(void);
+
     /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                         long panel_stride, float *c, long ldc, const float *scale);
@@ -793,11 +802,12 @@ enum {
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null. */
+ * scale may be null.  And how they end: whether they are stored past the caches. */
 struct cr_start {
     const float *start;
     long ld;
     const float *scale;
+    int stream;
 };
 
 /* A tile of gemm, see gemm.inc. */
@@ -873,6 +883,8 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 
 #define v_load(p) (*(p))
 #define v_store(p, x) ((void)(*(p) = (x)))
+#define v_stream(p, x) v_store(p, x)
+#define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
 #define v_ramp() 0.0f
 #define v_fma(a, b, c) fmaf(a, b, c)
@@ -1528,11 +1540,16 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
             }
         }
     }
+    int stream = start->stream && N >= NV * CR_W;
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            if (stream) {
+                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+            } else {
+                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            }
         }
     }
 }
@@ -1599,7 +1616,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds)
 {
-    struct cr_start from = {start, lds, NULL};
+    struct cr_start from = {start, lds, NULL, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
 }
 
@@ -1607,8 +1624,21 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *b, long panel_stride, float *c, long ldc,
                                     const float *scale)
 {
-    struct cr_start from = {c, ldc, scale};
+    struct cr_start from = {c, ldc, scale, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_start from = {NULL, 0, NULL, aligned};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
 }
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
@@ -1725,6 +1755,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
+    .gemm_stream = CR_NAME(cr_gemm_stream),
+    .stream_end = CR_NAME(cr_stream_end),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
     .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
@@ -1740,6 +1772,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma
@@ -1808,6 +1842,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
+#define v_stream(p, x) _mm256_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm256_set1_ps(x)
 #define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
@@ -2487,11 +2523,16 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
             }
         }
     }
+    int stream = start->stream && N >= NV * CR_W;
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            if (stream) {
+                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+            } else {
+                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            }
         }
     }
 }
@@ -2558,7 +2599,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds)
 {
-    struct cr_start from = {start, lds, NULL};
+    struct cr_start from = {start, lds, NULL, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
 }
 
@@ -2566,8 +2607,21 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *b, long panel_stride, float *c, long ldc,
                                     const float *scale)
 {
-    struct cr_start from = {c, ldc, scale};
+    struct cr_start from = {c, ldc, scale, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_start from = {NULL, 0, NULL, aligned};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
 }
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
@@ -2684,6 +2738,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
+    .gemm_stream = CR_NAME(cr_gemm_stream),
+    .stream_end = CR_NAME(cr_stream_end),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
     .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
@@ -2699,6 +2755,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma
@@ -2766,6 +2824,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
+#define v_stream(p, x) _mm512_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
 #define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
@@ -3446,11 +3506,16 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
             }
         }
     }
+    int stream = start->stream && N >= NV * CR_W;
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            if (stream) {
+                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+            } else {
+                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            }
         }
     }
 }
@@ -3517,7 +3582,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds)
 {
-    struct cr_start from = {start, lds, NULL};
+    struct cr_start from = {start, lds, NULL, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
 }
 
@@ -3525,8 +3590,21 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *b, long panel_stride, float *c, long ldc,
                                     const float *scale)
 {
-    struct cr_start from = {c, ldc, scale};
+    struct cr_start from = {c, ldc, scale, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_start from = {NULL, 0, NULL, aligned};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
 }
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
@@ -3643,6 +3721,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
+    .gemm_stream = CR_NAME(cr_gemm_stream),
+    .stream_end = CR_NAME(cr_stream_end),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
     .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
@@ -3658,6 +3738,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma

@@ -175,6 +175,15 @@ struct cr_kernels {
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                  long panel_stride, float *c, long ldc, const float *start, long lds);
 
+    /*
+     * c = a b with the same bits, for a c so large that it will not be read from a cache: where
+     * its rows are aligned to cache lines they are stored past the caches, which spares reading
+     * them first.  Other threads see them after stream_end, to be called at the end of a body.
+     */
+    void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                        long panel_stride, float *c, long ldc);
+    void (*stream_end)(void);
+
     /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                         long panel_stride, float *c, long ldc, const float *scale);
@@ -824,11 +833,12 @@ enum {
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null. */
+ * scale may be null.  And how they end: whether they are stored past the caches. */
 struct cr_start {
     const float *start;
     long ld;
     const float *scale;
+    int stream;
 };
 
 /* A tile of gemm, see gemm.inc. */
@@ -904,6 +914,8 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 
 #define v_load(p) (*(p))
 #define v_store(p, x) ((void)(*(p) = (x)))
+#define v_stream(p, x) v_store(p, x)
+#define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
 #define v_ramp() 0.0f
 #define v_fma(a, b, c) fmaf(a, b, c)
@@ -1559,11 +1571,16 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
             }
         }
     }
+    int stream = start->stream && N >= NV * CR_W;
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            if (stream) {
+                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+            } else {
+                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            }
         }
     }
 }
@@ -1630,7 +1647,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds)
 {
-    struct cr_start from = {start, lds, NULL};
+    struct cr_start from = {start, lds, NULL, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
 }
 
@@ -1638,8 +1655,21 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *b, long panel_stride, float *c, long ldc,
                                     const float *scale)
 {
-    struct cr_start from = {c, ldc, scale};
+    struct cr_start from = {c, ldc, scale, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_start from = {NULL, 0, NULL, aligned};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
 }
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
@@ -1756,6 +1786,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
+    .gemm_stream = CR_NAME(cr_gemm_stream),
+    .stream_end = CR_NAME(cr_stream_end),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
     .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
@@ -1771,6 +1803,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma
@@ -1839,6 +1873,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
+#define v_stream(p, x) _mm256_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm256_set1_ps(x)
 #define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
@@ -2518,11 +2554,16 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
             }
         }
     }
+    int stream = start->stream && N >= NV * CR_W;
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            if (stream) {
+                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+            } else {
+                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            }
         }
     }
 }
@@ -2589,7 +2630,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds)
 {
-    struct cr_start from = {start, lds, NULL};
+    struct cr_start from = {start, lds, NULL, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
 }
 
@@ -2597,8 +2638,21 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *b, long panel_stride, float *c, long ldc,
                                     const float *scale)
 {
-    struct cr_start from = {c, ldc, scale};
+    struct cr_start from = {c, ldc, scale, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_start from = {NULL, 0, NULL, aligned};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
 }
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
@@ -2715,6 +2769,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
+    .gemm_stream = CR_NAME(cr_gemm_stream),
+    .stream_end = CR_NAME(cr_stream_end),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
     .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
@@ -2730,6 +2786,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma
@@ -2797,6 +2855,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
+#define v_stream(p, x) _mm512_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
 #define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
@@ -3477,11 +3537,16 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const
             }
         }
     }
+    int stream = start->stream && N >= NV * CR_W;
     CR_UNROLL
     for (int i = 0; i < MR; i++) {
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            if (stream) {
+                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+            } else {
+                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
+            }
         }
     }
 }
@@ -3548,7 +3613,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds)
 {
-    struct cr_start from = {start, lds, NULL};
+    struct cr_start from = {start, lds, NULL, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
 }
 
@@ -3556,8 +3621,21 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *b, long panel_stride, float *c, long ldc,
                                     const float *scale)
 {
-    struct cr_start from = {c, ldc, scale};
+    struct cr_start from = {c, ldc, scale, 0};
     CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_start from = {NULL, 0, NULL, aligned};
+    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
 }
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
@@ -3674,6 +3752,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
+    .gemm_stream = CR_NAME(cr_gemm_stream),
+    .stream_end = CR_NAME(cr_stream_end),
     .gemm_scaled = CR_NAME(cr_gemm_scaled),
     .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
@@ -3689,6 +3769,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma

@@ -28,11 +28,12 @@ enum {
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null. */
+ * scale may be null.  And how they end: whether they are stored past the caches. */
 struct cr_start {
     const float *start;
     long ld;
     const float *scale;
+    int stream;
 };
 
 /* A tile of gemm, see gemm.inc. */

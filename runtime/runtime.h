@@ -106,6 +106,15 @@ struct cr_kernels {
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                  long panel_stride, float *c, long ldc, const float *start, long lds);
 
+    /*
+     * c = a b with the same bits, for a c so large that it will not be read from a cache: where
+     * its rows are aligned to cache lines they are stored past the caches, which spares reading
+     * them first.  Other threads see them after stream_end, to be called at the end of a body.
+     */
+    void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                        long panel_stride, float *c, long ldc);
+    void (*stream_end)(void);
+
     /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                         long panel_stride, float *c, long ldc, const float *scale);

@@ -9,6 +9,8 @@
 #undef CR_TILES
 #undef v_load
 #undef v_store
+#undef v_stream
+#undef v_stream_end
 #undef v_set1
 #undef v_ramp
 #undef v_fma

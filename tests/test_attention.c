@@ -108,7 +108,11 @@ static struct run run_from(const struct shape *shape, crescent_backend backend, 
                                                      {"mask", shape->mask},
                                                      {"drop", shape->drop},
                                                      {"softmax", shape->softmax}};
-    crescent_config config = {backend, threads, isa, settings, MAX_SETTINGS};
+    crescent_config config = {.backend = backend,
+                              .threads = threads,
+                              .isa = isa,
+                              .settings = settings,
+                              .n_settings = MAX_SETTINGS};
     crescent_model *model;
     struct run r = {0};
     float *in[INPUTS];

@@ -848,6 +848,46 @@ START_TEST(test_gemm)
 }
 END_TEST
 
+/* gemm_stream and gemm, with the result at that distance from a cache line. */
+static void check_stream(const struct cr_kernels *k, long M, long N, long ldc, long shift)
+{
+    enum { K = 19 };
+    long floats = (M * ldc + shift + 15) / 16 * 16, panel_stride = K * CR_PANEL;
+    float *a = filled((size_t)(M * K), tame, 1), *b = filled((size_t)(K * N), tame, 2);
+    float *panels = filled((size_t)((N + 31) / 32 * panel_stride), tame, 3);
+    float *c[2];
+    for (int i = 0; i < 2; i++) {
+        c[i] = aligned_alloc(64, (size_t)floats * sizeof(float));
+        ck_assert_ptr_nonnull(c[i]);
+        memset(c[i], 7, (size_t)floats * sizeof(float));
+    }
+    k->pack(K, N, panels, panel_stride, b, N, 1);
+    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0);
+    k->gemm_stream(M, N, K, a, 1, M, panels, panel_stride, c[1] + shift, ldc);
+    k->stream_end();
+    CHECK(memcmp(c[0], c[1], (size_t)floats * sizeof(float)) == 0,
+          "%s: gemm_stream of %ld x %ld at %ld, rows %ld apart, is not gemm", k->isa, M, N, shift,
+          ldc);
+    free(a);
+    free(b);
+    free(panels);
+    free(c[0]);
+    free(c[1]);
+}
+
+START_TEST(test_gemm_stream)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    for (long M = 1; k && M <= 27; M += 2) {
+        for (long N = 1; N <= 300; N += 1 + N / 3) {
+            check_stream(k, M, N, (N + 15) / 16 * 16, 0);
+            check_stream(k, M, N, (N + 15) / 16 * 16, 3);
+            check_stream(k, M, N, N + 1, 0);
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_gemm_accuracy)
 {
     const struct cr_kernels *k = cr_runtime_select(isas[_i]);
@@ -1133,6 +1173,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_gemm_stream, 0, COUNT(isas));
     tcase_add_test(kernels, test_select);
     suite_add_tcase(suite, kernels);
     TCase *support = tcase_create("support");

@@ -15,6 +15,7 @@ struct cr_gemm_loops {
     int64_t rows, cols; /* of one call */
     int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
     int indent;         /* of the loops; 8 or, inside a loop over parts, 12 */
+    bool stream;        /* the result is stored past the caches */
 };
 
 /* Rows and columns of one call, for items of so many rows. */

@@ -142,7 +142,10 @@ bool cr_needs_product(const struct cr_kernel *k)
 static void print_call(struct cr_printer *p, const struct cr_gemm_loops *s, const char *rows,
                        const char *panels, const struct cr_tile_at *c, const char *bias)
 {
-    if (s->depth == s->K)
+    if (s->stream)
+        cr_put_line(p->text, s->indent + 8, "rt->gemm_stream(m, n, %lld, %s, %s, %s, %lld);",
+                    (long long)s->K, rows, panels, c->address, (long long)c->ld);
+    else if (s->depth == s->K)
         cr_put_line(p->text, s->indent + 8, "rt->gemm(m, n, %lld, %s, %s, %s, %lld, %s, 0);",
                     (long long)s->K, rows, panels, c->address, (long long)c->ld, bias);
     else

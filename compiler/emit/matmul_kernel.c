@@ -64,13 +64,18 @@ static bool is_whole(const struct matmul *m)
     return m->s.depth == m->s.K;
 }
 
-/* Columns that all of a thread's items share are packed as a whole, once. */
+/*
+ * Columns that all of a thread's items share are packed as a whole, once.  A large gradient of a
+ * weight, which is read when the whole backward pass is over, goes past the caches.
+ */
 static struct matmul cut(const struct cr_kernel *k)
 {
     struct matmul m = {.s = cut_items(k)};
     bool shared = is_whole(&m) && m.s.groups == 1 && m.s.blocks > 1;
     m.columns = shared ? BY_ITEM : BY_STEP;
     m.rows = !is_transposed(k) ? IN_PLACE : shared ? BY_STEP : BY_ITEM;
+    m.s.stream = m.rows != IN_PLACE && is_whole(&m) && !cr_needs_product(k) &&
+                 (double)cr_outer_items(k) * (double)m.s.M * (double)m.s.N >= STREAM_FLOATS;
     return m;
 }
 
@@ -211,5 +216,7 @@ int64_t cr_print_matmul_kernel(struct cr_printer *p)
     }
     print_loops(p, &m);
     cr_put(p->text, is_whole(&m) ? "    }\n" : "        }\n    }\n");
+    if (s->stream)
+        cr_put(p->text, "    rt->stream_end();\n");
     return cr_outer_items(k) * s->blocks * s->groups;
 }

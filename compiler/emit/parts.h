@@ -26,9 +26,10 @@ enum {
     GEMM_ITEMS = 16,            /* shares wanted at least, so that threads get equal ones */
     MATMUL_ROWS = 768,          /* of an item of a product of two computed operands */
     MATMUL_COLS = 768,
-    MATMUL_DEPTH = 1024, /* k at a time */
-    MATMUL_ITEMS = 4,    /* wanted at least ... */
-    MATMUL_LEAST = 96,   /* ... if they have no fewer rows or columns */
+    MATMUL_DEPTH = 1024,     /* k at a time */
+    MATMUL_ITEMS = 4,        /* wanted at least ... */
+    MATMUL_LEAST = 96,       /* ... if they have no fewer rows or columns */
+    STREAM_FLOATS = 1 << 19, /* of a gradient of a weight that is stored past the caches */
     PANEL = CR_PANEL,
     KEY_BLOCK = 128, /* keys of an online softmax step */
     QUERY_ROWS = CR_PANEL,
