@@ -5,16 +5,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "compiler/exec/child.h"
 #include "runtime/files.h"
-
-extern char **environ;
 
 enum { MAX_POINTS = 1000 /* of the line: more losses than that are averaged */ };
 
@@ -23,20 +20,11 @@ static int gnuplot(int in, int out)
 {
     posix_spawn_file_actions_t actions;
     char *argv[] = {"gnuplot", NULL};
-    pid_t child;
-    int status = 0;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    errno = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (errno)
-        return -1;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return cr_child_run(argv, &actions);
 }
 
 /* What gnuplot calls the format of a path, or null. */

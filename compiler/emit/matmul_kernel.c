@@ -79,57 +79,50 @@ static struct matmul cut(const struct cr_kernel *k)
     return m;
 }
 
-/* Where packing begins; how much k there is to it, as C and as the distance of panels. */
-static int print_pack_begin(struct cr_printer *p, const struct matmul *m, enum packing when,
-                            bool shared, const char *first)
-{
-    if (when == BY_STEP)
-        return m->s.indent + 4;
-    if (!shared)
-        return m->s.indent;
-    cr_put(p->text, "%*sif (item == begin || %s == 0)\n", m->s.indent, "", first);
-    return m->s.indent + 4;
-}
+/* What is packed, and how its columns (of a left operand that lies transposed, its rows) are
+ * called in C. */
+struct packed {
+    const struct cr_operand *operand;
+    int across;                               /* the atom of those columns */
+    const char *name, *at, *count;            /* of the scratch, and of a step */
+    const char *first, *all, *first_of_other; /* of the item */
+    bool is_shared;                           /* with items that differ in the other ones alone */
+};
 
-/* "k" of a packed part: all of it, or "d". */
-static void depth_text(const struct matmul *m, char *text, size_t size)
-{
-    if (is_whole(m))
-        snprintf(text, size, "%lld", (long long)m->s.K);
-    else
-        snprintf(text, size, "d");
-}
-
-/* Packs columns of the right operand: those of the item, or the n of a step. */
-static void print_pack_columns(struct cr_printer *p, const struct matmul *m)
+/* Packs those of the item, once for all that share it, or those of a step. */
+static void print_pack(struct cr_printer *p, const struct matmul *m, enum packing when,
+                       const struct packed *x)
 {
     const struct cr_kernel *k = p->k;
-    const struct cr_gemm_loops *s = &m->s;
-    bool step = m->columns == BY_STEP;
-    char at[CR_ADDRESS_SIZE], depth[32];
-    depth_text(m, depth, sizeof depth);
-    cr_print_address(p, at, sizeof at, k->b.ref, &k->b.at, is_whole(m) ? -1 : k->k, "k0", k->col,
-                     step ? "j" : "j0");
-    int indent = print_pack_begin(p, m, m->columns, s->blocks > 1, "i0");
-    cr_put_line(p->text, indent, "rt->pack(%s, %s, panels, %lld, %s, %lld, %lld);", depth,
-                step ? "n" : "j1 - j0", (long long)(s->depth * PANEL), at,
-                (long long)cr_step(&k->b.at, k->k), (long long)cr_step(&k->b.at, k->col));
+    bool step = when == BY_STEP, whole = is_whole(m);
+    char at[CR_ADDRESS_SIZE], depth[32] = "d";
+    int indent = m->s.indent + (step ? 4 : 0);
+    if (whole)
+        snprintf(depth, sizeof depth, "%lld", (long long)m->s.K);
+    if (!step && whole && x->is_shared) {
+        cr_put(p->text, "%*sif (item == begin || %s == 0)\n", indent, "", x->first_of_other);
+        indent += 4;
+    }
+    cr_print_address(p, at, sizeof at, x->operand->ref, &x->operand->at, whole ? -1 : k->k, "k0",
+                     x->across, step ? x->at : x->first);
+    cr_put_line(p->text, indent, "rt->pack(%s, %s, %s, %lld, %s, %lld, %lld);", depth,
+                step ? x->count : x->all, x->name, (long long)(m->s.depth * PANEL), at,
+                (long long)cr_step(&x->operand->at, k->k),
+                (long long)cr_step(&x->operand->at, x->across));
 }
 
-/* Packs rows of a left operand that lies transposed as if they were columns. */
-static void print_pack_rows(struct cr_printer *p, const struct matmul *m)
+/* What is packed at this time. */
+static void print_packs(struct cr_printer *p, const struct matmul *m, enum packing when)
 {
     const struct cr_kernel *k = p->k;
-    const struct cr_gemm_loops *s = &m->s;
-    bool step = m->rows == BY_STEP;
-    char at[CR_ADDRESS_SIZE], depth[32];
-    depth_text(m, depth, sizeof depth);
-    cr_print_address(p, at, sizeof at, k->a.ref, &k->a.at, k->row, step ? "i" : "i0",
-                     is_whole(m) ? -1 : k->k, "k0");
-    int indent = print_pack_begin(p, m, m->rows, is_whole(m) && s->groups > 1, "j0");
-    cr_put_line(p->text, indent, "rt->pack(%s, %s, rows, %lld, %s, %lld, 1);", depth,
-                step ? "m" : "i1 - i0", (long long)(s->depth * PANEL), at,
-                (long long)cr_step(&k->a.at, k->k));
+    const struct packed rows = {&k->a,     k->row, "rows",         "i", "m", "i0",
+                                "i1 - i0", "j0",   m->s.groups > 1};
+    const struct packed columns = {&k->b,     k->col, "panels",       "j", "n", "j0",
+                                   "j1 - j0", "i0",   m->s.blocks > 1};
+    if (m->rows == when)
+        print_pack(p, m, when, &rows);
+    if (m->columns == when)
+        print_pack(p, m, when, &columns);
 }
 
 /* Names the scratch that operands are packed into. */
@@ -182,15 +175,9 @@ static void print_loops(struct cr_printer *p, const struct matmul *m)
     bool by_rows = m->rows == BY_STEP;
     rows_text(p, m, rows, sizeof rows);
     columns_text(m, panels, sizeof panels);
-    if (m->rows == BY_ITEM)
-        print_pack_rows(p, m);
-    if (m->columns == BY_ITEM)
-        print_pack_columns(p, m);
+    print_packs(p, m, BY_ITEM);
     (by_rows ? cr_print_rows_loop : cr_print_columns_loop)(p, s, s->indent);
-    if (m->rows == BY_STEP)
-        print_pack_rows(p, m);
-    if (m->columns == BY_STEP)
-        print_pack_columns(p, m);
+    print_packs(p, m, BY_STEP);
     (by_rows ? cr_print_columns_loop : cr_print_rows_loop)(p, s, s->indent + 4);
     cr_print_gemm_tile(p, s, rows, panels);
     cr_put(p->text, "%*s}\n%*s}\n", s->indent + 4, "", s->indent, "");

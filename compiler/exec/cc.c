@@ -4,16 +4,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "compiler/ir/mem.h"
-
-extern char **environ;
 
 /* ---- the folder ---- */
 
@@ -77,20 +74,11 @@ static int command_line(char *text, const char *const *ours, char **argv)
 static int run(char *const *argv, const char *log)
 {
     posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status = 0;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    errno = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (errno)
-        return -1;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return cr_child_run(argv, &actions);
 }
 
 /* The first line of a file, "" if there is none. */

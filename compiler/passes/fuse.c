@@ -271,14 +271,16 @@ static bool repeats_reduction(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op == CR_OP_expand && f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP;
 }
 
-static void find_spread_cost(struct fusion *f, cr_id id)
+/* Never more than the cost, of which indices have none. */
+static int spread_cost(const struct fusion *f, cr_id id)
 {
-    f->spread[id] = f->cost[id] ? own_cost(f, id) : 0;
+    if (repeats_reduction(f, id))
+        return 1;
+    int sum = own_cost(f, id);
     for (int i = 0; i < f->g->nodes[id].n_in; i++)
         if (!f->m->materialised[cr_in(f->g, id, i)])
-            f->spread[id] += f->spread[cr_in(f->g, id, i)];
-    if (repeats_reduction(f, id) || f->spread[id] > f->cost[id])
-        f->spread[id] = repeats_reduction(f, id) ? 1 : f->cost[id];
+            sum += f->spread[cr_in(f->g, id, i)];
+    return sum < f->cost[id] ? sum : f->cost[id];
 }
 
 static void find_costs(struct fusion *f)
@@ -290,7 +292,7 @@ static void find_costs(struct fusion *f)
                 f->cost[id] += f->cost[cr_in(f->g, id, i)];
         if (f->cost[id] > 100 * CHEAP)
             f->cost[id] = 100 * CHEAP; /* shared subtrees count again and again */
-        find_spread_cost(f, id);
+        f->spread[id] = spread_cost(f, id);
         if (is_total(f, id) && !f->inside[id])
             f->m->materialised[id] = true;
     }

@@ -15,13 +15,22 @@ struct cr_draft {
 /* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft);
 
+/* What rules are made of. */
+bool cr_is_number(const struct cr_node *node, double value); /* that constant */
+cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b);
+cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id); /* the last two axes exchanged */
+
 /* Rules of softmax_rules.c. */
+cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *draft);
-cr_id cr_rule_subtract_first(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *draft);
 
 #endif

@@ -5,6 +5,10 @@
  */
 #include "rules.h"
 
+#include <string.h>
+
+#include "factors.h"
+
 static cr_id quotient(struct cr_rewrite *rw, cr_id a, cr_id b)
 {
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){a, b}, NULL);
@@ -16,21 +20,11 @@ static cr_id beneath_expand(const struct cr_graph *g, cr_id id)
     return g->nodes[id].op == CR_OP_expand ? cr_in(g, id, 0) : id;
 }
 
-static cr_id product(struct cr_rewrite *rw, cr_id a, cr_id b)
-{
-    return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, b}, NULL);
-}
-
 /* A row's number, of a node with one column, all along the rows of another node. */
 static cr_id repeated(struct cr_rewrite *rw, cr_id row, cr_id like)
 {
     struct cr_attr shape = cr_attr_of(&rw->to->nodes[like]);
     return cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
-}
-
-static bool is_number(const struct cr_node *node, double value)
-{
-    return node->op == CR_OP_const && node->value == value;
 }
 
 /* Whether a node is some l. */
@@ -57,6 +51,37 @@ static bool is_probs(const struct cr_graph *g, cr_id id)
     return sum != CR_NONE && cr_in(g, sum, 0) == cr_in(g, id, 0);
 }
 
+/* The e of sum(e, last axis) repeated along that axis, or CR_NONE. */
+static cr_id summed_rows(const struct cr_graph *g, cr_id id)
+{
+    if (g->nodes[id].op == CR_OP_expand)
+        id = cr_in(g, id, 0);
+    const struct cr_node *sum = &g->nodes[id];
+    bool rows = sum->op == CR_OP_sum && sum->axis == sum->rank - 1;
+    return rows ? cr_in(g, id, 0) : CR_NONE;
+}
+
+/*
+ * (exp(s) v) / sum(exp(s)) is (exp(s) / sum(exp(s))) v: softmax has one spelling, the one
+ * that attention is recognised by.
+ */
+cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_div || g->nodes[d->in[0]].op != CR_OP_matmul)
+        return CR_NONE;
+    cr_id e = cr_in(g, d->in[0], 0), v = cr_in(g, d->in[0], 1);
+    if (g->nodes[e].op != CR_OP_exp || summed_rows(g, d->in[1]) != e)
+        return CR_NONE;
+    cr_id sum = d->in[1];
+    if (g->nodes[sum].op == CR_OP_expand)
+        sum = cr_in(g, sum, 0);
+    struct cr_attr shape = cr_attr_of(&g->nodes[e]);
+    cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
+    cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);
+    return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
+}
+
 /* x (1 / l) is x / l. */
 cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -66,7 +91,7 @@ cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
         if (g->nodes[inverse].op != CR_OP_div)
             continue;
         cr_id sum = cr_in(g, inverse, 1);
-        if (!is_number(&g->nodes[cr_in(g, inverse, 0)], 1) || !is_sum_of_exp(g, sum))
+        if (!cr_is_number(&g->nodes[cr_in(g, inverse, 0)], 1) || !is_sum_of_exp(g, sum))
             continue;
         struct cr_attr shape = cr_attr_of(&g->nodes[wide]);
         if (wide != inverse)
@@ -89,7 +114,7 @@ cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *d)
         cr_id x = cr_in(g, terms, i);
         if (cr_in(g, terms, 1 - i) != e || axis.axis != g->nodes[d->in[1]].axis)
             continue;
-        terms = product(rw, x, quotient(rw, e, repeated(rw, d->in[1], e)));
+        terms = cr_multiply(rw, x, quotient(rw, e, repeated(rw, d->in[1], e)));
         return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &axis);
     }
     return CR_NONE;
@@ -127,16 +152,6 @@ cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, x}, NULL);
 }
 
-/* -b + a is a - b. */
-cr_id cr_rule_subtract_first(struct cr_rewrite *rw, const struct cr_draft *d)
-{
-    const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_add || g->nodes[d->in[0]].op != CR_OP_neg)
-        return CR_NONE;
-    cr_id in[] = {d->in[1], cr_in(g, d->in[0], 0)};
-    return cr_rewrite_add(rw, CR_OP_sub, 2, in, NULL);
-}
-
 /* The sum over rows of (a - sum(a p)) p is 0: shifting all of a row's scores by their maximum,
  * say, changes no probability, so no gradient goes that way. */
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
@@ -148,7 +163,7 @@ cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
     cr_id difference = cr_in(g, d->in[0], 0), p = cr_in(g, d->in[0], 1);
     if (g->nodes[difference].op != CR_OP_sub || !is_probs(g, p))
         return CR_NONE;
-    cr_id wide = cr_in(g, difference, 1), terms = product(rw, cr_in(g, difference, 0), p);
+    cr_id wide = cr_in(g, difference, 1), terms = cr_multiply(rw, cr_in(g, difference, 0), p);
     cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
     if (g->nodes[wide].op != CR_OP_expand || cr_in(g, wide, 0) != sum)
         return CR_NONE;
@@ -162,16 +177,151 @@ cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op == CR_OP_add && is_number(&g->nodes[d->in[1]], 0) &&
+    if (d->op == CR_OP_add && cr_is_number(&g->nodes[d->in[1]], 0) &&
         g->nodes[d->in[0]].op == CR_OP_mul && is_probs(g, cr_in(g, d->in[0], 1)))
         return d->in[0];
-    if (d->op != CR_OP_where || !is_number(&g->nodes[d->in[2]], 0))
+    if (d->op != CR_OP_where || !cr_is_number(&g->nodes[d->in[2]], 0))
         return CR_NONE;
     cr_id share = beneath_expand(g, d->in[1]);
-    if (g->nodes[share].op != CR_OP_div || !is_number(&g->nodes[cr_in(g, share, 0)], 0))
+    if (g->nodes[share].op != CR_OP_div || !cr_is_number(&g->nodes[cr_in(g, share, 0)], 0))
         return CR_NONE;
     cr_id count = cr_in(g, share, 1), each = g->nodes[count].n_in ? cr_in(g, count, 0) : CR_NONE;
     bool counts = g->nodes[count].op == CR_OP_sum && g->nodes[each].op == CR_OP_float &&
                   cr_in(g, each, 0) == d->in[0];
     return counts ? d->in[2] : CR_NONE;
+}
+
+/* ---- gradients ---- */
+
+/* Whether a node is `row`, which has one column, repeated along its last axis. */
+static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
+{
+    const struct cr_node *node = &g->nodes[wide], *in = &g->nodes[row];
+    return node->op == CR_OP_expand && cr_in(g, wide, 0) == row && in->rank == node->rank &&
+           in->shape[in->rank - 1] == 1;
+}
+
+/* The sum over rows of -x is minus that of x, and that of x / l, with an l for each row, is
+ * divided by l: done once a row. */
+cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_sum || d->attr.axis != g->nodes[d->in[0]].rank - 1)
+        return CR_NONE;
+    cr_id in = d->in[0], x = g->nodes[in].n_in ? cr_in(g, in, 0) : CR_NONE;
+    if (g->nodes[in].dtype != CR_F32)
+        return CR_NONE;
+    if (g->nodes[in].op == CR_OP_neg) {
+        cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
+        return cr_rewrite_add(rw, CR_OP_neg, 1, &sum, NULL);
+    }
+    if (g->nodes[in].op != CR_OP_div || g->nodes[cr_in(g, in, 1)].op != CR_OP_expand)
+        return CR_NONE;
+    cr_id wide = cr_in(g, in, 1), row = cr_in(g, wide, 0);
+    if (!repeats_row(g, wide, row))
+        return CR_NONE;
+    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
+    struct cr_attr shape = cr_attr_of(&rw->to->nodes[sum]);
+    row = cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
+    return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){sum, row}, NULL);
+}
+
+/* a / l - x / l, with an x and an l for each row, is (a - x) / l. */
+cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_sub || g->nodes[d->in[0]].op != CR_OP_div ||
+        g->nodes[d->in[1]].op != CR_OP_expand)
+        return CR_NONE;
+    cr_id a = cr_in(g, d->in[0], 0), wide = cr_in(g, d->in[0], 1), row = cr_in(g, d->in[1], 0);
+    if (g->nodes[row].op != CR_OP_div || !repeats_row(g, d->in[1], row) ||
+        !repeats_row(g, wide, cr_in(g, row, 1)))
+        return CR_NONE;
+    cr_id x = cr_in(g, row, 0);
+    struct cr_attr shape = cr_attr_of(&g->nodes[d->in[1]]);
+    x = cr_rewrite_add(rw, CR_OP_expand, 1, &x, &shape);
+    cr_id difference = cr_rewrite_add(rw, CR_OP_sub, 2, (cr_id[]){a, x}, NULL);
+    return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){difference, wide}, NULL);
+}
+
+/* (a / l) e with l = sum(e) is a (e / l): the probabilities that softmax has already. */
+cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    for (int i = 0; d->op == CR_OP_mul && i < 2; i++) {
+        cr_id quotient = d->in[i], e = d->in[1 - i];
+        if (g->nodes[quotient].op != CR_OP_div || g->nodes[e].op != CR_OP_exp ||
+            summed_rows(g, cr_in(g, quotient, 1)) != e)
+            continue;
+        cr_id a = cr_in(g, quotient, 0), sum = cr_in(g, quotient, 1);
+        return cr_multiply(rw, a, cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, sum}, NULL));
+    }
+    return CR_NONE;
+}
+
+/* A node older than `than` that is a b already, with an a of these factors; or CR_NONE. */
+static cr_id find_product(const struct cr_graph *g, const struct cr_factors *a, cr_id b, cr_id than)
+{
+    struct cr_factors f;
+    for (cr_id id = than - 1; id > b; id--)
+        if (g->nodes[id].op == CR_OP_matmul && cr_in(g, id, 1) == b &&
+            cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
+            return id;
+    return CR_NONE;
+}
+
+/* The move that takes a reshape or permute back, of another node. */
+static cr_id move_back(struct cr_rewrite *rw, cr_id move, cr_id id)
+{
+    const struct cr_node *node = &rw->to->nodes[move];
+    const struct cr_node *in = &rw->to->nodes[cr_in(rw->to, move, 0)];
+    struct cr_attr back = {.rank = in->rank};
+    memcpy(back.shape, in->shape, sizeof back.shape);
+    for (int i = 0; node->op == CR_OP_permute && i < node->rank; i++)
+        back.index[node->index[i]] = i;
+    return cr_rewrite_add(rw, node->op, 1, &id, &back);
+}
+
+/* a b where a is a view of something, and b is there in that form, too: the product of those is
+ * what is viewed, and b need not be there in both forms. */
+static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
+{
+    enum cr_op op = rw->to->nodes[a].op;
+    if (op != CR_OP_reshape && op != CR_OP_permute)
+        return cr_multiply(rw, a, b);
+    int known = rw->to->n_nodes;
+    cr_id moved = move_back(rw, a, b);
+    if (rw->to->n_nodes > known)
+        return cr_multiply(rw, a, b);
+    struct cr_attr attr = cr_attr_of(&rw->to->nodes[a]);
+    cr_id product = multiply_viewed(rw, cr_in(rw->to, a, 0), moved);
+    return cr_rewrite_add(rw, op, 1, &product, &attr);
+}
+
+/*
+ * The sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
+ * over the width of a head, of things that are there, instead of one over all keys (Dao et
+ * al. 2022); so it is done where p v is there, and is the older of the two products.  Dropout
+ * multiplies p by the same factors as g v'.
+ */
+cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    struct cr_factors all;
+    if (d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
+        d->attr.axis != g->nodes[d->in[0]].rank - 1 || !cr_find_factors(g, d->in[0], &all))
+        return CR_NONE;
+    for (int i = 0; i < all.n; i++) {
+        struct cr_factors p = all;
+        cr_id product = all.nodes[i];
+        if (product < 0 || g->nodes[product].op != CR_OP_matmul || !cr_take_factor(&p, product))
+            continue;
+        cr_id left = cr_in(g, product, 0), v = cr_transpose_last(rw, cr_in(g, product, 1));
+        cr_id there = find_product(g, &p, v, product);
+        if (there == CR_NONE)
+            continue;
+        cr_id terms = multiply_viewed(rw, left, there);
+        return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
+    }
+    return CR_NONE;
 }

@@ -23,7 +23,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
         const long j0 = 0, j1 = 100;
         for (long k0 = 0; k0 < 1100; k0 += 1024) {
             const long d = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
-            rt->pack(d, i1 - i0, rows, 32768, a->x + i0 + k0 * 70, 70, 1);
+            rt->pack(d, i1 - i0, rows, 32768, a->x + k0 * 70 + i0, 70, 1);
             for (long j = j0; j < j1; j += 96) {
                 const long n = j1 - j < 96 ? j1 - j : 96;
                 rt->pack(d, n, panels, 32768, a->dy + k0 * 100 + j, 100, 1);
