@@ -370,7 +370,8 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
 {
     struct cr_attention_backward b;
     int budget = CR_MAX_VALUES, n = g->n_nodes;
-    if (!find_dlogits(s, t, &b, &budget))
+    if (!find_dlogits(s, t, &b, &budget) ||
+        !cr_same_shape(&g->nodes[t], &g->nodes[b.scores])) /* softmax of the scores transposed */
         return false;
     cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.dweights, 0);
     bool dq = query_product(s, t, k) != CR_NONE, dk = transposed_product(s, t) != CR_NONE;
