@@ -508,9 +508,9 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     float *const product = scratch + 2320; /* a tile of the product */
-    static const float c_1_5957692 = 1.5957692f;
     static const float c_0_071354814 = 0.071354814f;
     float *const t3 = scratch + 4368; /* 16 x 128 */
+    static const float c_1_5957692 = 1.5957692f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0, i1 = 16;
         const long j0 = item % 2 * 128;

@@ -529,9 +529,9 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    static const float c_1_5957692 = 1.5957692f;
     static const float c_0_071354814 = 0.071354814f;
     float *const t0 = scratch; /* 32 x 64 */
+    static const float c_1_5957692 = 1.5957692f;
     for (long item = begin; item < end; item++) {
         const long i = item * 32;
         const long m = 64 - i < 32 ? 64 - i : 32;
@@ -755,19 +755,19 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
 /*
  * k14_d_output: gradient of output, graphs/train_add.lua:38
  * out[64, 10]
- * reads k3_target[64, 1], k11_loss[64], k12_loss[1], k9_loss[64, 1], output[64, 10],
- *     k8_loss[64, 1]
- * steps: eq, div, where, neg, where, div, sub, exp, fma
+ * reads k11_loss[64], k12_loss[1], k9_loss[64, 1], output[64, 10], k8_loss[64, 1],
+ *     k3_target[64, 1]
+ * steps: div, where, div, sub, exp, eq, neg, where, fma
  * 12.16 kflop, reads 3.588 kB, writes 2.56 kB
  */
 struct k14_args {
     const struct cr_kernels *rt;
-    const float *k3_target;
     const float *k11_loss;
     const float *k12_loss;
     const float *k9_loss;
     const float *output;
     const float *k8_loss;
+    const float *k3_target;
     float *out;
 };
 
@@ -775,25 +775,25 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
 {
     const struct k14_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 64 x 10 */
     static const float c_1 = 1.0f;
-    float *const r1 = scratch + 640; /* one number a row, 64 */
+    float *const r0 = scratch; /* one number a row, 64 */
     static const float c_0 = 0.0f;
-    float *const r2 = scratch + 704; /* one number a row, 64 */
+    float *const r1 = scratch + 64; /* one number a row, 64 */
+    float *const t2 = scratch + 128; /* 64 x 10 */
     float *const t3 = scratch + 768; /* 64 x 10 */
     for (long item = begin; item < end; item++) {
-        rt->iota(64, 10, t0, 10, 0, 0, 1);
         /* loss */
-        rt->eq_vs(64, 10, t0, 10, t0, 10, a->k3_target, 1);
-        rt->load(1, 64, r1, 0, a->k12_loss, 0, 0);
-        rt->div_sv(1, 64, r1, 0, &c_1, 0, r1, 0);
-        rt->where_vvs(1, 64, r1, 0, a->k11_loss, 0, r1, 0, &c_0, 0);
-        rt->neg_v(1, 64, r2, 0, r1, 0);
-        rt->where_vss(64, 10, t0, 10, t0, 10, r2, 1, &c_0, 0);
-        rt->div_vv(1, 64, r1, 0, r1, 0, a->k9_loss, 0);
-        rt->sub_vs(64, 10, t3, 10, a->output, 10, a->k8_loss, 1);
-        rt->exp_v(64, 10, t3, 10, t3, 10);
-        rt->fma_svv(64, 10, a->out, 10, r1, 1, t3, 10, t0, 10);
+        rt->load(1, 64, r0, 0, a->k12_loss, 0, 0);
+        rt->div_sv(1, 64, r0, 0, &c_1, 0, r0, 0);
+        rt->where_vvs(1, 64, r0, 0, a->k11_loss, 0, r0, 0, &c_0, 0);
+        rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss, 0);
+        rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
+        rt->exp_v(64, 10, t2, 10, t2, 10);
+        rt->iota(64, 10, t3, 10, 0, 0, 1);
+        rt->eq_vs(64, 10, t3, 10, t3, 10, a->k3_target, 1);
+        rt->neg_v(1, 64, r0, 0, r0, 0);
+        rt->where_vss(64, 10, t3, 10, t3, 10, r0, 1, &c_0, 0);
+        rt->fma_svv(64, 10, a->out, 10, r1, 1, t2, 10, t3, 10);
     }
 }
 
@@ -885,9 +885,9 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 1408; /* 22 x 64 */
-    static const float c_1_5957692 = 1.5957692f;
     static const float c_0_071354814 = 0.071354814f;
     float *const t1 = scratch + 2816; /* 22 x 64 */
+    static const float c_1_5957692 = 1.5957692f;
     float *const t2 = scratch + 4224; /* 22 x 64 */
     static const float c_1 = 1.0f;
     float *const t3 = scratch + 5632; /* 22 x 64 */
@@ -1772,12 +1772,12 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
     {
         const struct k14_args args = {
             .rt = rt,
-            .k3_target = arena + 11648,
             .k11_loss = arena + 11840,
             .k12_loss = arena + 11904,
             .k9_loss = arena + 11776,
             .output = arena + 10240,
             .k8_loss = arena + 11712,
+            .k3_target = arena + 11648,
             .out = arena + 10880,
         };
         rt->parallel(pool, 1, k14_d_output, &args, scratch, scratch_floats);

@@ -4,7 +4,7 @@
 # tests/golden/NAME.lua is the script, its first line says what it shows.  The files beside it
 # hold what is expected; their ending says of what:
 #
-#     .script .simplify .join .fuse .outline .plan   the dump after that pass
+#     .script .simplify .join .fma .fuse .outline .plan   the dump after that pass
 #     .kernels   the lines of the dump after fuse that name the kernels
 #     .c         the model's C
 #     .err       the one line on stderr, with exit status 2

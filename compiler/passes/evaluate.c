@@ -405,6 +405,5 @@ bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
             return false;
         }
     }
-    cr_contract(ev->g, tiles);
     return true;
 }

@@ -63,14 +63,11 @@ bool cr_is_stored(const struct cr_evaluate *ev, cr_id id);
 /* A new atom, or CR_NO_ATOM for extent 1; false if there are too many. */
 bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom);
 
-/* Ends a program once the column atom is known: gives values their by_row and contracts
- * products; false if a value does not fit. */
+/* Ends a program once the column atom is known: gives values their by_row; false if a value does
+ * not fit. */
 bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col);
 
 /* Makes of a program that multiplies its core the program of what it multiplies it by. */
 void cr_leave_out_core(struct cr_tiles *tiles);
-
-/* Makes an fma of each sum with a product that is read nowhere else. */
-void cr_contract(const struct cr_graph *g, struct cr_tiles *tiles);
 
 #endif

@@ -246,6 +246,8 @@ static int own_cost(const struct fusion *f, cr_id id)
     const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
     switch (info->kind) {
     case CR_KIND_ELEMENTWISE:
+        if (f->g->nodes[id].op == CR_OP_fma)
+            return 2;
         return info->rule == CR_RULE_FLOAT && f->g->nodes[id].op != CR_OP_div ? FUNCTION : 1;
     case CR_KIND_LEAF:
         return f->g->nodes[id].name ? 1 : 0;

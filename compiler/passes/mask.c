@@ -122,6 +122,8 @@ static void find(struct finder *f, cr_id id, struct cr_map map)
         find(f, cr_in(g, id, 0), map);
         find(f, cr_in(g, id, 1), map);
     }
+    if (node->op == CR_OP_fma)
+        find(f, cr_in(g, id, 2), map);
     if (node->op != CR_OP_where)
         return;
     int hidden = is_minus_infinity(&g->nodes[cr_in(g, id, 2)]) ? 2 : 1, seen = 3 - hidden;

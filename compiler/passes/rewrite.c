@@ -100,6 +100,19 @@ void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
     rw->origin = *where;
 }
 
+cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, const cr_id *in,
+                         const struct cr_attr *attr)
+{
+    const struct cr_node *node = &rw->from->nodes[id];
+    cr_rewrite_at(rw, id);
+    rw->map[id] = cr_rewrite_add(rw, op, n, in, attr);
+    struct cr_node *made = &rw->to->nodes[rw->map[id]];
+    if (node->tap && !made->tap)
+        made->tap = cr_intern(rw->to, node->tap);
+    made->kernel = node->kernel;
+    return rw->map[id];
+}
+
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 {
     const struct cr_node *node = &rw->from->nodes[id];
@@ -107,12 +120,7 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
     cr_id few[8], *in = node->n_in <= 8 ? few : cr_calloc((size_t)node->n_in, sizeof *in);
     for (int i = 0; i < node->n_in; i++)
         in[i] = rw->map[cr_in(rw->from, id, i)];
-    cr_rewrite_at(rw, id);
-    rw->map[id] = cr_rewrite_add(rw, node->op, node->n_in, in, &attr);
-    struct cr_node *made = &rw->to->nodes[rw->map[id]];
-    if (node->tap && !made->tap)
-        made->tap = cr_intern(rw->to, node->tap);
-    made->kernel = node->kernel;
+    cr_rewrite_replace(rw, id, node->op, node->n_in, in, &attr);
     if (in != few)
         free(in);
     return rw->map[id];

@@ -28,6 +28,10 @@ void cr_rewrite_at(struct cr_rewrite *rw, cr_id id);
 cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
                      const struct cr_attr *attr);
 
+/* Enters another node of `to` in the map for a node of `from`, whose origin and tap it gets. */
+cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, const cr_id *in,
+                         const struct cr_attr *attr);
+
 /* Copies one node of `from`, whose operands are copied already, and enters it in the map. */
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id);
 

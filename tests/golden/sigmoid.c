@@ -16,9 +16,9 @@ static void k1_gelu(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    static const float c_1_5957692 = 1.5957692f;
     static const float c_0_071354814 = 0.071354814f;
     float *const t0 = scratch; /* 4 x 8 */
+    static const float c_1_5957692 = 1.5957692f;
     for (long item = begin; item < end; item++) {
         rt->mul_vv(4, 8, t0, 8, a->x, 8, a->x, 8);
         rt->fma_svs(4, 8, t0, 8, &c_0_071354814, 0, t0, 8, &c_1_5957692, 0);
