@@ -541,8 +541,8 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
                 rt->mul_vs(m, n, t3, 128, product, 128, &c_0_70710677, 0);
                 rt->erf_v(m, n, t3, 128, t3, 128);
                 rt->add_sv(m, n, t3, 128, &c_1, 0, t3, 128);
-                rt->mul_vv(m, n, t3, 128, product, 128, t3, 128);
-                rt->mul_sv(m, n, a->out + i * 192 + j, 192, &c_0_5, 0, t3, 128);
+                rt->mul_sv(m, n, t3, 128, &c_0_5, 0, t3, 128);
+                rt->mul_vv(m, n, a->out + i * 192 + j, 192, product, 128, t3, 128);
             }
         }
     }

@@ -349,9 +349,30 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return operand->ref >= 0;
 }
 
+/* Moves the values together that the result is made of. */
+static void drop_unused(struct cr_tiles *tiles)
+{
+    bool used[CR_MAX_VALUES] = {false};
+    int moved[CR_MAX_VALUES], n = 0;
+    used[tiles->result] = true;
+    for (int i = tiles->n - 1; i >= 0; i--)
+        for (int a = 0; used[i] && a < cr_value_args(&tiles->values[i]); a++)
+            used[tiles->values[i].arg[a]] = true;
+    for (int i = 0; i < tiles->n; i++) {
+        if (!used[i])
+            continue;
+        tiles->values[n] = tiles->values[i];
+        for (int a = 0; a < cr_value_args(&tiles->values[n]); a++)
+            tiles->values[n].arg[a] = moved[tiles->values[n].arg[a]];
+        moved[i] = n++;
+    }
+    tiles->result = moved[tiles->result];
+    tiles->n = n;
+}
+
 void cr_leave_out_core(struct cr_tiles *tiles)
 {
-    int instead[CR_MAX_VALUES]; /* by value: what is read in its place */
+    int instead[CR_MAX_VALUES] = {0}; /* by value: what is read in its place */
     for (int i = 0; i < tiles->n; i++) {
         struct cr_value *v = &tiles->values[i];
         instead[i] = i;
@@ -366,6 +387,7 @@ void cr_leave_out_core(struct cr_tiles *tiles)
         }
     }
     tiles->result = instead[tiles->result];
+    drop_unused(tiles);
 }
 
 /* Whether a value is the same for all columns, given that of its arguments. */

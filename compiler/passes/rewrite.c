@@ -180,11 +180,28 @@ static void free_tables(struct cr_rewrite *rw)
     free(rw->table);
 }
 
+/* Whether two graphs are the same node by node; leaves are, for no pass changes them. */
+static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
+{
+    if (a->n_nodes != b->n_nodes)
+        return false;
+    for (cr_id id = 0; id < a->n_nodes; id++) {
+        const struct cr_node *x = &a->nodes[id], *y = &b->nodes[id];
+        if (x->op != y->op || x->axis != y->axis || x->n_in != y->n_in || !cr_same_shape(x, y) ||
+            memcmp(x->index, y->index, sizeof x->index) != 0 ||
+            memcmp(&x->value, &y->value, sizeof x->value) != 0 ||
+            memcmp(cr_inputs(a, x), cr_inputs(b, y), (size_t)x->n_in * sizeof(cr_id)) != 0)
+            return false;
+    }
+    return true;
+}
+
 struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw)
 {
     for (int i = 0; i < rw->from->n_outputs; i++)
         cr_add_output(rw->to, rw->from->outputs[i].name, rw->map[rw->from->outputs[i].id]);
     drop_dead(rw->to);
+    rw->is_copy = equal_graphs(rw->from, rw->to);
     cr_graph_free(rw->from);
     free_tables(rw);
     return rw->to;

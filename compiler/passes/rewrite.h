@@ -16,6 +16,7 @@ struct cr_rewrite {
     bool *live;   /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
     cr_id *table; /* open hashing over the nodes of `to` */
     int table_size;
+    bool is_copy;           /* at the end: `to` is what `from` was, node by node */
     struct cr_where origin; /* of the node copied last, with the strings of `from` */
 };
 

@@ -3,6 +3,12 @@
  *
  * Each looks at a node about to be made and returns a node that stands for it, or CR_NONE.  What
  * it makes goes through the rules in its turn.
+ *
+ * A rule may round otherwise than the formula it replaces, but gives NaN and infinity where that
+ * gives them.  Where the formula leaves the range of floats on the way to a result inside it, a
+ * rule may give that result; it never leaves the range where the formula does not.  Rules of
+ * gradients alone (is_gradient) are exceptions: they are exact for finite values, as long as no
+ * product on the way overflows.
  */
 #include "rules.h"
 
@@ -20,6 +26,11 @@ static const struct cr_node *operand(const struct cr_rewrite *rw, const struct c
 bool cr_is_number(const struct cr_node *node, double value)
 {
     return node->op == CR_OP_const && node->value == value;
+}
+
+bool cr_is_gradient(const struct cr_rewrite *rw)
+{
+    return rw->to->here.backward;
 }
 
 cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b)
@@ -181,7 +192,18 @@ static cr_id sigmoid_for_slope(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, constant_like(rw, x, 4), cr_multiply(rw, s, rest));
 }
 
-/* (a x) x is a (x x): squares are shared, and powers of one thing have one spelling. */
+/* Whether a node is a constant of at least that magnitude, times something or not. */
+static bool is_at_least(const struct cr_node *node, double least)
+{
+    return node->op == CR_OP_const && fabs(node->value) >= least;
+}
+
+/* With an a of no less, a x x x is too large for a float where x x is. */
+#define LEAST_OF_CUBE 1e-19
+
+/* (a x) x is a (x x), ((a x) x) x is (a (x x)) x: squares are shared, and powers of one thing have
+ * one spelling.  Only where x x overflows no earlier than the formula: a is 1 or more, or so large
+ * that a x x x overflows with x x.  In gradients for any a. */
 static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -190,14 +212,19 @@ static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
     cr_id a = cr_in(g, d->in[0], 0), x = cr_in(g, d->in[0], 1);
     if (x != d->in[1] || a == x || g->nodes[x].op == CR_OP_const)
         return CR_NONE;
-    return cr_multiply(rw, a, cr_multiply(rw, x, x));
+    if (cr_is_gradient(rw) || is_at_least(&g->nodes[a], 1))
+        return cr_multiply(rw, a, cr_multiply(rw, x, x));
+    if (g->nodes[a].op != CR_OP_mul || cr_in(g, a, 1) != x ||
+        !is_at_least(&g->nodes[cr_in(g, a, 0)], LEAST_OF_CUBE))
+        return CR_NONE;
+    return cr_multiply(rw, cr_multiply(rw, cr_in(g, a, 0), cr_multiply(rw, x, x)), x);
 }
 
-/* (a + c x) + x is a + (c + 1) x. */
+/* In gradients, (a + c x) + x is a + (c + 1) x. */
 static cr_id count_terms(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_add || operand(rw, d, 0)->op != CR_OP_add ||
+    if (!cr_is_gradient(rw) || d->op != CR_OP_add || operand(rw, d, 0)->op != CR_OP_add ||
         operand(rw, d, 0)->dtype != CR_F32)
         return CR_NONE;
     cr_id a = cr_in(g, d->in[0], 0), term = cr_in(g, d->in[0], 1), x = d->in[1];
@@ -226,15 +253,6 @@ static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, d->in[0], cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL));
 }
 
-/* Whether a node is a power of two, so that multiplying by it moves through other products
- * without changing a bit. */
-static bool is_power_of_two(const struct cr_node *node)
-{
-    int exponent;
-    return node->op == CR_OP_const && node->dtype == CR_F32 &&
-           fabs(frexp(node->value, &exponent)) == 0.5 && abs(exponent) < 32;
-}
-
 /* Whether a number is one like any other in f32, too. */
 static bool is_tame(double number)
 {
@@ -248,8 +266,7 @@ static bool is_tame_product(const struct cr_node *a, const struct cr_node *b)
            is_tame(a->value * b->value);
 }
 
-/* Constants gather in front of a product: c (d x) is (c d) x; and powers of two come out of
- * one: (2 x) y is 2 (x y). */
+/* Constants gather in front of a product: c (d x) is (c d) x. */
 static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -259,15 +276,89 @@ static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
             cr_id c = cr_in(g, product, j), x = cr_in(g, product, 1 - j);
             if (is_tame_product(&g->nodes[factor], &g->nodes[c]))
                 return cr_multiply(rw, cr_multiply(rw, factor, c), x);
-            if (is_power_of_two(&g->nodes[c]) && g->nodes[factor].op != CR_OP_const)
-                return cr_multiply(rw, c,
-                                   i ? cr_multiply(rw, factor, x) : cr_multiply(rw, x, factor));
         }
     }
     return CR_NONE;
 }
 
-enum { MOST_FACTORS = 16 };
+/* c x, with a power of two for c: multiplying by it moves through other products without changing
+ * a bit. */
+struct scaled {
+    double c;
+    cr_id x;
+};
+
+/* A node as such a product; c is 1 if it is none. */
+static struct scaled find_scale(const struct cr_graph *g, cr_id id)
+{
+    int exponent;
+    for (int i = 0; g->nodes[id].op == CR_OP_mul && i < 2; i++) {
+        const struct cr_node *c = &g->nodes[cr_in(g, id, i)];
+        if (c->op == CR_OP_const && c->dtype == CR_F32 && fabs(frexp(c->value, &exponent)) == 0.5 &&
+            abs(exponent) < 32)
+            return (struct scaled){c->value, cr_in(g, id, 1 - i)};
+    }
+    return (struct scaled){1, id};
+}
+
+/* scale x y.  A scale that makes the product larger comes last, another first, to factor `which`;
+ * so no part is larger than the outcome or than x or y.  In gradients it always comes last, where
+ * it meets others. */
+static cr_id scale_product(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, int which)
+{
+    cr_id number = constant_like(rw, x, scale);
+    if (fabs(scale) >= 1 || cr_is_gradient(rw))
+        return cr_multiply(rw, number, cr_multiply(rw, x, y));
+    if (which == 0)
+        return cr_multiply(rw, cr_multiply(rw, number, x), y);
+    return cr_multiply(rw, x, cr_multiply(rw, number, y));
+}
+
+/* A constant of 1 or more in front of a product meets a power of two below 1 inside it: 3 ((0.5 x)
+ * y) is 1.5 (x y). */
+static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_id product)
+{
+    const struct cr_graph *g = rw->to;
+    if (g->nodes[product].op != CR_OP_mul || !is_at_least(front, 1))
+        return CR_NONE;
+    for (int i = 0; i < 2; i++) {
+        cr_id in[2] = {cr_in(g, product, 0), cr_in(g, product, 1)};
+        struct scaled inner = find_scale(g, in[i]);
+        double scale = front->value * inner.c;
+        if (fabs(inner.c) >= 1 || !is_tame(scale))
+            continue;
+        in[i] = inner.x;
+        return scale_product(rw, scale, in[0], in[1], i);
+    }
+    return CR_NONE;
+}
+
+/*
+ * Powers of two come out of a product, (2 x) y is 2 (x y), unless they make it smaller: x y might
+ * be too large where (0.5 x) y is not.  Those go to the factor that is made later, as x may be
+ * needed for itself until then.  A large and a small one become one: (0.5 x) (2 y) is x y.
+ */
+static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (d->op != CR_OP_mul || operand(rw, d, 0)->dtype != CR_F32)
+        return CR_NONE;
+    for (int i = 0; i < 2; i++)
+        if (operand(rw, d, i)->op == CR_OP_const)
+            return meet_scale(rw, operand(rw, d, i), d->in[1 - i]);
+    struct scaled a = find_scale(g, d->in[0]), b = find_scale(g, d->in[1]);
+    bool small_a = fabs(a.c) < 1, small_b = fabs(b.c) < 1, later = a.x < b.x;
+    double scale = a.c * b.c;
+    if (a.c == 1 && b.c == 1)
+        return CR_NONE;
+    if (fabs(scale) >= 1 || cr_is_gradient(rw))
+        return scale_product(rw, scale, a.x, b.x, 0);
+    if (small_a == small_b || ((small_a ? b.c : a.c) == 1 && small_a != later))
+        return CR_NONE;
+    return scale_product(rw, scale, a.x, b.x, later);
+}
+
+enum { MOST_FACTORS = 16 /* looked at in a product */ };
 
 /* A product without one of its factors, x, and without its constants. */
 struct division {
@@ -322,10 +413,30 @@ static bool is_line(const struct cr_graph *g, cr_id id, struct line *line)
     return first->op == CR_OP_const;
 }
 
+/* How often x is a factor of a product of nothing else; negative if something else is there. */
+static int power_of(const struct cr_graph *g, cr_id id, cr_id x, int *budget)
+{
+    if (id == x)
+        return 1;
+    if (--*budget < 0 || g->nodes[id].op != CR_OP_mul)
+        return -MOST_FACTORS;
+    return power_of(g, cr_in(g, id, 0), x, budget) + power_of(g, cr_in(g, id, 1), x, budget);
+}
+
+/* Whether a x + b x y is x (a + b y) for all values: not if x can be infinite where the sum in
+ * parentheses is 0 or of another sign than a or b y.  So y has to be an even power of x, as in GELU's
+ * polynomial, and then overflows only where b x y does. */
+static bool is_exact(const struct cr_graph *g, const struct line *line)
+{
+    int budget = MOST_FACTORS, power = power_of(g, line->y, line->x, &budget);
+    return power > 0 && power % 2 == 0 && line->a * line->b > 0 && fabs(line->b) >= LEAST_OF_CUBE;
+}
+
 /* Makes one, unless a number is too large or small. */
 static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
 {
-    if (!is_tame(line->a) || !is_tame(line->b))
+    if (!is_tame(line->a) || !is_tame(line->b) ||
+        (!cr_is_gradient(rw) && !is_exact(rw->to, line)))
         return CR_NONE;
     cr_id slope = cr_multiply(rw, constant_like(rw, line->y, line->b), line->y);
     cr_id sum[2] = {constant_like(rw, line->x, line->a), slope};
@@ -350,7 +461,7 @@ static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, c
 }
 
 /* The polynomials in GELU and its like in Horner's order, their constants gathered:
- * scale (a x + b x y) is x (scale a + scale b y). */
+ * scale (a x + b x y) is x (scale a + scale b y), where is_exact says so, and in gradients. */
 static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -415,6 +526,7 @@ static cr_id (*const rules[])(struct cr_rewrite *, const struct cr_draft *) = {
     sigmoid_for_exp,
     sigmoid_for_slope,
     gather_constants,
+    gather_scales,
     square,
     count_terms,
     horner,

@@ -16,6 +16,7 @@ struct cr_draft {
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft);
 
 /* What rules are made of. */
+bool cr_is_gradient(const struct cr_rewrite *rw); /* what is made is a part of a gradient */
 bool cr_is_number(const struct cr_node *node, double value); /* that constant */
 cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b);
 cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id); /* the last two axes exchanged */

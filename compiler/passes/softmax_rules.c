@@ -1,7 +1,7 @@
 /*
  * softmax_rules.c - softmax has one spelling, exp(s) / sum(exp(s)), and so have its gradients:
  * attention is recognised by them.  In the comments, e is exp(s), l is its sum over rows,
- * repeated or not, and p is e / l.
+ * repeated or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
  */
 #include "rules.h"
 
@@ -120,11 +120,11 @@ cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* (x / l) b is (x b) / l for other x than e, of which the opposite is done. */
+/* In gradients, (x / l) b is (x b) / l for other x than e, of which the opposite is done. */
 cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    cr_id sum = d->op == CR_OP_matmul ? divisor(g, d->in[0]) : CR_NONE;
+    cr_id sum = d->op == CR_OP_matmul && cr_is_gradient(rw) ? divisor(g, d->in[0]) : CR_NONE;
     if (sum == CR_NONE || g->nodes[cr_in(g, d->in[0], 0)].op == CR_OP_exp)
         return CR_NONE;
     cr_id in[] = {cr_in(g, d->in[0], 0), d->in[1]};
@@ -152,12 +152,12 @@ cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, x}, NULL);
 }
 
-/* The sum over rows of (a - sum(a p)) p is 0: shifting all of a row's scores by their maximum,
+/* In gradients, the sum over rows of (a - sum(a p)) p is 0: shifting all of a row's scores by their maximum,
  * say, changes no probability, so no gradient goes that way. */
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
+    if (!cr_is_gradient(rw) || d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
         d->attr.axis != g->nodes[d->in[0]].rank - 1)
         return CR_NONE;
     cr_id difference = cr_in(g, d->in[0], 0), p = cr_in(g, d->in[0], 1);
@@ -201,8 +201,8 @@ static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
            in->shape[in->rank - 1] == 1;
 }
 
-/* The sum over rows of -x is minus that of x, and that of x / l, with an l for each row, is
- * divided by l: done once a row. */
+/* The sum over rows of -x is minus that of x, and in gradients that of x / l, with an l for each
+ * row, is divided by l: done once a row. */
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -215,7 +215,8 @@ cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
         cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
         return cr_rewrite_add(rw, CR_OP_neg, 1, &sum, NULL);
     }
-    if (g->nodes[in].op != CR_OP_div || g->nodes[cr_in(g, in, 1)].op != CR_OP_expand)
+    if (!cr_is_gradient(rw) || g->nodes[in].op != CR_OP_div ||
+        g->nodes[cr_in(g, in, 1)].op != CR_OP_expand)
         return CR_NONE;
     cr_id wide = cr_in(g, in, 1), row = cr_in(g, wide, 0);
     if (!repeats_row(g, wide, row))
@@ -226,11 +227,11 @@ cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){sum, row}, NULL);
 }
 
-/* a / l - x / l, with an x and an l for each row, is (a - x) / l. */
+/* In gradients, a / l - x / l, with an x and an l for each row, is (a - x) / l. */
 cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_sub || g->nodes[d->in[0]].op != CR_OP_div ||
+    if (!cr_is_gradient(rw) || d->op != CR_OP_sub || g->nodes[d->in[0]].op != CR_OP_div ||
         g->nodes[d->in[1]].op != CR_OP_expand)
         return CR_NONE;
     cr_id a = cr_in(g, d->in[0], 0), wide = cr_in(g, d->in[0], 1), row = cr_in(g, d->in[1], 0);
@@ -299,7 +300,7 @@ static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
 }
 
 /*
- * The sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
+ * In gradients, the sum over rows of p (g v') is that of g (p v).  Of softmax's gradient this makes a sum
  * over the width of a head, of things that are there, instead of one over all keys (Dao et
  * al. 2022); so it is done where p v is there, and is the older of the two products.  Dropout
  * multiplies p by the same factors as g v'.
@@ -308,7 +309,7 @@ cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     struct cr_factors all;
-    if (d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
+    if (!cr_is_gradient(rw) || d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
         d->attr.axis != g->nodes[d->in[0]].rank - 1 || !cr_find_factors(g, d->in[0], &all))
         return CR_NONE;
     for (int i = 0; i < all.n; i++) {

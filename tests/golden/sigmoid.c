@@ -73,8 +73,8 @@ static void k3_both(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch; /* 4 x 8 */
     for (long item = begin; item < end; item++) {
         rt->tanh_v(4, 8, t0, 8, a->x, 8);
-        rt->mul_vv(4, 8, t0, 8, a->x, 8, t0, 8);
-        rt->mul_sv(4, 8, a->out, 8, &c_0_5, 0, t0, 8);
+        rt->mul_sv(4, 8, t0, 8, &c_0_5, 0, t0, 8);
+        rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
     }
 }
 
