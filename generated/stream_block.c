@@ -147,8 +147,10 @@ struct cr_kernels {
     /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
     void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
                    long base, long rs, long cs);
-    /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
-    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
+    /* y[r, c] = value where c lies outside begin + r <= c < end + r */
+    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
+    /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */
+    int (*finite)(long rows, long cols, const float *x, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);
@@ -1298,14 +1300,58 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
 {
-    const float hidden = -INFINITY;
     for (long r = 0; r < rows; r++, y += ldy) {
         long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
     }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+{
+    VF zero[4], none = v_set1(0.0f);
+    long i = 0;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
+        CR_UNROLL
+        for (int j = 0; j < 4; j++) {
+            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+        }
+    }
+    for (; i + CR_W <= cols; i += CR_W) {
+        zero[0] = v_fma(v_load(x + i), none, zero[0]);
+    }
+    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    float all[CR_W], sum = 0.0f;
+    v_store(all, zero[0]);
+    for (; i < cols; i++) {
+        sum += 0.0f * x[i];
+    }
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    int finite = 1;
+    for (long r = 0; r < rows && finite; r++, x += rs) {
+        if (cs == 1) {
+            finite = CR_NAME(v_finite_row)(cols, x);
+        }
+        for (long c = 0; cs != 1 && c < cols; c++) {
+            finite &= 0.0f * x[c * cs] == 0.0f;
+        }
+    }
+    return finite;
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
@@ -1732,6 +1778,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
+    .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -2281,14 +2328,58 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
 {
-    const float hidden = -INFINITY;
     for (long r = 0; r < rows; r++, y += ldy) {
         long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
     }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+{
+    VF zero[4], none = v_set1(0.0f);
+    long i = 0;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
+        CR_UNROLL
+        for (int j = 0; j < 4; j++) {
+            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+        }
+    }
+    for (; i + CR_W <= cols; i += CR_W) {
+        zero[0] = v_fma(v_load(x + i), none, zero[0]);
+    }
+    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    float all[CR_W], sum = 0.0f;
+    v_store(all, zero[0]);
+    for (; i < cols; i++) {
+        sum += 0.0f * x[i];
+    }
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    int finite = 1;
+    for (long r = 0; r < rows && finite; r++, x += rs) {
+        if (cs == 1) {
+            finite = CR_NAME(v_finite_row)(cols, x);
+        }
+        for (long c = 0; cs != 1 && c < cols; c++) {
+            finite &= 0.0f * x[c * cs] == 0.0f;
+        }
+    }
+    return finite;
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
@@ -2715,6 +2806,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
+    .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -3264,14 +3356,58 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
 {
-    const float hidden = -INFINITY;
     for (long r = 0; r < rows; r++, y += ldy) {
         long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
     }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+{
+    VF zero[4], none = v_set1(0.0f);
+    long i = 0;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
+        CR_UNROLL
+        for (int j = 0; j < 4; j++) {
+            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+        }
+    }
+    for (; i + CR_W <= cols; i += CR_W) {
+        zero[0] = v_fma(v_load(x + i), none, zero[0]);
+    }
+    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    float all[CR_W], sum = 0.0f;
+    v_store(all, zero[0]);
+    for (; i < cols; i++) {
+        sum += 0.0f * x[i];
+    }
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    int finite = 1;
+    for (long r = 0; r < rows && finite; r++, x += rs) {
+        if (cs == 1) {
+            finite = CR_NAME(v_finite_row)(cols, x);
+        }
+        for (long c = 0; cs != 1 && c < cols; c++) {
+            finite &= 0.0f * x[c * cs] == 0.0f;
+        }
+    }
+    return finite;
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
@@ -3698,6 +3834,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
+    .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),

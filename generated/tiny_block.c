@@ -147,8 +147,10 @@ struct cr_kernels {
     /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
     void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
                    long base, long rs, long cs);
-    /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
-    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
+    /* y[r, c] = value where c lies outside begin + r <= c < end + r */
+    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
+    /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */
+    int (*finite)(long rows, long cols, const float *x, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);
@@ -407,8 +409,10 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
         const long o1 = item % 3;
         const long o0 = item / 3;
         const long i0 = 0, i1 = 8;
+        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        const int finite = rt->finite(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
         long visible = 8; /* keys that any query sees lie before */
-        if (i1 < visible)
+        if (finite && i1 < visible)
             visible = i1;
         if (visible < 0)
             visible = 0;
@@ -419,7 +423,7 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
             rt->load(1, m, sum, 0, &c_0, 0, 0);
             rt->load(m, 16, sums, 32, &c_0, 0, 0);
             long last = visible;
-            if (i + m < last)
+            if (finite && i + m < last)
                 last = i + m;
             const long first = 0;
             const long next = o1 < 2; /* is there another head? */
@@ -432,7 +436,7 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
                 rt->gemm(n, m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
                     queries, 512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m);
+                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale);
             }
@@ -1317,14 +1321,58 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
 {
-    const float hidden = -INFINITY;
     for (long r = 0; r < rows; r++, y += ldy) {
         long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
     }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+{
+    VF zero[4], none = v_set1(0.0f);
+    long i = 0;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
+        CR_UNROLL
+        for (int j = 0; j < 4; j++) {
+            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+        }
+    }
+    for (; i + CR_W <= cols; i += CR_W) {
+        zero[0] = v_fma(v_load(x + i), none, zero[0]);
+    }
+    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    float all[CR_W], sum = 0.0f;
+    v_store(all, zero[0]);
+    for (; i < cols; i++) {
+        sum += 0.0f * x[i];
+    }
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    int finite = 1;
+    for (long r = 0; r < rows && finite; r++, x += rs) {
+        if (cs == 1) {
+            finite = CR_NAME(v_finite_row)(cols, x);
+        }
+        for (long c = 0; cs != 1 && c < cols; c++) {
+            finite &= 0.0f * x[c * cs] == 0.0f;
+        }
+    }
+    return finite;
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
@@ -1751,6 +1799,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
+    .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -2300,14 +2349,58 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
 {
-    const float hidden = -INFINITY;
     for (long r = 0; r < rows; r++, y += ldy) {
         long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
     }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+{
+    VF zero[4], none = v_set1(0.0f);
+    long i = 0;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
+        CR_UNROLL
+        for (int j = 0; j < 4; j++) {
+            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+        }
+    }
+    for (; i + CR_W <= cols; i += CR_W) {
+        zero[0] = v_fma(v_load(x + i), none, zero[0]);
+    }
+    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    float all[CR_W], sum = 0.0f;
+    v_store(all, zero[0]);
+    for (; i < cols; i++) {
+        sum += 0.0f * x[i];
+    }
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    int finite = 1;
+    for (long r = 0; r < rows && finite; r++, x += rs) {
+        if (cs == 1) {
+            finite = CR_NAME(v_finite_row)(cols, x);
+        }
+        for (long c = 0; cs != 1 && c < cols; c++) {
+            finite &= 0.0f * x[c * cs] == 0.0f;
+        }
+    }
+    return finite;
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
@@ -2734,6 +2827,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
+    .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),
@@ -3283,14 +3377,58 @@ static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base
     }
 }
 
-static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end)
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
 {
-    const float hidden = -INFINITY;
     for (long r = 0; r < rows; r++, y += ldy) {
         long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &hidden, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &hidden, 0);
+        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
+        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
     }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+{
+    VF zero[4], none = v_set1(0.0f);
+    long i = 0;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
+        CR_UNROLL
+        for (int j = 0; j < 4; j++) {
+            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+        }
+    }
+    for (; i + CR_W <= cols; i += CR_W) {
+        zero[0] = v_fma(v_load(x + i), none, zero[0]);
+    }
+    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    float all[CR_W], sum = 0.0f;
+    v_store(all, zero[0]);
+    for (; i < cols; i++) {
+        sum += 0.0f * x[i];
+    }
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    int finite = 1;
+    for (long r = 0; r < rows && finite; r++, x += rs) {
+        if (cs == 1) {
+            finite = CR_NAME(v_finite_row)(cols, x);
+        }
+        for (long c = 0; cs != 1 && c < cols; c++) {
+            finite &= 0.0f * x[c * cs] == 0.0f;
+        }
+    }
+    return finite;
 }
 
 static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
@@ -3717,6 +3855,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .store = CR_NAME(cr_store),
     .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
+    .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
     .pack = CR_NAME(cr_pack),
     .gemm = CR_NAME(cr_gemm),

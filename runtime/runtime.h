@@ -78,8 +78,10 @@ struct cr_kernels {
     /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
     void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
                    long base, long rs, long cs);
-    /* y[r, c] = -inf where c lies outside begin + r <= c < end + r */
-    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end);
+    /* y[r, c] = value where c lies outside begin + r <= c < end + r */
+    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
+    /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */
+    int (*finite)(long rows, long cols, const float *x, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
                    long table_rows, const float *index);

@@ -21,22 +21,28 @@ enum { MAX_PORTS = 16 };
 
 /* ---- running a script ---- */
 
-/* The graph of a script given as text. */
-static struct cr_graph *graph_of(const char *text)
+/* The graph of a script. */
+static struct cr_graph *graph_of(const char *path, const struct cr_setting *settings, int n)
 {
-    char path[] = "/tmp/crescent-nonfinite-XXXXXX";
     struct cr_script script;
     struct cr_error error = {""};
+    ck_assert_msg(cr_script_run(path, settings, n, &script, &error) == 0, "%s", error.text);
+    struct cr_graph *graph = script.graph;
+    script.graph = NULL;
+    cr_script_free(&script);
+    return graph;
+}
+
+/* The same of its text. */
+static struct cr_graph *graph_of_text(const char *text)
+{
+    char path[] = "/tmp/crescent-nonfinite-XXXXXX";
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    int status = cr_script_run(path, NULL, 0, &script, &error);
+    struct cr_graph *graph = graph_of(path, NULL, 0);
     unlink(path);
-    ck_assert_msg(status == 0, "%s\n%s", error.text, text);
-    struct cr_graph *graph = script.graph;
-    script.graph = NULL;
-    cr_script_free(&script);
     return graph;
 }
 
@@ -56,14 +62,15 @@ static void outputs_free(struct outputs *o)
         free(o->data[i]);
 }
 
-static struct outputs run(const char *text, const struct cr_engine_options *options, filler *fill,
-                          const void *context)
+/* Uses the graph up. */
+static struct outputs run(struct cr_graph *graph, const struct cr_engine_options *options,
+                          filler *fill, const void *context)
 {
     struct cr_engine e;
     struct cr_error error = {""};
     struct outputs o = {0};
     void *in[MAX_PORTS];
-    ck_assert_msg(cr_engine_open(&e, graph_of(text), options, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_engine_open(&e, graph, options, &error) == 0, "%s", error.text);
     ck_assert_int_eq(e.n_params, 0);
     for (int i = 0; i < e.n_inputs; i++) {
         int64_t n = cr_port_elements(&e.inputs[i]);
@@ -89,6 +96,9 @@ static bool same_class(float a, float b)
 {
     return isnan(a) ? isnan(b) : isinf(a) ? a == b : isfinite(b);
 }
+
+static const struct cr_engine_options usual = {.path = "test"};
+static const struct cr_engine_options interpreted = {.path = "test", .backend = CR_BACKEND_REF};
 
 /* ---- formulas ---- */
 
@@ -151,14 +161,13 @@ static void fill_combinations(const char *name, int64_t n, float *data, const vo
 START_TEST(test_formula)
 {
     static const char *const skip[] = {"simplify", "join", "fma"};
+    const struct cr_engine_options as_it_stands = {.path = "test", .skip = skip, .n_skip = 3};
     char text[512];
     snprintf(text, sizeof text,
              "local x, z = input('x', {121}), input('z', {121})\nreturn {y = %s}", formulas[_i]);
-    struct outputs plain =
-        run(text, &(struct cr_engine_options){.path = "test", .skip = skip, .n_skip = 3}, fill_combinations, NULL);
-    struct outputs exact = run(text, &(struct cr_engine_options){.path = "test", .backend = CR_BACKEND_REF},
-                               fill_combinations, NULL);
-    struct outputs found = run(text, &(struct cr_engine_options){.path = "test"}, fill_combinations, NULL);
+    struct outputs plain = run(graph_of_text(text), &as_it_stands, fill_combinations, NULL);
+    struct outputs exact = run(graph_of_text(text), &interpreted, fill_combinations, NULL);
+    struct outputs found = run(graph_of_text(text), &usual, fill_combinations, NULL);
     for (int64_t i = 0; i < found.size[0]; i++) {
         float y = found.data[0][i], a = plain.data[0][i], b = exact.data[0][i];
         ck_assert_msg(same_class(y, a) || same_class(y, b),
@@ -168,6 +177,121 @@ START_TEST(test_formula)
     outputs_free(&plain);
     outputs_free(&exact);
     outputs_free(&found);
+}
+END_TEST
+
+/* ---- attention ---- */
+
+/* How attention is written; sizes around a step of 32 queries and a block of 128 keys. */
+static const struct attention {
+    const char *T, *keys, *mask, *drop, *softmax;
+} attentions[] = {
+    {"5", "0", "causal", "none", "library"},    {"40", "0", "causal", "none", "library"},
+    {"200", "0", "causal", "none", "library"},  {"200", "0", "window", "none", "library"},
+    {"150", "260", "causal", "none", "library"}, {"260", "150", "causal", "none", "library"},
+    {"70", "200", "none", "none", "library"},   {"40", "0", "causal", "some", "library"},
+    {"200", "0", "window", "some", "library"},  {"70", "200", "none", "some", "library"},
+    {"40", "0", "causal", "product", "library"}, {"200", "0", "causal", "product", "library"},
+    {"200", "0", "causal", "none", "reciprocal"}, {"70", "200", "none", "none", "after"},
+    {"200", "0", "window", "none", "after"},
+};
+
+/* One number of an input that is not finite: at a share of its elements. */
+struct poison {
+    char input;
+    double at;
+    float value;
+};
+
+static const struct poison poisons[] = {
+    {'q', 0.1, NAN}, {'q', 0.6, INFINITY}, {'k', 0.07, NAN},       {'k', 0.99, NAN},
+    {'k', 0.5, -INFINITY}, {'v', 0.03, NAN}, {'v', 0.55, INFINITY}, {'v', 0.999, NAN},
+    {'v', 0.97, -INFINITY}, {'g', 0.2, NAN}, {'g', 0.9, NAN},
+};
+
+static void fill_poisoned(const char *name, int64_t n, float *data, const void *context)
+{
+    const struct poison *poison = context;
+    uint32_t seed = (uint32_t)name[0];
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        data[i] = (float)(seed >> 8) / (1 << 22) - 2;
+    }
+    if (name[0] == poison->input)
+        data[(int64_t)(poison->at * (double)n)] = poison->value;
+}
+
+/* What is NaN or infinite is so in the formula, in the result and in the gradients, and what the
+ * mask skips does not matter. */
+START_TEST(test_attention)
+{
+    const struct attention *a = &attentions[_i];
+    const struct cr_setting settings[] = {{"T", a->T, false},
+                                          {"keys", a->keys, false},
+                                          {"width", "6", false},
+                                          {"mask", a->mask, false},
+                                          {"drop", a->drop, false},
+                                          {"softmax", a->softmax, false}};
+    const char *script = "tests/scripts/attention_grads.lua";
+    for (int i = 0; i < COUNT(poisons); i++) {
+        const struct poison *p = &poisons[i];
+        struct outputs exact =
+            run(graph_of(script, settings, COUNT(settings)), &interpreted, fill_poisoned, p);
+        struct outputs found =
+            run(graph_of(script, settings, COUNT(settings)), &usual, fill_poisoned, p);
+        bool chosen = strcmp(a->drop, "some") == 0 && p->input == 'v'; /* see ir.md */
+        for (int o = 0; o < found.n; o++)
+            for (int64_t j = 0; j < found.size[o] && !(chosen && found.name[o][0] == 'd'); j++)
+                ck_assert_msg(same_class(found.data[o][j], exact.data[o][j]),
+                              "%s keys, %s, dropout %s, %g in %c: element %d of %s is %g, in the "
+                              "formula %g", a->T, a->mask, a->drop, (double)p->value, p->input,
+                              (int)j, found.name[o], (double)found.data[o][j],
+                              (double)exact.data[o][j]);
+        outputs_free(&exact);
+        outputs_free(&found);
+    }
+}
+END_TEST
+
+/* Queries that see no key, or whose keys are all dropped; y is asked for, fused as attention is. */
+static const char *const unseeing[] = {
+    /* the answer is NaN */
+    "s = where(lt(key, query), s, -math.huge)\n"
+    "y = matmul(softmax(s), v)",
+    /* the answer is 0, as ONNX's Attention has it */
+    "s = s + where(eq(query, 7), -math.huge, 0)\n"
+    "y = matmul(where(eq(max(s, -1), -math.huge), 0, softmax(s)), v)",
+    "s = where(lt(key, query), s, -math.huge)\n"
+    "y = matmul(where(lt(key, query), softmax(s), 0), v)",
+    /* dropout, by choice and by a product */
+    "s = where(lt(key, query), s, -math.huge)\n"
+    "y = matmul(where(lt(random(3, s.shape), 0.5), 2 * softmax(s), 0), v)",
+    "s = where(lt(key, query), s, -math.huge)\n"
+    "y = matmul(softmax(s) * float(lt(random(3, s.shape), 0.5)), v)",
+    /* choosing and multiplying at once is not fused */
+    "y = matmul(where(lt(key, query), softmax(s), 0) * float(lt(key + 9, query)), v)",
+};
+
+START_TEST(test_unseeing)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "local function softmax(s) local e = exp(s - max(s, -1)) return e / sum(e, -1) end\n"
+             "local q, k, v = input('q', {40, 8}), input('k', {40, 8}), input('v', {40, 8})\n"
+             "local key, query = iota({40, 40}, 2), iota({40, 40}, 1)\n"
+             "local s, y = matmul(q, k:transpose(1, 2))\n"
+             "%s\nreturn {y = y}", unseeing[_i]);
+    for (int i = 0; i < COUNT(poisons); i++) {
+        struct outputs exact = run(graph_of_text(text), &interpreted, fill_poisoned, &poisons[i]);
+        struct outputs found = run(graph_of_text(text), &usual, fill_poisoned, &poisons[i]);
+        for (int64_t j = 0; j < found.size[0]; j++)
+            ck_assert_msg(same_class(found.data[0][j], exact.data[0][j]),
+                          "%s\n%g in %c: element %d is %g, in the formula %g", unseeing[_i],
+                          (double)poisons[i].value, poisons[i].input, (int)j,
+                          (double)found.data[0][j], (double)exact.data[0][j]);
+        outputs_free(&exact);
+        outputs_free(&found);
+    }
 }
 END_TEST
 
@@ -212,6 +336,8 @@ int main(void)
     Suite *suite = suite_create("nonfinite");
     TCase *rewriting = tcase_create("rewriting");
     tcase_add_loop_test(rewriting, test_formula, 0, COUNT(formulas));
+    tcase_add_loop_test(rewriting, test_attention, 0, COUNT(attentions));
+    tcase_add_loop_test(rewriting, test_unseeing, 0, COUNT(unseeing));
     tcase_add_loop_test(rewriting, test_simplify_again, 0, 10);
     tcase_set_timeout(rewriting, 60);
     suite_add_tcase(suite, rewriting);

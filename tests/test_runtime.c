@@ -667,16 +667,38 @@ START_TEST(test_hide)
         for (int begin = -ROWS - 2; begin <= cols + 2; begin += 3) {
             for (int end = -ROWS - 2; end <= cols + 2; end += 3) {
                 float *y = filled(ROWS * LD, tame, 3);
-                k->hide(ROWS, cols, y, LD, begin, end);
+                float value = begin & 1 ? -INFINITY : 0.0f;
+                k->hide(ROWS, cols, y, LD, begin, end, value);
                 for (int i = 0; i < ROWS * LD; i++) {
                     int r = i / LD, c = i % LD;
                     int hidden = c < cols && (c < begin + r || c >= end + r);
-                    ck_assert(same(y[i], hidden ? -INFINITY : tame(3, (unsigned)i)));
+                    ck_assert(same(y[i], hidden ? value : tame(3, (unsigned)i)));
                 }
                 free(y);
             }
         }
     }
+}
+END_TEST
+
+/* Wherever the one number stands that is not finite, and only if it is asked about. */
+START_TEST(test_finite)
+{
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    static const float others[] = {NAN, INFINITY, -INFINITY};
+    enum { ROWS = 3, COLS = 77, LD = 80 };
+    float *x = filled(ROWS * LD, tame, 5);
+    for (int i = 0; k && i < ROWS * LD; i++) {
+        float kept = x[i];
+        x[i] = others[i % 3];
+        ck_assert_int_eq(k->finite(ROWS, COLS, x, LD, 1), i % LD >= COLS);
+        ck_assert_int_eq(k->finite(COLS, ROWS, x, 1, LD), i % LD >= COLS);
+        ck_assert_int_eq(k->finite(ROWS, 1, x, LD, 1), i % LD >= 1);
+        x[i] = i % 2 ? 3e38f : -3e38f;
+        ck_assert_int_eq(k->finite(ROWS, COLS, x, LD, 1), 1);
+        x[i] = kept;
+    }
+    free(x);
 }
 END_TEST
 
@@ -1171,6 +1193,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_stream, 0, COUNT(isas));

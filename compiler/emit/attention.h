@@ -7,8 +7,20 @@
 /* Where queries i to i + m have seen nothing yet: a maximum of -inf and a sum of 0. */
 void cr_print_softmax_start(struct cr_printer *p);
 
-/* The range of keys, first to last, that queries i to i + m see of `all`. */
-void cr_print_key_range(struct cr_printer *p, const char *all);
+/* Whether the mask says where the keys that a query sees end (or begin). */
+bool cr_has_bound(const struct cr_kernel *k, bool upper);
+
+/* The range of keys, first to last, that queries i to i + m see of `all`; narrowed under a
+ * condition, "finite && " or "". */
+void cr_print_key_range(struct cr_printer *p, const char *all, const char *condition);
+
+/* "const int name": whether all of an operand, along these two atoms, is finite; nothing where no
+ * key is hidden. */
+void cr_print_finite(struct cr_printer *p, const char *name, const struct cr_operand *operand,
+                     int row, int col);
+
+/* In a block of keys by queries, gives what lies outside the bounds a value. */
+void cr_print_hides(struct cr_printer *p, int indent, const char *block, const char *value);
 
 /* An operand's rows and columns: atoms, and how many columns. */
 struct cr_fetch {

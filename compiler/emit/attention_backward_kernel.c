@@ -6,6 +6,10 @@
  * what follows from them.  Blocks stand transposed, keys down and queries across, as in the
  * forward pass.  Each gradient is one chain of sums, over queries or over keys in order,
  * whatever the number of threads.
+ *
+ * Blocks that a mask hides are skipped only where nothing can become NaN in them: where keys,
+ * delta and the sums of softmax are finite, and with delta and the sums the values, the queries
+ * and the output's gradients.
  */
 #include <stdio.h>
 
@@ -37,6 +41,8 @@ static void take_backward_scratch(struct cr_printer *p, const struct backward_sh
     cr_take_scratch(p, "dscores", s->block * PANEL, "their gradients");
     if (p->k->dropout.n)
         cr_take_scratch(p, "dropout", s->block * PANEL, "factors of the probabilities");
+    if (p->k->chooses)
+        cr_take_scratch(p, "weights", s->block * PANEL, "the probabilities times those");
     cr_take_scratch(p, "max", s->rows, "of a query's scores; then minus that");
     cr_take_scratch(p, "sum", s->rows, "of exp(score - max); then its reciprocal");
     cr_take_scratch(p, "scale", s->rows, "exp(old max - new max)");
@@ -69,6 +75,7 @@ static void print_item_start(struct cr_printer *p, const struct backward_shape *
     cr_put_line(p->text, 8, "rt->pack(%s, %lld, keys, %lld, %s, %lld, %lld);", keys,
                 (long long)s->K, (long long)(s->keys * PANEL), at,
                 (long long)cr_step(&k->b.at, k->key), (long long)cr_step(&k->b.at, k->k));
+    cr_print_finite(p, "keys_finite", &k->b, k->key, k->k);
     print_result(p, at, &k->dest_k, -1, "");
     print_zeros(p, 8, keys, s->K, at, cr_step(&k->dest_k, k->key));
     print_result(p, at, &k->dest_v, -1, "");
@@ -107,7 +114,7 @@ static void print_step_start(struct cr_printer *p, const struct backward_shape *
     char at[CR_ADDRESS_SIZE], keys[32];
     snprintf(keys, sizeof keys, "%lld", (long long)s->keys);
     cr_print_softmax_start(p);
-    cr_print_key_range(p, keys);
+    cr_print_key_range(p, keys, "");
     print_fetches(p, s);
     print_pack_both(p, s, &k->a, k->k, s->K, "queries", "query_rows");
     print_pack_both(p, s, &k->g, k->col, s->N, "grads", "grad_rows");
@@ -139,12 +146,38 @@ static void print_statistics(struct cr_printer *p)
     cr_put_line(p->text, 12, "rt->div_sv(1, m, sum, 0, %s, 0, sum, 0);", one);
 }
 
+/* From here on hidden blocks count, too, if something is not finite. */
+static void print_range_of_gradients(struct cr_printer *p, const struct backward_shape *s)
+{
+    if (p->k->n_bounds == 0)
+        return;
+    cr_put_line(p->text, 12,
+                "const int finite = keys_finite && rt->finite(1, m, delta, 0, 1) && "
+                "rt->finite(1, m, sum, 0, 1);");
+    if (cr_has_bound(p->k, true))
+        cr_put(p->text, "            last = finite ? last : %lld;\n", (long long)s->keys);
+    if (cr_has_bound(p->k, false))
+        cr_put(p->text, "            first = finite ? first : 0;\n");
+}
+
+/* Whether exponentials may have to be made again: those of the statistics are still there if they
+ * were of one block, the same one. */
+static bool makes_again(const struct cr_printer *p, const struct backward_shape *s)
+{
+    return s->keys > KEY_BLOCK || p->k->n_bounds > 0;
+}
+
 /* Probabilities; the only block of keys, if there is but one, has its exponentials already. */
 static void print_probabilities(struct cr_printer *p, const struct backward_shape *s)
 {
     char factor[64];
-    if (s->keys > KEY_BLOCK) {
-        cr_put(p->text, "                if (last - first > %d) {\n", KEY_BLOCK);
+    if (makes_again(p, s)) {
+        cr_put(p->text, "                if (");
+        if (s->keys > KEY_BLOCK)
+            cr_put(p->text, "last - first > %d", KEY_BLOCK);
+        if (p->k->n_bounds)
+            cr_put(p->text, s->keys > KEY_BLOCK ? " || !finite" : "!finite");
+        cr_put(p->text, ") {\n");
         cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p, 20));
         cr_put_line(p->text, 20, "rt->fma_svv(n, m, scores, %d, %s, 0, scores, %d, max, 0);", PANEL,
                     factor, PANEL);
@@ -154,7 +187,18 @@ static void print_probabilities(struct cr_printer *p, const struct backward_shap
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, sum, 0);", PANEL, PANEL);
 }
 
-/* dP - delta: g V' - delta, or with dropout g V' times its factors; those become W. */
+/* A block times the factors of dropout; 0 where those are, even of NaN. */
+static void print_chosen(struct cr_printer *p, const char *block, const char *result)
+{
+    char zero[64];
+    cr_print_constant(p, zero, sizeof zero, 0);
+    cr_put_line(p->text, 16, "rt->mul_vv(n, m, %s, %d, %s, %d, dropout, %d);", result, PANEL, block,
+                PANEL, PANEL);
+    cr_put_line(p->text, 16, "rt->where_vvs(n, m, %s, %d, dropout, %d, %s, %d, %s, 0);", result,
+                PANEL, PANEL, result, PANEL, zero);
+}
+
+/* dP - delta: g V' - delta, or with dropout g V' times its factors; and W: P times those. */
 static void print_dprobs(struct cr_printer *p, const struct backward_shape *s)
 {
     const struct cr_kernel *k = p->k;
@@ -168,10 +212,18 @@ static void print_dprobs(struct cr_printer *p, const struct backward_shape *s)
     if (!k->dropout.n)
         return;
     cr_print_block_program(p, &p->k->dropout, "dropout", 16);
-    cr_put_line(p->text, 16, "rt->fma_vvv(n, m, dscores, %d, dscores, %d, dropout, %d, delta, 0);",
-                PANEL, PANEL, PANEL);
-    cr_put_line(p->text, 16, "rt->mul_vv(n, m, dropout, %d, dropout, %d, scores, %d);", PANEL,
-                PANEL, PANEL);
+    if (k->chooses) {
+        print_chosen(p, "dscores", "dscores");
+        cr_put_line(p->text, 16, "rt->add_vv(n, m, dscores, %d, dscores, %d, delta, 0);", PANEL,
+                    PANEL);
+        print_chosen(p, "scores", "weights");
+    } else {
+        cr_put_line(p->text, 16,
+                    "rt->fma_vvv(n, m, dscores, %d, dscores, %d, dropout, %d, delta, 0);", PANEL,
+                    PANEL, PANEL);
+        cr_put_line(p->text, 16, "rt->mul_vv(n, m, dropout, %d, dropout, %d, scores, %d);", PANEL,
+                    PANEL, PANEL);
+    }
 }
 
 /* dS = (dP - delta) P, and what elementwise work makes of it. */
@@ -180,6 +232,8 @@ static void print_dscores(struct cr_printer *p)
     cr_put_line(p->text, 16, "rt->mul_vv(n, m, dscores, %d, dscores, %d, scores, %d);", PANEL,
                 PANEL, PANEL);
     cr_print_block_program(p, &p->k->program, "dscores", 16);
+    if (p->k->hides_gradients)
+        cr_print_hides(p, 16, "dscores", "0.0f");
 }
 
 /* Adds x' rows, x a block of keys x queries, to the gradients of n keys or values. */
@@ -204,7 +258,8 @@ static void print_gradients(struct cr_printer *p, const struct backward_shape *s
     print_block_start(p);
     print_probabilities(p, s);
     print_dprobs(p, s);
-    print_add_transposed(p, s, k->dropout.n ? "dropout" : "scores", "grad_rows", s->N, &k->dest_v);
+    const char *weights = k->chooses ? "weights" : k->dropout.n ? "dropout" : "scores";
+    print_add_transposed(p, s, weights, "grad_rows", s->N, &k->dest_v);
     print_dscores(p);
     print_add_transposed(p, s, "dscores", "query_rows", s->K, &k->dest_k);
     print_result(p, at, &k->dest, k->row, "i");
@@ -226,8 +281,9 @@ int64_t cr_print_attention_backward_kernel(struct cr_printer *p)
     cr_print_count(p, 12, "m", "i", s.rows, rows);
     print_step_start(p, &s);
     print_statistics(p);
-    if (s.keys > KEY_BLOCK)
+    if (makes_again(p, &s))
         cr_put_line(p->text, 12, "rt->neg_v(1, m, max, 0, max, 0);");
+    print_range_of_gradients(p, &s);
     print_gradients(p, &s);
     cr_put(p->text, "        }\n    }\n");
     return cr_outer_items(p->k);

@@ -6,6 +6,10 @@
  * Scores stand transposed, keys down and queries across: a vector holds the scores of as
  * many queries for one key, so that softmax never folds a vector, keys are read where
  * they lie, and only the few queries of a step are packed.
+ *
+ * A key that a mask hides has the probability 0, and 0 times a value that is NaN or infinite is
+ * NaN.  So hidden blocks are skipped only if all values are finite, and what comes out does not
+ * depend on which blocks there are.
  */
 #include <float.h>
 #include <stdio.h>
@@ -40,13 +44,15 @@ static void take_attention_scratch(struct cr_printer *p, const struct attention_
     cr_take_scratch(p, "scores", cr_min(s->keys, KEY_BLOCK) * PANEL, "a block of keys x queries");
     if (k->dropout.n)
         cr_take_scratch(p, "dropout", cr_min(s->keys, KEY_BLOCK) * PANEL, "factors of those");
+    if (k->chooses)
+        cr_take_scratch(p, "chosen", COLUMNS_ROWS * s->rows, "lanes of the largest factor so far");
     cr_take_scratch(p, "sums", s->rows * s->width, "of exp(score - max) * value");
     cr_take_scratch(p, "max", s->rows, "of a query's scores so far");
     cr_take_scratch(p, "sum", s->rows, "of exp(score - max) so far");
     cr_take_scratch(p, "scale", s->rows, "exp(old max - new max)");
 }
 
-static bool has_bound(const struct cr_kernel *k, bool upper)
+bool cr_has_bound(const struct cr_kernel *k, bool upper)
 {
     for (int i = 0; i < k->n_bounds; i++)
         if (k->bounds[i].upper == upper)
@@ -63,16 +69,16 @@ static void print_sum(struct cr_text *t, const char *x, int64_t offset)
         cr_put(t, "%s", x);
 }
 
-/* Narrows the end (or beginning) of a range of keys to what a row sees. */
+/* Narrows the end (or beginning) of a range of keys to what a row sees, under a condition. */
 static void print_bounds(struct cr_printer *p, int indent, bool upper, const char *name,
-                         const char *row)
+                         const char *row, const char *condition)
 {
     struct cr_text *t = p->text;
     for (int i = 0; i < p->k->n_bounds; i++) {
         const struct cr_bound *b = &p->k->bounds[i];
         if (b->upper != upper)
             continue;
-        cr_put(t, "%*sif (", indent, "");
+        cr_put(t, "%*sif (%s", indent, "", condition);
         print_sum(t, row, b->offset);
         cr_put(t, " %c %s)\n%*s%s = ", upper ? '<' : '>', name, indent + 4, "", name);
         print_sum(t, row, b->offset);
@@ -80,15 +86,29 @@ static void print_bounds(struct cr_printer *p, int indent, bool upper, const cha
     }
 }
 
+void cr_print_finite(struct cr_printer *p, const char *name, const struct cr_operand *operand,
+                     int row, int col)
+{
+    char at[CR_ADDRESS_SIZE];
+    if (p->k->n_bounds == 0)
+        return;
+    cr_put_line(p->text, 8, "/* 0 times NaN is NaN: hidden blocks are skipped if there is none */");
+    cr_print_address(p, at, sizeof at, operand->ref, &operand->at, -1, "", -1, "");
+    cr_put_line(p->text, 8, "const int %s = rt->finite(%lld, %lld, %s, %lld, %lld);", name,
+                (long long)cr_extent(p->k, row), (long long)cr_extent(p->k, col), at,
+                (long long)cr_step(&operand->at, row), (long long)cr_step(&operand->at, col));
+}
+
 /* Packs the values that the rows of an item see. */
 static void print_pack_values(struct cr_printer *p, const struct attention_shape *s)
 {
     const struct cr_kernel *k = p->k;
     char at[CR_ADDRESS_SIZE];
+    cr_print_finite(p, "finite", &k->v, k->key, k->col);
     cr_put(p->text, "        %slong visible = %lld; /* keys that any query sees lie before */\n",
-           has_bound(k, true) ? "" : "const ", (long long)s->keys);
-    print_bounds(p, 8, true, "visible", "i1");
-    if (has_bound(k, true))
+           cr_has_bound(k, true) ? "" : "const ", (long long)s->keys);
+    print_bounds(p, 8, true, "visible", "i1", "finite && ");
+    if (cr_has_bound(k, true))
         cr_put(p->text, "        if (visible < 0)\n            visible = 0;\n");
     cr_print_address(p, at, sizeof at, k->v.ref, &k->v.at, -1, "", -1, "");
     cr_put_line(p->text, 8, "rt->pack(visible, %lld, values, %lld, %s, %lld, %lld);",
@@ -98,19 +118,26 @@ static void print_pack_values(struct cr_printer *p, const struct attention_shape
 
 /* Hides the keys of a block that lie outside a bound, if there are any for some query:
  * row r of the block is key j + r, column c query i + c. */
-static void print_hide(struct cr_printer *p, int indent, const struct cr_bound *b)
+static void print_hide(struct cr_printer *p, int indent, const struct cr_bound *b,
+                       const char *block, const char *value)
 {
     struct cr_text *t = p->text;
     cr_put(t, "%*sif (j %s ", indent, "", b->upper ? "+ n >" : "<");
     print_sum(t, b->upper ? "i" : "i + m", b->offset + (b->upper ? 1 : -1));
     cr_put(t,
            ") /* some query does not see some key */\n"
-           "%*srt->hide(n, m, scores, %d, ",
-           indent + 4, "", PANEL);
+           "%*srt->hide(n, m, %s, %d, ",
+           indent + 4, "", block, PANEL);
     if (!b->upper)
         cr_put(t, "-n, ");
     print_sum(t, "j - i", b->upper ? -b->offset : 1 - b->offset);
-    cr_put(t, b->upper ? ", m);\n" : ");\n");
+    cr_put(t, b->upper ? ", m, %s);\n" : ", %s);\n", value);
+}
+
+void cr_print_hides(struct cr_printer *p, int indent, const char *block, const char *value)
+{
+    for (int i = 0; i < p->k->n_bounds; i++)
+        print_hide(p, indent, &p->k->bounds[i], block, value);
 }
 
 /* The number that logits are scores times, if that is all there is between them, else 0. */
@@ -157,8 +184,7 @@ static double print_logits(struct cr_printer *p, int indent)
     double factor = score_factor(&k->scores);
     if (!factor)
         cr_print_block_program(p, &k->scores, "scores", indent);
-    for (int i = 0; i < k->n_bounds; i++)
-        print_hide(p, indent, &k->bounds[i]);
+    cr_print_hides(p, indent, "scores", "CR_MINUS_INFINITY");
     return factor ? factor : 1;
 }
 
@@ -205,15 +231,15 @@ void cr_print_softmax_start(struct cr_printer *p)
     cr_put(p->text, "            rt->load(1, m, sum, 0, %s, 0, 0);\n", zero);
 }
 
-void cr_print_key_range(struct cr_printer *p, const char *all)
+void cr_print_key_range(struct cr_printer *p, const char *all, const char *condition)
 {
     const struct cr_kernel *k = p->k;
     struct cr_text *t = p->text;
-    cr_put(t, "            %slong last = %s;\n", has_bound(k, true) ? "" : "const ", all);
-    print_bounds(p, 12, true, "last", "i + m");
-    cr_put(t, "            %slong first = 0;\n", has_bound(k, false) ? "" : "const ");
-    print_bounds(p, 12, false, "first", "i");
-    if (has_bound(k, false))
+    cr_put(t, "            %slong last = %s;\n", cr_has_bound(k, true) ? "" : "const ", all);
+    print_bounds(p, 12, true, "last", "i + m", condition);
+    cr_put(t, "            %slong first = 0;\n", cr_has_bound(k, false) ? "" : "const ");
+    print_bounds(p, 12, false, "first", "i", condition);
+    if (cr_has_bound(k, false))
         cr_put(t, "            first -= first %% %d; /* blocks begin at fixed keys */\n",
                KEY_BLOCK);
 }
@@ -226,7 +252,9 @@ static void print_row_start(struct cr_printer *p, const struct attention_shape *
     cr_print_constant(p, zero, sizeof zero, 0);
     cr_put(p->text, "            rt->load(m, %lld, sums, %lld, %s, 0, 0);\n", (long long)p->k->N,
            (long long)s->width, zero);
-    cr_print_key_range(p, "visible");
+    if (p->k->chooses)
+        cr_put_line(p->text, 12, "rt->load(%d, m, chosen, m, %s, 0, 0);", COLUMNS_ROWS, zero);
+    cr_print_key_range(p, "visible", "finite && ");
 }
 
 /* Packs the queries of a step, from where they lie or as a prologue computes them. */
@@ -259,6 +287,38 @@ static void print_pack_queries(struct cr_printer *p, const struct attention_shap
                 (long long)(k->K * PANEL), at, k_step, row_step);
 }
 
+/* In a row of numbers for queries, those of queries for which nothing was chosen so far become 1. */
+static void print_one_unless_chosen(struct cr_printer *p, int indent, const char *row)
+{
+    char one[64];
+    cr_print_constant(p, one, sizeof one, 1);
+    cr_put_line(p->text, indent, "rt->where_vvs(1, m, %s, 0, chosen, 0, %s, 0, %s, 0);", row, row,
+                one);
+}
+
+/* Multiplies exp(score - max) by the factors of dropout.  Where those choose, what is not chosen
+ * becomes 0, and as long as nothing was chosen for a query its sums are 0 times values: also if
+ * its probabilities are NaN. */
+static void print_dropout(struct cr_printer *p)
+{
+    const struct cr_kernel *k = p->k;
+    struct cr_text *t = p->text;
+    char zero[64];
+    if (k->dropout.n == 0)
+        return;
+    cr_print_block_program(p, &p->k->dropout, "dropout", 16);
+    cr_put_line(t, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, dropout, %d);", PANEL, PANEL,
+                PANEL);
+    if (!k->chooses)
+        return;
+    cr_print_constant(p, zero, sizeof zero, 0);
+    cr_put_line(t, 16, "rt->where_vvs(n, m, scores, %d, dropout, %d, scores, %d, %s, 0);", PANEL,
+                PANEL, PANEL, zero);
+    print_one_unless_chosen(p, 16, "scale");
+    cr_put_line(t, 16, "rt->max_down(n, m, chosen, dropout, %d);", PANEL);
+    cr_put_line(t, 16, "rt->max_lanes(m, chosen);");
+}
+
 /* The online softmax over blocks of keys for queries i to i + m. */
 static void print_key_loop(struct cr_printer *p, const struct attention_shape *s)
 {
@@ -271,11 +331,7 @@ static void print_key_loop(struct cr_printer *p, const struct attention_shape *s
     cr_print_constant(p, factor, sizeof factor, cr_print_score_block(p, 16));
     cr_put_line(t, 16, "rt->softmax_block(n, m, scores, %d, %s, max, sum, scale);", PANEL,
                 factor + 1);
-    if (k->dropout.n) {
-        cr_print_block_program(p, &p->k->dropout, "dropout", 16);
-        cr_put_line(t, 16, "rt->mul_vv(n, m, scores, %d, scores, %d, dropout, %d);", PANEL, PANEL,
-                    PANEL);
-    }
+    print_dropout(p);
     cr_put_line(t, 16,
                 "rt->gemm_scaled(m, %lld, n, scores, 1, %d, values + j * %d, %lld, sums, %lld, "
                 "scale);",
@@ -307,6 +363,8 @@ static void print_attention_end(struct cr_printer *p, const struct attention_sha
         job.core.ld = cr_step(&k->dest, k->row);
     }
     job.dest = job.core;
+    if (k->chooses)
+        print_one_unless_chosen(p, 12, "sum");
     cr_put_line(p->text, 12, "rt->div_vs(m, %lld, %s, %lld, sums, %lld, sum, 1);", (long long)k->N,
                 job.core.address, (long long)job.core.ld, (long long)s->width);
     cr_print_tiles(p, &job);

@@ -137,7 +137,8 @@ static void print_comment(struct cr_printer *p, const char *identifier)
     cr_put(t, "\n");
     print_steps(p, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
     print_steps(p, "scores", &k->scores);
-    print_steps(p, "probabilities times", &k->dropout);
+    print_steps(p, k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
+                &k->dropout);
     for (int i = 0; i < k->n_bounds; i++)
         cr_put(t, " * mask: query i sees keys %s i %+lld\n",
                k->bounds[i].upper ? "<=" : ">=", (long long)k->bounds[i].offset);

@@ -187,6 +187,8 @@ static bool match_weights(const struct matcher *m, struct cr_softmax *s, cr_id w
         cr_id probs = f.nodes[i];
         if (probs < 0 || !match_softmax(m, s, probs) || !cr_take_factor(&f, probs))
             continue;
+        if (!cr_is_dropout(m->g, &f))
+            return false;
         for (cr_id id = weights; id != probs; id = cr_towards_factor(m->g, id, probs))
             if (s->n < CR_SOFTMAX_PARTS)
                 part(s, id);

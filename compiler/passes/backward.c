@@ -92,6 +92,7 @@ static bool find_dweights(const struct search *s, struct cr_attention_backward *
         if (dropout->nodes[i] >= 0 && is_op(s, dropout->nodes[i], CR_OP_matmul))
             b->dweights = dropout->nodes[i];
     return b->dweights != CR_NONE && cr_take_factor(dropout, b->dweights) &&
+           cr_is_dropout(s->g, dropout) &&
            only_leads_to(s, b->dweights, b->dprobs);
 }
 

@@ -65,7 +65,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
                 k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
     print_tiles(out, k, "rows of the left operand", &k->prologue);
     print_tiles(out, k, "scores", &k->scores);
-    print_tiles(out, k, "probabilities times", &k->dropout);
+    print_tiles(out, k, k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
+                &k->dropout);
     bool all = k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS;
     print_tiles(out, k, all ? kinds[k->kind] : "epilogue", &k->program);
 }

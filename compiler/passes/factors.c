@@ -14,11 +14,6 @@ static int selected_operand(const struct cr_graph *g, cr_id id)
     return 0;
 }
 
-static bool is_float_of_condition(const struct cr_graph *g, cr_id id)
-{
-    return g->nodes[id].op == CR_OP_float && g->nodes[cr_in(g, id, 0)].dtype == CR_BOOL;
-}
-
 static bool divides_by_constant(const struct cr_graph *g, cr_id id)
 {
     return g->nodes[id].op == CR_OP_div && g->nodes[cr_in(g, id, 1)].op == CR_OP_const;
@@ -56,7 +51,7 @@ static bool add_factors(const struct cr_graph *g, cr_id id, struct cr_factors *f
         f->number *= node->value;
         return true;
     }
-    return add_factor(f, is_float_of_condition(g, id) ? cr_in(g, id, 0) : id);
+    return add_factor(f, id);
 }
 
 bool cr_find_factors(const struct cr_graph *g, cr_id id, struct cr_factors *factors)
@@ -85,6 +80,26 @@ bool cr_equal_factors(const struct cr_factors *a, const struct cr_factors *b)
 {
     return a->n == b->n && memcmp(a->nodes, b->nodes, (size_t)a->n * sizeof *a->nodes) == 0 &&
            fabs(a->number - b->number) <= 1e-9 * fabs(a->number);
+}
+
+/* How many of the factors are conditions. */
+static int count_conditions(const struct cr_graph *g, const struct cr_factors *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->n; i++)
+        n += f->nodes[i] < 0 || g->nodes[f->nodes[i]].dtype == CR_BOOL;
+    return n;
+}
+
+bool cr_choose(const struct cr_graph *g, const struct cr_factors *f)
+{
+    return count_conditions(g, f) > 0;
+}
+
+bool cr_is_dropout(const struct cr_graph *g, const struct cr_factors *f)
+{
+    int n = count_conditions(g, f);
+    return n == 0 || (n == f->n && f->number > 0);
 }
 
 /* Whether a node is a factor of a product. */

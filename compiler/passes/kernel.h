@@ -128,12 +128,14 @@ struct cr_kernel {
                              * keys outside the bounds, which are hidden: -inf */
     struct cr_tiles dropout; /* if n > 0: over (row, key), what probabilities are multiplied by
                               * before the product with V */
+    bool chooses;            /* where that is 0 the product is 0, even of NaN */
     struct cr_bound bounds[CR_MAX_BOUNDS];
     int n_bounds;
 
     /* ATTENTION_BACKWARD: of ATTENTION's fields all but col, the column of V and of G, may be a
      * part of the root; its program goes from the gradient of the logits to that of the scores.
      * `dest` is of dQ[row, e]. */
+    bool hides_gradients;            /* its result is 0 outside the bounds */
     struct cr_operand g;             /* the gradient of the output: G[row, col] */
     struct cr_operand delta;         /* [row], of what softmax subtracts from it */
     struct cr_affine dest_k, dest_v; /* of dK[key, e] and dV[key, col] */

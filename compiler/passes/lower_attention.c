@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "factors.h"
 #include "lowering.h"
 #include "mask.h"
 
@@ -33,8 +34,10 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
     size_t rank = (size_t)lw->g->nodes[attention->probs].rank;
+    struct cr_factors factors;
     if (attention->weights == attention->probs)
         return true;
+    k->chooses = cr_find_factors(lw->g, attention->weights, &factors) && cr_choose(lw->g, &factors);
     cr_evaluate_begin(ev, &k->dropout, attention->probs, k->key, false);
     k->dropout.result = cr_evaluate(ev, attention->weights, map);
     if (k->dropout.result < 0)
@@ -130,6 +133,7 @@ static bool lower_dscores(struct cr_lowering *lw, const struct cr_attention_back
     memcpy(hidden, ev->visible, sizeof hidden);
     cr_evaluate_begin(ev, &k->program, b->dlogits, k->key, false);
     see_through(ev, b->dscores, hidden, n, &budget);
+    k->hides_gradients = ev->n_visible > 0;
     k->program.result = cr_evaluate(ev, b->dscores, &lw->root_map);
     if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->row))
         return false;

@@ -65,8 +65,10 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
         const long o0 = item / 6;
         const long i0 = item % 2 * 75;
         const long i1 = i0 + 75 < 150 ? i0 + 75 : 150;
+        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        const int finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
         long visible = 150; /* keys that any query sees lie before */
-        if (i1 < visible)
+        if (finite && i1 < visible)
             visible = i1;
         if (visible < 0)
             visible = 0;
@@ -77,7 +79,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
             rt->load(1, m, sum, 0, &c_0, 0, 0);
             rt->load(m, 4, sums, 32, &c_0, 0, 0);
             long last = visible;
-            if (i + m < last)
+            if (finite && i + m < last)
                 last = i + m;
             const long first = 0;
             rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
@@ -86,7 +88,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
                     scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m);
+                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
                 rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale);
             }
@@ -197,6 +199,8 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
         const long o1 = item % 3;
         const long o0 = item / 3;
         rt->pack(150, 4, keys, 4800, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
+        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        const int keys_finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
         rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 12, 36, &c_0, 0, 0);
         rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 24, 36, &c_0, 0, 0);
         for (long i = 0; i < 150; i += 32) {
@@ -225,19 +229,22 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
                     scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m);
+                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
             }
             rt->div_sv(1, m, sum, 0, &c_1, 0, sum, 0);
             rt->neg_v(1, m, max, 0, max, 0);
+            const int finite = keys_finite && rt->finite(1, m, delta, 0, 1) && rt->finite(1, m, sum,
+                0, 1);
+            last = finite ? last : 150;
             /* probabilities, and what they hand back */
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                if (last - first > 128) {
+                if (last - first > 128 || !finite) {
                     rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
                         128, scores, 32, 0, 0);
                     if (j + n > i + 1) /* some query does not see some key */
-                        rt->hide(n, m, scores, 32, j - i, m);
+                        rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
                     rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
                     rt->exp_v(n, m, scores, 32, scores, 32);
                 }
@@ -249,6 +256,8 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36);
                 rt->mul_vv(n, m, dscores, 32, dscores, 32, scores, 32);
                 rt->mul_vs(n, m, dscores, 32, dscores, 32, &c_0_5, 0);
+                if (j + n > i + 1) /* some query does not see some key */
+                    rt->hide(n, m, dscores, 32, j - i, m, 0.0f);
                 rt->gemm(n, 4, m, dscores, 32, 1, query_rows, 1024,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36);
