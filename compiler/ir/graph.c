@@ -5,20 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "mem.h"
-
-enum { STRING_BUCKETS = 1024 };
-
-/* An interned string in the chain of its bucket. */
-struct cr_string {
-    struct cr_string *next;
-    char text[];
-};
 
 struct cr_graph *cr_graph_new(const char *name)
 {
     struct cr_graph *g = cr_calloc(1, sizeof *g);
-    g->strings = cr_calloc(STRING_BUCKETS, sizeof(struct cr_string *));
+    g->strings = cr_calloc(1, sizeof *g->strings);
     g->operands = cr_grow(NULL, 0, &g->cap_operands, sizeof *g->operands);
     g->name = cr_intern(g, name);
     g->here.file = g->here.scope = cr_intern(g, "");
@@ -41,12 +34,9 @@ void cr_graph_free(struct cr_graph *g)
 {
     if (!g)
         return;
-    for (int i = 0; i < STRING_BUCKETS; i++) {
-        for (struct cr_string *s = g->strings[i], *next; s; s = next) {
-            next = s->next;
-            free(s);
-        }
-    }
+    for (int i = 0; i < g->strings->n; i++)
+        free((char *)g->strings->items[i]);
+    cr_names_free(g->strings);
     free(g->strings);
     free(g->nodes);
     free(g->operands);
@@ -54,27 +44,14 @@ void cr_graph_free(struct cr_graph *g)
     free(g);
 }
 
-/* FNV-1a. */
-static unsigned hash_text(const char *text)
-{
-    unsigned h = 2166136261u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-
 const char *cr_intern(struct cr_graph *g, const char *text)
 {
-    struct cr_string **head = &g->strings[hash_text(text) % STRING_BUCKETS];
-    for (struct cr_string *s = *head; s; s = s->next)
-        if (strcmp(s->text, text) == 0)
-            return s->text;
-    size_t size = strlen(text) + 1;
-    struct cr_string *s = cr_calloc(1, sizeof *s + size);
-    memcpy(s->text, text, size);
-    s->next = *head;
-    *head = s;
-    return s->text;
+    int known = cr_names_find(g->strings, text);
+    if (known < 0) {
+        known = g->strings->n;
+        cr_names_add(g->strings, cr_strdup(text));
+    }
+    return g->strings->items[known];
 }
 
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id)

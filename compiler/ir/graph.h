@@ -121,7 +121,7 @@ struct cr_output {
     cr_id id;
 };
 
-struct cr_string;
+struct cr_names;
 
 struct cr_graph {
     const char *name; /* a C identifier: the model's */
@@ -133,7 +133,7 @@ struct cr_graph {
     int n_outputs, cap_outputs;
     struct cr_where here;       /* given to nodes as they are made */
     char error[512];            /* why the last cr_build failed */
-    struct cr_string **strings; /* interned, freed with the graph */
+    struct cr_names *strings;   /* interned, freed with the graph */
 };
 
 struct cr_graph *cr_graph_new(const char *name);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "pass_list.h"
 
@@ -98,44 +99,47 @@ static uint64_t hash_bytes(const struct bytes *b)
     uint64_t h = 0, word;
     for (int i = 0; i + 8 <= b->n; i += 8) {
         memcpy(&word, b->data + i, sizeof word);
-        h = (h ^ word) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
+        h = cr_hash_word(h, word);
     }
     return h;
 }
 
-/* What is kept of a function to know it again. */
+/* Keys of the functions so far, by their first kernel, and one that is looked for. */
 struct known {
-    int kernel;
-    uint64_t hash;
+    struct bytes *keys;
     struct bytes key;
 };
+
+static bool has_key(const void *context, int kernel)
+{
+    const struct known *known = context;
+    const struct bytes *a = &known->keys[kernel], *b = &known->key;
+    return a->n == b->n && memcmp(a->data, b->data, (size_t)a->n) == 0;
+}
 
 /* module->function: for each kernel the first one with the same code. */
 static void find_functions(struct cr_module *m)
 {
-    struct known *known = cr_calloc((size_t)m->n_kernels, sizeof *known);
-    struct bytes key = {0};
-    int n = 0;
+    struct known known = {.keys = cr_calloc((size_t)m->n_kernels, sizeof *known.keys)};
+    struct cr_table table = {0};
     m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);
     for (int i = 0; i < m->n_kernels; i++) {
-        int f = 0;
-        key.n = 0;
-        put_kernel(&key, m->graph, &m->kernels[i]);
-        uint64_t hash = hash_bytes(&key);
-        while (f < n && (known[f].hash != hash || known[f].key.n != key.n ||
-                         memcmp(known[f].key.data, key.data, (size_t)key.n) != 0))
-            f++;
-        if (f == n) {
-            known[n++] = (struct known){i, hash, key};
-            key = (struct bytes){0};
+        known.key.n = 0;
+        put_kernel(&known.key, m->graph, &m->kernels[i]);
+        uint64_t hash = hash_bytes(&known.key);
+        m->function[i] = cr_table_find(&table, hash, has_key, &known);
+        if (m->function[i] < 0) {
+            m->function[i] = i;
+            cr_table_add(&table, hash, i);
+            known.keys[i] = known.key;
+            known.key = (struct bytes){0};
         }
-        m->function[i] = known[f].kernel;
     }
-    for (int f = 0; f < n; f++)
-        free(known[f].key.data);
-    free(known);
-    free(key.data);
+    for (int i = 0; i < m->n_kernels; i++)
+        free(known.keys[i].data);
+    free(known.keys);
+    free(known.key.data);
+    cr_table_free(&table);
 }
 
 /* ---- repeated sequences ---- */

@@ -1,0 +1,53 @@
+/*
+ * hash.h - hash tables of numbers, and of names.
+ *
+ * A table finds numbers by a hash; what a number stands for, and when two of those are equal,
+ * is its owner's matter.  An all-zero table is empty.
+ */
+#ifndef CR_HASH_H
+#define CR_HASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cr_slot {
+    uint64_t hash;
+    int item; /* -1: the slot is free */
+};
+
+struct cr_table {
+    struct cr_slot *slots;
+    int n, size; /* size is a power of two, or 0 */
+};
+
+/* The first item added under this hash for which is_it(context, item) holds, or -1. */
+int cr_table_find(const struct cr_table *table, uint64_t hash,
+                  bool (*is_it)(const void *context, int item), const void *context);
+
+/* Adds an item, which is not negative; there may be others under this hash. */
+void cr_table_add(struct cr_table *table, uint64_t hash, int item);
+void cr_table_free(struct cr_table *table);
+
+/* One more word into a hash: a multiplication, and its high half folded in. */
+static inline uint64_t cr_hash_word(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+uint64_t cr_hash_text(const char *text);
+
+/* Names in the order in which they were added.  The texts belong to the caller. */
+struct cr_names {
+    const char **items;
+    int n, cap;
+    struct cr_table table;
+};
+
+void cr_names_add(struct cr_names *names, const char *name);
+
+/* The number of the first name that reads like this, or -1. */
+int cr_names_find(const struct cr_names *names, const char *name);
+void cr_names_free(struct cr_names *names);
+
+#endif
