@@ -4,15 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
-
-static int find(const struct cr_port *ports, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(ports[i].name, name) == 0)
-            return i;
-    return CR_NONE;
-}
 
 static bool same_type(const struct cr_port *a, const struct cr_port *b)
 {
@@ -34,13 +27,19 @@ static int check_type(const struct cr_port *output, const struct cr_port *target
                    cr_dtype_name(target->dtype), expected, what);
 }
 
+/* What outputs may replace. */
+struct targets {
+    struct cr_names params, inputs;
+};
+
 /* Finds where output i goes. */
-static int find_target(struct cr_handover *h, const struct cr_ports *ports, int i, const char *path,
+static int find_target(struct cr_handover *h, const struct cr_ports *ports,
+                       const struct targets *targets, int i, const char *path,
                        struct cr_error *error)
 {
     const struct cr_port *output = &ports->outputs[i];
-    int param = h->to_param[i] = find(ports->params, ports->n_params, output->name);
-    int input = h->to_input[i] = find(ports->inputs, ports->n_inputs, output->name);
+    int param = h->to_param[i] = cr_names_find(&targets->params, output->name);
+    int input = h->to_input[i] = cr_names_find(&targets->inputs, output->name);
     if (param != CR_NONE)
         return check_type(output, &ports->params[param], "parameter", path, error);
     if (input == CR_NONE)
@@ -49,17 +48,28 @@ static int find_target(struct cr_handover *h, const struct cr_ports *ports, int 
     return check_type(output, &ports->inputs[input], "input", path, error);
 }
 
+static void add_names(struct cr_names *names, const struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++)
+        cr_names_add(names, ports[i].name);
+}
+
 int cr_handover_find(struct cr_handover *h, const struct cr_ports *ports, const char *path,
                      struct cr_error *error)
 {
+    struct targets targets = {0};
     int learned = 0, status = 0;
+    add_names(&targets.params, ports->params, ports->n_params);
+    add_names(&targets.inputs, ports->inputs, ports->n_inputs);
     h->to_param = cr_calloc((size_t)ports->n_outputs, sizeof *h->to_param);
     h->to_input = cr_calloc((size_t)ports->n_outputs, sizeof *h->to_input);
     h->is_state = cr_calloc((size_t)ports->n_inputs, sizeof *h->is_state);
     for (int i = 0; i < ports->n_outputs && !status; i++) {
-        status = find_target(h, ports, i, path, error);
+        status = find_target(h, ports, &targets, i, path, error);
         learned += h->to_param[i] != CR_NONE;
     }
+    cr_names_free(&targets.params);
+    cr_names_free(&targets.inputs);
     if (!status && !learned)
         status = cr_fail(error,
                          "%.400s: no output has the name of a parameter, expected the parameters' "

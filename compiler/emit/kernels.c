@@ -96,13 +96,12 @@ static void print_steps(struct cr_printer *p, const char *title, const struct cr
 }
 
 /* What the kernel computes, where it comes from, and what it costs. */
-static void print_comment(struct cr_printer *p, const char *identifier)
+static void print_comment(struct cr_printer *p, const char *title, const char *identifier)
 {
     const struct cr_kernel *k = p->k;
     const struct cr_node *root = &p->g->nodes[k->root];
     struct cr_text *t = p->text;
-    char title[256], plain[256], path[200];
-    cr_kernel_title(title, sizeof title, p->g, k->root);
+    char plain[256], path[200];
     cr_plain_scope(plain, sizeof plain, title);
     cr_plain_path(path, sizeof path, root->where.file);
     cr_put(t, "\n/*\n * k%d_%s: %s, %s:%d\n * out", p->number, identifier, plain, path,
@@ -170,16 +169,16 @@ static void print_struct(struct cr_printer *p)
 
 /* The declarations stand before the code, but are known only after it. */
 static void assemble(struct cr_text *text, struct cr_printer *p, struct cr_text *body,
-                     const char *title)
+                     const char *title, const char *identifier)
 {
     p->text = text;
-    print_comment(p, title);
+    print_comment(p, title, identifier);
     print_struct(p);
     cr_put(text,
            "static void k%d_%s(const void *args, long begin, long end, float *scratch)\n{\n"
            "    const struct k%d_args *a = args;\n"
            "    const struct cr_kernels *rt = a->rt;\n",
-           p->number, title, p->number);
+           p->number, identifier, p->number);
     if (!p->scratch)
         cr_put(text, "    (void)scratch;\n");
     cr_put_bytes(text, p->declarations.data, p->declarations.length);
@@ -188,7 +187,8 @@ static void assemble(struct cr_text *text, struct cr_printer *p, struct cr_text 
 }
 
 void cr_print_kernel_function(struct cr_text *text, const struct cr_module *module, int kernel,
-                              int number, struct cr_function *functions)
+                              int number, const struct cr_titles *titles,
+                              struct cr_function *functions)
 {
     struct cr_text body = {0};
     struct cr_function *function = &functions[kernel];
@@ -201,7 +201,7 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
     char title[256];
     name_operands(&p);
     function->number = number;
-    cr_kernel_title(title, sizeof title, p.g, p.k->root);
+    cr_kernel_title(title, sizeof title, titles, p.k->root);
     cr_identifier(function->title, sizeof function->title, title);
     if (!*function->title)
         snprintf(function->title, sizeof function->title, "tile");
@@ -229,7 +229,7 @@ void cr_print_kernel_function(struct cr_text *text, const struct cr_module *modu
     function->scratch = p.scratch;
     for (int i = 0; i < p.k->n_refs; i++)
         memcpy(function->fields[i], p.names[i], CR_NAME_SIZE);
-    assemble(text, &p, &body, function->title);
+    assemble(text, &p, &body, title, function->title);
     free(body.data);
     free(p.constants.data);
     free(p.declarations.data);

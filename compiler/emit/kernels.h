@@ -4,6 +4,7 @@
 
 #include "compiler/passes/module.h"
 #include "text.h"
+#include "titles.h"
 
 /* What the caller of a kernel's function must know. */
 struct cr_function {
@@ -17,6 +18,7 @@ struct cr_function {
 /* Prints the arguments' struct and the function of kernel `kernel` of the module, and fills its
  * place among the functions, which are by kernel; those of kernels before it are there. */
 void cr_print_kernel_function(struct cr_text *text, const struct cr_module *module, int kernel,
-                              int number, struct cr_function *functions);
+                              int number, const struct cr_titles *titles,
+                              struct cr_function *functions);
 
 #endif

@@ -4,12 +4,6 @@
 
 #include "compiler/passes/module.h"
 
-/*
- * What a kernel is called after: the name of its result, or of what is a view of it, else the
- * scope it was made in.  Of what replaces a parameter or an input of its name, "next NAME".
- */
-void cr_kernel_title(char *buffer, size_t size, const struct cr_graph *g, cr_id root);
-
 /* A scope's name or a title with # for its numbers, since repetitions share their code. */
 void cr_plain_scope(char *buffer, size_t size, const char *scope);
 

@@ -28,14 +28,17 @@ static const struct cr_function *function_of(const struct writer *w, int kernel)
 
 static void print_functions(struct writer *w)
 {
+    struct cr_titles titles;
     int number = 0;
+    cr_titles_find(&titles, w->g);
     for (int i = 0; i < w->m->n_kernels; i++) {
         if (w->m->function[i] != i)
             continue;
-        cr_print_kernel_function(&w->text, w->m, i, ++number, w->functions);
+        cr_print_kernel_function(&w->text, w->m, i, ++number, &titles, w->functions);
         if (w->scratch < w->functions[i].scratch)
             w->scratch = w->functions[i].scratch;
     }
+    cr_titles_free(&titles);
 }
 
 /* ---- calls ---- */
@@ -266,16 +269,6 @@ static void set_places(struct cr_program *program, const struct cr_module *m)
             program->places[i].target * (int64_t)sizeof(float);
 }
 
-/* Counts the calls of a function, and of those the ones that make a value again. */
-static void count_calls(const struct cr_module *m, int kernel, struct cr_kernel_info *info)
-{
-    for (int i = 0; i < m->n_kernels; i++)
-        if (m->function[i] == kernel) {
-            info->calls++;
-            info->again += m->kernels[i].again;
-        }
-}
-
 /* Bytes of parameters that a call of the kernel reads. */
 static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
 {
@@ -288,7 +281,8 @@ static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
     return bytes;
 }
 
-/* The steps go through the kernels once and in order, and so does a run. */
+/* The steps go through the kernels once and in order, and so does a run.  Counts the calls of each
+ * function, and of those the ones that make a value again. */
 static void set_sequence(struct cr_program *program, const struct cr_module *m)
 {
     int *number = cr_calloc((size_t)m->n_kernels, sizeof *number), n = 0;
@@ -298,6 +292,9 @@ static void set_sequence(struct cr_program *program, const struct cr_module *m)
         if (m->function[i] == i)
             number[i] = n++;
         program->sequence[i] = number[m->function[i]];
+        struct cr_kernel_info *info = &program->kernels[program->sequence[i]];
+        info->calls++;
+        info->again += m->kernels[i].again;
     }
     free(number);
 }
@@ -321,7 +318,6 @@ static void set_kernels(struct cr_program *program, const struct writer *w)
                                         .bytes_read = k->bytes_read,
                                         .bytes_written = k->bytes_written,
                                         .bytes_weights = weights_read(w->m, k)};
-        count_calls(w->m, i, info);
     }
 }
 

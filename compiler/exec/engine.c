@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"
 #include "memory.h"
@@ -69,8 +70,10 @@ static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
     return ports;
 }
 
-/* Narrows the limit of the input an index comes from to the rows of the table it reads. */
-static void limit_ids(struct cr_engine *e, const struct cr_graph *g, const struct cr_node *gather)
+/* Narrows the limit of the input an index comes from to the rows of the table it reads; `number`
+ * is by node, of inputs. */
+static void limit_ids(struct cr_engine *e, const struct cr_graph *g, const struct cr_node *gather,
+                      const int *number)
 {
     cr_id id = cr_inputs(g, gather)[1];
     int64_t rows = g->nodes[cr_inputs(g, gather)[0]].shape[0];
@@ -78,10 +81,22 @@ static void limit_ids(struct cr_engine *e, const struct cr_graph *g, const struc
         id = cr_in(g, id, 0);
     if (g->nodes[id].op != CR_OP_input)
         return;
-    int i = cr_port_find(e->inputs, e->n_inputs, g->nodes[id].name);
-    assert(i != CR_NONE);
+    int i = number[id];
     if (!e->id_limits[i] || rows < e->id_limits[i])
         e->id_limits[i] = rows;
+}
+
+static void limit_all_ids(struct cr_engine *e, const struct cr_graph *g)
+{
+    int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;
+    e->id_limits = cr_calloc((size_t)e->n_inputs, sizeof *e->id_limits);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == CR_OP_input)
+            number[i] = n++;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == CR_OP_gather)
+            limit_ids(e, g, &g->nodes[i], number);
+    free(number);
 }
 
 static void read_ports(struct cr_engine *e, const struct cr_graph *g)
@@ -90,10 +105,32 @@ static void read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->params = ports_of(g, CR_OP_param, &e->n_params);
     e->inputs = ports_of(g, CR_OP_input, &e->n_inputs);
     e->outputs = outputs_of(g, &e->n_outputs);
-    e->id_limits = cr_calloc((size_t)e->n_inputs, sizeof *e->id_limits);
-    for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].op == CR_OP_gather)
-            limit_ids(e, g, &g->nodes[i]);
+    limit_all_ids(e, g);
+}
+
+/* Where each of some ports stands among others, by name; the caller frees it. */
+static int *match_ports(const struct cr_port *ports, int n, const struct cr_port *others,
+                        int n_others)
+{
+    struct cr_names names = {0};
+    int *matches = cr_calloc((size_t)n, sizeof *matches);
+    for (int i = 0; i < n_others; i++)
+        cr_names_add(&names, others[i].name);
+    for (int i = 0; i < n; i++) {
+        matches[i] = cr_names_find(&names, ports[i].name);
+        assert(matches[i] >= 0); /* passes keep all ports */
+    }
+    cr_names_free(&names);
+    return matches;
+}
+
+/* The program has the same ports, but maybe in another order. */
+static void match_program(struct cr_engine *e)
+{
+    const struct cr_program *p = e->program;
+    e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
+    e->to_input = match_ports(p->inputs, p->n_inputs, e->inputs, e->n_inputs);
+    e->to_output = match_ports(p->outputs, p->n_outputs, e->outputs, e->n_outputs);
 }
 
 /* Bytes of what a caller holds: inputs and outputs. */
@@ -255,6 +292,7 @@ static int open_compiled(struct cr_engine *e, struct cr_graph *graph,
 {
     if (make_program(e, graph, o, error) || make_room(e, error))
         return -1;
+    match_program(e);
     return make_code(e, error);
 }
 
@@ -274,9 +312,9 @@ static int run_compiled(struct cr_engine *e, const void *const *inputs, void *co
 {
     const struct cr_program *p = e->program;
     for (int i = 0; i < p->n_inputs; i++)
-        e->program_inputs[i] = inputs[cr_port_find(e->inputs, e->n_inputs, p->inputs[i].name)];
+        e->program_inputs[i] = inputs[e->to_input[i]];
     for (int i = 0; i < p->n_outputs; i++)
-        e->program_outputs[i] = outputs[cr_port_find(e->outputs, e->n_outputs, p->outputs[i].name)];
+        e->program_outputs[i] = outputs[e->to_output[i]];
     int status = e->code.execute(e->kernels, e->pool, e->weights, e->program_inputs,
                                  e->program_outputs, e->arena);
     for (int i = 0; i < e->n_outputs; i++)
@@ -322,6 +360,9 @@ void cr_engine_close(struct cr_engine *e)
     cr_pool_free(e->pool);
     free(e->weights);
     free(e->arena);
+    free(e->to_param);
+    free(e->to_input);
+    free(e->to_output);
     free(e->program_inputs);
     free(e->program_outputs);
     free_ports(e->params, e->n_params);
@@ -336,11 +377,8 @@ void cr_engine_close(struct cr_engine *e)
 /* Puts a parameter where the kernels read it, if any does. */
 static void pack_param(struct cr_engine *e, int i, const struct cr_contents *contents)
 {
-    if (e->backend == CR_BACKEND_REF)
-        return;
-    int place = cr_port_find(e->program->params, e->program->n_params, e->params[i].name);
-    if (place != CR_NONE)
-        cr_fill_weights(e->program, place, contents, e->kernels, e->pool, e->weights);
+    if (e->backend != CR_BACKEND_REF)
+        cr_fill_weights(e->program, e->to_param[i], contents, e->kernels, e->pool, e->weights);
 }
 
 int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *contents,

@@ -51,6 +51,8 @@ struct cr_engine {
     const struct cr_kernels *kernels;
     struct cr_pool *pool;
     float *weights, *arena;
+    int *to_param;               /* by parameter: its number in the program */
+    int *to_input, *to_output;   /* by input and output of the program: its number here */
     const void **program_inputs; /* as the program orders them */
     void **program_outputs;
 

@@ -91,13 +91,27 @@ static void fill_place(const struct cr_place *place, const struct cr_contents *c
     rt->parallel(pool, (place->rows + f.rows - 1) / f.rows * f.across, fill_tiles, &f, NULL, 0);
 }
 
+/* The first place of a parameter, or of one behind it: places are in order of parameters. */
+static int first_place(const struct cr_program *program, int param)
+{
+    int begin = 0, end = program->n_places;
+    while (begin < end) {
+        int middle = begin + (end - begin) / 2;
+        if (program->places[middle].param < param)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 void cr_fill_weights(const struct cr_program *program, int index,
                      const struct cr_contents *contents, const struct cr_kernels *rt,
                      struct cr_pool *pool, float *weights)
 {
-    for (int i = 0; i < program->n_places; i++)
-        if (program->places[i].param == index)
-            fill_place(&program->places[i], contents, rt, pool, weights);
+    int i = first_place(program, index);
+    for (; i < program->n_places && program->places[i].param == index; i++)
+        fill_place(&program->places[i], contents, rt, pool, weights);
 }
 
 void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_kernels *rt,

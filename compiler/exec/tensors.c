@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "memory.h"
 #include "runtime/random.h"
@@ -115,12 +116,12 @@ static int load_param(struct cr_engine *e, int i, const struct files *files, str
     return missing(files, &e->params[i], error);
 }
 
-static void count_surplus(const struct cr_engine *e, const struct cr_safetensors *file,
+static void count_surplus(const struct cr_names *params, const struct cr_safetensors *file,
                           const char *path, struct cr_surplus *surplus)
 {
     for (int i = 0; i < file->n_tensors; i++) {
         const char *name = file->tensors[i].name;
-        if (cr_port_find(e->params, e->n_params, name) != CR_NONE)
+        if (cr_names_find(params, name) >= 0)
             continue;
         if (!surplus->count++) {
             snprintf(surplus->name, sizeof surplus->name, "%s", cr_show(name, strlen(name)).text);
@@ -132,14 +133,18 @@ static void count_surplus(const struct cr_engine *e, const struct cr_safetensors
 int cr_load_params(struct cr_engine *e, const char *const *paths, int n, struct cr_surplus *surplus,
                    struct cr_error *error)
 {
+    struct cr_names params = {0};
     struct files files;
     int status = 0;
     if (open_files(&files, paths, n, error))
         return -1;
     for (int i = 0; !status && i < e->n_params; i++)
         status = load_param(e, i, &files, error);
+    for (int i = 0; i < e->n_params; i++)
+        cr_names_add(&params, e->params[i].name);
     for (int i = 0; i < n; i++)
-        count_surplus(e, &files.items[i], paths[i], surplus);
+        count_surplus(&params, &files.items[i], paths[i], surplus);
+    cr_names_free(&params);
     close_files(&files);
     return status;
 }
