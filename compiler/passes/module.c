@@ -93,9 +93,15 @@ const struct cr_attention_backward *cr_backward_at(const struct cr_module *modul
 
 const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel)
 {
-    for (int i = 0; i < module->n_loops; i++) {
-        const struct cr_loop *loop = &module->loops[i];
-        if (kernel >= loop->first && kernel < loop->first + loop->period * loop->count)
+    int begin = 0, end = module->n_loops; /* loops are in the order of their kernels */
+    while (begin < end) {
+        int middle = begin + (end - begin) / 2;
+        const struct cr_loop *loop = &module->loops[middle];
+        if (kernel < loop->first)
+            end = middle;
+        else if (kernel >= loop->first + loop->period * loop->count)
+            begin = middle + 1;
+        else
             return loop;
     }
     return NULL;

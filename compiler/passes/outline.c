@@ -9,6 +9,7 @@
  * So the backward pass of a stack is a loop too, which goes down the layers that the
  * forward pass went up.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,8 +160,11 @@ struct outline {
     struct cr_module *m;
     int *first_def, *last_def; /* by node: kernels, or -1 */
     struct origin *origin;     /* by node */
-    int *run[LONGEST + 1];     /* by period and kernel: how many from there on are like the one a
-                                  period later */
+    bool *crossed;             /* by kernel, and one more: a value is made by kernels before it, and
+                                  by it or kernels behind it */
+    int *most[LONGEST + 1];    /* by period and kernel: how often a loop from there on goes round,
+                                  but 3 or 2 may be too often */
+    bool *taken;               /* by kernel: it is in a loop that was chosen */
 };
 
 static void find_uses(struct outline *o)
@@ -176,6 +180,12 @@ static void find_uses(struct outline *o)
         o->last_def[id] = i;
         if (o->first_def[id] < 0)
             o->first_def[id] = i;
+    }
+    o->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *o->crossed);
+    for (int i = 0, last = 0; i < m->n_kernels; i++) {
+        if (last < o->last_def[m->kernels[i].buffer])
+            last = o->last_def[m->kernels[i].buffer];
+        o->crossed[i + 1] = last > i;
     }
 }
 
@@ -194,17 +204,6 @@ static void find_origins(struct outline *o)
     }
     for (int i = 0; i < g->n_outputs; i++)
         o->origin[g->outputs[i].id] = (struct origin){OUTPUT, i};
-}
-
-static void find_runs(struct outline *o)
-{
-    int n = o->m->n_kernels;
-    for (int period = 1; period <= LONGEST; period++) {
-        o->run[period] = cr_calloc((size_t)n + 1, sizeof *o->run[period]);
-        for (int i = n - period - 1; i >= 0; i--)
-            if (o->m->function[i] == o->m->function[i + period])
-                o->run[period][i] = o->run[period][i + 1] + 1;
-    }
 }
 
 static const struct cr_kernel *body(const struct outline *o, const struct cr_loop *loop,
@@ -262,12 +261,9 @@ static bool is_even(const struct outline *o, const struct cr_loop *loop, int at,
 /* Whether each result, of which a concat is made by several kernels, is made in one iteration. */
 static bool is_whole(const struct outline *o, const struct cr_loop *loop)
 {
-    for (int i = 0; i < loop->period * loop->count; i++) {
-        cr_id id = o->m->kernels[loop->first + i].buffer;
-        int begin = loop->first + i - i % loop->period;
-        if (o->first_def[id] < begin || o->last_def[id] >= begin + loop->period)
+    for (int i = 0; i <= loop->count; i++)
+        if (o->crossed[loop->first + i * loop->period])
             return false;
-    }
     return true;
 }
 
@@ -283,12 +279,78 @@ static bool is_loop(const struct outline *o, const struct cr_loop *loop)
     return true;
 }
 
-/* How often the `period` functions from `first` on repeat, within `end`. */
-static int repetitions(const struct outline *o, int first, int period, int end)
+/* ---- how long loops can be ---- */
+
+/* Whether all operands go by equal steps from a kernel to the one a period later, and so on for
+ * so many iterations. */
+static bool steps_evenly(const struct outline *o, int kernel, int period, int iterations)
 {
-    int most = (end - first) / period, n = o->run[period][first] / period + 1;
-    return n < most ? n : most;
+    const struct cr_loop loop = {kernel, period, iterations, 0, 1};
+    for (int i = 1; i < iterations; i++)
+        if (kernel + i * period >= o->m->n_kernels ||
+            o->m->function[kernel] != o->m->function[kernel + i * period])
+            return false;
+    for (int ref = RESULT; ref < o->m->kernels[kernel].n_refs; ref++)
+        if (!is_progression(o, &loop, 0, ref, 0, iterations))
+            return false;
+    return true;
 }
+
+/* Numbers of kernels in a row, or of those a period apart, of which something holds. */
+struct runs {
+    int *alike;   /* the function is that of the kernel a period later */
+    int *stepped; /* so it is, and all operands step from the one to the other */
+    int *even;    /* the next step is as wide */
+    int *whole;   /* a period apart: no value is made on both sides of the kernel's beginning */
+};
+
+static void find_runs(const struct outline *o, int period, struct runs *r)
+{
+    int n = o->m->n_kernels;
+    const int *function = o->m->function;
+    for (int i = n; i >= 0; i--) {
+        bool alike = i + period < n && function[i] == function[i + period];
+        bool stepped = alike && steps_evenly(o, i, period, 2);
+        bool even = stepped && steps_evenly(o, i, period, 3);
+        r->alike[i] = alike ? r->alike[i + 1] + 1 : 0;
+        r->stepped[i] = stepped ? r->stepped[i + 1] + 1 : 0;
+        r->even[i] = even ? r->even[i + 1] + 1 : 0;
+        r->whole[i] = o->crossed[i] ? 0 : i + period > n ? 1 : r->whole[i + period] + 1;
+    }
+}
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * How often a loop from `first` on goes round.  In one of four iterations or more the first and the
+ * last may differ from the others, so the steps between those count (see is_even); of three and
+ * two, only is_loop knows.
+ */
+static int most_iterations(const struct runs *r, int first, int period)
+{
+    int most = lesser(r->alike[first] / period + 1, r->whole[first] - 1);
+    if (most > 3 && r->stepped[first + period] < period)
+        return 3;
+    return most > 3 ? lesser(most, 4 + r->even[first + period] / period) : most;
+}
+
+static void find_most(struct outline *o)
+{
+    int n = o->m->n_kernels, *room = cr_calloc(4 * ((size_t)n + 2), sizeof *room);
+    struct runs r = {room, room + n + 2, room + 2 * (n + 2), room + 3 * (n + 2)};
+    for (int period = 1; period <= LONGEST; period++) {
+        o->most[period] = cr_calloc((size_t)n + 1, sizeof *o->most[period]);
+        find_runs(o, period, &r);
+        for (int i = 0; i + period < n; i++)
+            o->most[period][i] = most_iterations(&r, i, period);
+    }
+    free(room);
+}
+
+/* ---- the loops ---- */
 
 /* The calls that a loop saves. */
 static int saving(const struct cr_loop *loop)
@@ -296,44 +358,113 @@ static int saving(const struct cr_loop *loop)
     return loop->period * (loop->count - 1);
 }
 
-/* The loop that saves the most calls of a range; false if there is none worth the name. */
-static bool find_loop(const struct outline *o, int begin, int end, struct cr_loop *best)
+/* The loop that begins with a kernel and saves the most calls, within `end`; returns how many, or
+ * 0 if there is none worth the name. */
+static int find_loop(const struct outline *o, int first, int end, struct cr_loop *best)
 {
-    *best = (struct cr_loop){begin, 1, LEAST, 0, 1};
     bool found = false;
-    for (int start = begin; saving(best) < end - start; start++) {
-        for (int period = 1; period <= (end - start) / 2 && period <= LONGEST; period++) {
-            struct cr_loop loop = {start, period, repetitions(o, start, period, end), 0, 1};
-            for (; saving(&loop) > saving(best); loop.count--) {
-                if (is_loop(o, &loop)) {
-                    *best = loop;
-                    found = true;
-                }
+    *best = (struct cr_loop){first, 1, LEAST, 0, 1};
+    for (int period = 1; period <= (end - first) / 2 && period <= LONGEST; period++) {
+        struct cr_loop loop = {first, period, (end - first) / period, 0, 1};
+        loop.count = lesser(loop.count, o->most[period][first]);
+        for (; saving(&loop) > saving(best); loop.count--) {
+            if (loop.count > 3 || is_loop(o, &loop)) {
+                *best = loop;
+                found = true;
             }
         }
     }
-    return found;
+    return found ? saving(best) : 0;
 }
 
-static void add_calls(struct cr_module *m, int begin, int end)
+/* Kernels that loops begin with, in lists by what the loops save. */
+struct queue {
+    int *head; /* by saving: a kernel, or -1 */
+    int *next; /* by kernel */
+};
+
+static void put_into_queue(struct queue *q, int kernel, int saving)
 {
-    for (int i = begin; i < end; i++)
-        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, -1};
+    q->next[kernel] = q->head[saving];
+    q->head[saving] = kernel;
 }
 
-/* The steps of a range: its longest loop, and what is before and behind it. */
-static void find_steps(struct outline *o, int begin, int end)
+static int ascending(const void *a, const void *b)
 {
-    struct cr_module *m = o->m;
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Takes out the kernels whose loops save so much; returns how many, in their order. */
+static int take_from_queue(struct queue *q, int saving, int *kernels)
+{
+    int n = 0;
+    for (int k = q->head[saving]; k >= 0; k = q->next[k])
+        kernels[n++] = k;
+    qsort(kernels, (size_t)n, sizeof *kernels, ascending);
+    return n;
+}
+
+/* The first kernel from this one on, but not beyond so many, that is in a loop; or the last. */
+static int end_of_room(const struct outline *o, int kernel, int length)
+{
+    int most = lesser(length, o->m->n_kernels - kernel);
+    const bool *end = memchr(o->taken + kernel, true, (size_t)most);
+    return end ? (int)(end - o->taken) : kernel + most;
+}
+
+/* Takes the loop of a kernel if it has the room, or puts it where the loop belongs that has. */
+static void choose_loop(struct outline *o, struct queue *q, int kernel, int wanted)
+{
     struct cr_loop loop;
-    if (find_loop(o, begin, end, &loop)) {
-        find_steps(o, begin, loop.first);
-        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){loop.first, m->n_loops};
-        *CR_PUSH(m->loops, m->n_loops, m->cap_loops) = loop;
-        find_steps(o, loop.first + loop.period * loop.count, end);
-        return;
+    int end = end_of_room(o, kernel, wanted + LONGEST);
+    int saved = o->taken[kernel] ? 0 : find_loop(o, kernel, end, &loop);
+    if (saved == wanted) {
+        assert(is_loop(o, &loop));
+        memset(o->taken + kernel, true, (size_t)(loop.period * loop.count));
+        *CR_PUSH(o->m->loops, o->m->n_loops, o->m->cap_loops) = loop;
+    } else if (saved) {
+        put_into_queue(q, kernel, saved);
     }
-    add_calls(m, begin, end);
+}
+
+/* Chooses loops that do not overlap: again and again the one that saves the most calls, of such
+ * the first. */
+static void choose_loops(struct outline *o)
+{
+    int n = o->m->n_kernels, *kernels = cr_calloc((size_t)n, sizeof *kernels);
+    struct queue q = {cr_calloc((size_t)n + 1, sizeof *q.head),
+                      cr_calloc((size_t)n + 1, sizeof *q.next)};
+    struct cr_loop loop;
+    o->taken = cr_calloc((size_t)n + 1, sizeof *o->taken);
+    for (int i = 0; i < n; i++)
+        q.head[i] = -1;
+    for (int i = n - 1; i >= 0; i--)
+        put_into_queue(&q, i, find_loop(o, i, n, &loop));
+    for (int wanted = n - 1; wanted > 0; wanted--)
+        for (int i = 0, found = take_from_queue(&q, wanted, kernels); i < found; i++)
+            choose_loop(o, &q, kernels[i], wanted);
+    free(kernels);
+    free(q.head);
+    free(q.next);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    return ((const struct cr_loop *)a)->first - ((const struct cr_loop *)b)->first;
+}
+
+/* Goes through the kernels: a step for each loop, and for each kernel in none. */
+static void add_steps(struct cr_module *m)
+{
+    int next = 0;
+    if (m->n_loops)
+        qsort(m->loops, (size_t)m->n_loops, sizeof *m->loops, by_first);
+    for (int i = 0; i < m->n_kernels;) {
+        bool begins = next < m->n_loops && m->loops[next].first == i;
+        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, begins ? next : -1};
+        i += begins ? m->loops[next].period * m->loops[next].count : 1;
+        next += begins;
+    }
 }
 
 /* ---- numbers of layers ---- */
@@ -392,15 +523,17 @@ void cr_pass_outline(struct cr_module *module)
     find_functions(module);
     find_uses(&o);
     find_origins(&o);
-    find_runs(&o);
-    if (module->unrolled)
-        add_calls(module, 0, module->n_kernels);
-    else
-        find_steps(&o, 0, module->n_kernels);
+    if (!module->unrolled) {
+        find_most(&o);
+        choose_loops(&o);
+    }
+    add_steps(module);
     for (int i = 0; i < module->n_loops; i++)
         number_layers(&o, &module->loops[i]);
     for (int period = 1; period <= LONGEST; period++)
-        free(o.run[period]);
+        free(o.most[period]);
+    free(o.crossed);
+    free(o.taken);
     free(o.first_def);
     free(o.last_def);
     free(o.origin);
