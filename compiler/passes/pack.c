@@ -1,15 +1,21 @@
 #include "pack.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/ir/mem.h"
 
+/* From which kernel to which a value is alive. */
+struct span {
+    int begin, end;
+};
+
 /* Values of a part in one place, one after another. */
 struct place {
-    const cr_id *values; /* by time */
+    const struct span *values; /* by time */
     int n;
     int64_t within, floats;
-    int begin, end; /* of the first and of the last */
 };
 
 /* Offsets at which a part cannot be: more than one, and less than the other. */
@@ -18,10 +24,13 @@ struct gap {
 };
 
 struct packer {
-    struct cr_lifetimes *l;
-    cr_id *values;        /* those in the arena, by part, place and time */
+    struct cr_part *parts;
+    int n;
+    struct span *values;  /* by part, place and time */
     struct place *places; /* by part */
-    int *first_place;     /* by part, and one more */
+    int n_places;
+    int *first_place; /* by part, and one more */
+    int *placed;      /* parts that have their offset, by it */
     struct gap *gaps;
     int n_gaps, cap_gaps;
 };
@@ -62,27 +71,40 @@ static int sort_values(const struct cr_lifetimes *l, struct value *values, int n
     return n;
 }
 
-static void find_places(struct packer *p, int n_nodes)
+/* For so many parts, with so many values in all; the caller finds the places. */
+static void begin_packer(struct packer *p, struct cr_part *parts, int n, int n_values)
+{
+    *p = (struct packer){.parts = parts, .n = n};
+    p->values = cr_calloc((size_t)n_values, sizeof *p->values);
+    p->places = cr_calloc((size_t)n_values, sizeof *p->places);
+    p->first_place = cr_calloc((size_t)n + 1, sizeof *p->first_place);
+    p->placed = cr_calloc((size_t)n, sizeof *p->placed);
+}
+
+static void end_packer(struct packer *p)
+{
+    free(p->values);
+    free(p->places);
+    free(p->first_place);
+    free(p->placed);
+    free(p->gaps);
+}
+
+static void find_places(struct packer *p, const struct cr_lifetimes *l, int n_nodes)
 {
     struct value *values = cr_calloc((size_t)n_nodes + 1, sizeof *values);
-    int n = sort_values(p->l, values, n_nodes), n_places = 0;
-    p->values = cr_calloc((size_t)n + 1, sizeof *p->values);
-    p->places = cr_calloc((size_t)n + 1, sizeof *p->places);
-    p->first_place = cr_calloc((size_t)p->l->n + 1, sizeof *p->first_place);
+    int n = sort_values(l, values, n_nodes);
+    begin_packer(p, l->parts, l->n, n);
     for (int i = 0; i < n; i++) {
         const struct value *v = &values[i], *last = i ? v - 1 : NULL;
-        p->values[i] = v->id;
+        p->values[i] = (struct span){v->first, l->last[v->id]};
         if (!last || last->part != v->part || last->within != v->within ||
             last->floats != v->floats) {
-            p->places[n_places++] = (struct place){.values = &p->values[i],
-                                                   .within = v->within,
-                                                   .floats = v->floats,
-                                                   .begin = v->first};
-            p->first_place[v->part + 1] = n_places;
+            p->places[p->n_places++] =
+                (struct place){.values = &p->values[i], .within = v->within, .floats = v->floats};
+            p->first_place[v->part + 1] = p->n_places;
         }
-        struct place *place = &p->places[n_places - 1];
-        place->n++;
-        place->end = p->l->last[v->id];
+        p->places[p->n_places - 1].n++;
     }
     free(values);
 }
@@ -90,14 +112,14 @@ static void find_places(struct packer *p, int n_nodes)
 /* ---- offsets ---- */
 
 /* Whether values of two places are alive at once. */
-static bool are_together(const struct cr_lifetimes *l, const struct place *a, const struct place *b)
+static bool are_together(const struct place *a, const struct place *b)
 {
-    if (a->end < b->begin || b->end < a->begin)
+    if (a->values[a->n - 1].end < b->values[0].begin || b->values[b->n - 1].end < a->values[0].begin)
         return false;
     for (int i = 0, j = 0; i < a->n && j < b->n;) {
-        if (l->last[a->values[i]] < l->first[b->values[j]])
+        if (a->values[i].end < b->values[j].begin)
             i++;
-        else if (l->last[b->values[j]] < l->first[a->values[i]])
+        else if (b->values[j].end < a->values[i].begin)
             j++;
         else
             return true;
@@ -108,11 +130,11 @@ static bool are_together(const struct cr_lifetimes *l, const struct place *a, co
 /* Finds the offsets that a part cannot have because of one that has its own. */
 static void add_gaps(struct packer *p, int part, int other)
 {
-    int64_t offset = p->l->parts[other].offset;
+    int64_t offset = p->parts[other].offset;
     for (int i = p->first_place[part]; i < p->first_place[part + 1]; i++) {
         for (int j = p->first_place[other]; j < p->first_place[other + 1]; j++) {
             const struct place *a = &p->places[i], *b = &p->places[j];
-            if (are_together(p->l, a, b))
+            if (are_together(a, b))
                 *CR_PUSH(p->gaps, p->n_gaps, p->cap_gaps) =
                     (struct gap){offset + b->within - a->within - a->floats,
                                  offset + b->within + b->floats - a->within};
@@ -125,11 +147,20 @@ static int by_start(const void *x, const void *y)
     return order_of(((const struct gap *)x)->after, ((const struct gap *)y)->after);
 }
 
+/* Whether the gaps are in order, as they are of parts of one place. */
+static bool are_sorted(const struct packer *p)
+{
+    for (int i = 1; i < p->n_gaps; i++)
+        if (p->gaps[i - 1].after > p->gaps[i].after)
+            return false;
+    return true;
+}
+
 /* The lowest offset that is in none of the gaps. */
 static int64_t lowest(struct packer *p)
 {
     int64_t offset = 0;
-    if (p->n_gaps)
+    if (!are_sorted(p))
         qsort(p->gaps, (size_t)p->n_gaps, sizeof *p->gaps, by_start);
     for (int i = 0; i < p->n_gaps && p->gaps[i].after < offset; i++)
         if (offset < p->gaps[i].before)
@@ -149,28 +180,168 @@ static int larger_first(const void *x, const void *y)
     return a->floats != b->floats ? order_of(b->floats, a->floats) : order_of(a->part, b->part);
 }
 
-int64_t cr_pack_parts(struct cr_lifetimes *l, int n_nodes)
+/* Puts a part among those that have their offset, of which there are n. */
+static void insert_placed(struct packer *p, int n, int part)
 {
-    struct packer p = {.l = l};
-    struct numbered *order = cr_calloc((size_t)l->n + 1, sizeof *order);
+    int at = n;
+    for (; at > 0 && p->parts[p->placed[at - 1]].offset > p->parts[part].offset; at--)
+        p->placed[at] = p->placed[at - 1];
+    p->placed[at] = part;
+}
+
+/* Gives the parts their offsets; returns what they take. */
+static int64_t place_parts(struct packer *p)
+{
+    struct numbered *order = cr_calloc((size_t)p->n, sizeof *order);
     int64_t floats = 0;
-    find_places(&p, n_nodes);
-    for (int i = 0; i < l->n; i++)
-        order[i] = (struct numbered){l->parts[i].floats, i};
-    qsort(order, (size_t)l->n, sizeof *order, larger_first);
-    for (int i = 0; i < l->n; i++) {
-        struct cr_part *part = &l->parts[order[i].part];
-        p.n_gaps = 0;
+    for (int i = 0; i < p->n; i++)
+        order[i] = (struct numbered){p->parts[i].floats, i};
+    qsort(order, (size_t)p->n, sizeof *order, larger_first);
+    for (int i = 0; i < p->n; i++) {
+        struct cr_part *part = &p->parts[order[i].part];
+        p->n_gaps = 0;
         for (int j = 0; j < i; j++)
-            add_gaps(&p, order[i].part, order[j].part);
-        part->offset = lowest(&p);
+            add_gaps(p, order[i].part, p->placed[j]);
+        part->offset = lowest(p);
+        insert_placed(p, i, order[i].part);
         if (floats < part->offset + part->floats)
             floats = part->offset + part->floats;
     }
     free(order);
-    free(p.values);
-    free(p.places);
-    free(p.first_place);
-    free(p.gaps);
+    return floats;
+}
+
+/* ---- many places ---- */
+
+/*
+ * Each place is held against all before it, which takes too long for more of them than MANY.  Then
+ * parts of about one size take turns in one *slot*, and slots are held against each other; or lie
+ * one behind the other, if they are too many as well.
+ */
+enum { MANY = 8192, MANY_SLOTS = 1024, UNIT = CR_ALIGN };
+
+/* A part from its first value to its last. */
+struct whole {
+    int part, slot;
+    int64_t floats; /* rounded */
+    struct span span;
+};
+
+/* Sizes that differ by less than an eighth are one. */
+static int64_t rounded(int64_t floats)
+{
+    int64_t unit = UNIT;
+    while (16 * unit < floats)
+        unit *= 2;
+    return (floats + unit - 1) / unit * unit;
+}
+
+static struct whole *find_wholes(const struct packer *p)
+{
+    struct whole *wholes = cr_calloc((size_t)p->n, sizeof *wholes);
+    for (int i = 0; i < p->n; i++) {
+        wholes[i] = (struct whole){i, 0, rounded(p->parts[i].floats), {INT_MAX, -1}};
+        struct span *span = &wholes[i].span;
+        for (int j = p->first_place[i]; j < p->first_place[i + 1]; j++) {
+            const struct place *place = &p->places[j];
+            if (span->begin > place->values[0].begin)
+                span->begin = place->values[0].begin;
+            if (span->end < place->values[place->n - 1].end)
+                span->end = place->values[place->n - 1].end;
+        }
+    }
+    return wholes;
+}
+
+static int by_begin(const void *x, const void *y)
+{
+    const struct whole *a = x, *b = y;
+    int order = order_of(a->floats, b->floats);
+    order = order ? order : order_of(a->span.begin, b->span.begin);
+    return order ? order : order_of(a->part, b->part);
+}
+
+static int by_end(const void *x, const void *y)
+{
+    const struct whole *a = x, *b = y;
+    int order = order_of(a->floats, b->floats);
+    order = order ? order : order_of(a->span.end, b->span.end);
+    return order ? order : order_of(a->part, b->part);
+}
+
+static int by_slot(const void *x, const void *y)
+{
+    const struct whole *a = x, *b = y;
+    return a->slot != b->slot ? order_of(a->slot, b->slot) : order_of(a->span.begin, b->span.begin);
+}
+
+/* Gives parts of one size that are alive one after another one slot; leaves the parts in the order
+ * of their slots, and returns how many slots there are. */
+static int find_slots(struct whole *wholes, int n)
+{
+    struct whole *ends = cr_calloc((size_t)n, sizeof *ends);
+    int *slot = cr_calloc((size_t)n, sizeof *slot), *idle = cr_calloc((size_t)n, sizeof *idle);
+    int n_slots = 0, n_idle = 0, end = 0;
+    qsort(wholes, (size_t)n, sizeof *wholes, by_begin);
+    memcpy(ends, wholes, (size_t)n * sizeof *ends);
+    qsort(ends, (size_t)n, sizeof *ends, by_end);
+    for (int i = 0; i < n; i++) {
+        struct whole *w = &wholes[i];
+        if (i > 0 && w->floats != w[-1].floats)
+            n_idle = 0, end = i;
+        for (; ends[end].span.end < w->span.begin; end++)
+            idle[n_idle++] = slot[ends[end].part];
+        w->slot = slot[w->part] = n_idle ? idle[--n_idle] : n_slots++;
+    }
+    qsort(wholes, (size_t)n, sizeof *wholes, by_slot);
+    free(ends);
+    free(slot);
+    free(idle);
+    return n_slots;
+}
+
+/* One part behind the other. */
+static int64_t line_up(struct packer *p)
+{
+    int64_t floats = 0;
+    for (int i = 0; i < p->n; i++) {
+        p->parts[i].offset = floats;
+        floats += p->parts[i].floats;
+    }
+    return floats;
+}
+
+/* Gives slots their offsets, and so the parts in them. */
+static int64_t place_slots(struct packer *parts)
+{
+    struct packer slots;
+    struct whole *wholes = find_wholes(parts);
+    int n = find_slots(wholes, parts->n);
+    begin_packer(&slots, cr_calloc((size_t)n, sizeof *slots.parts), n, parts->n);
+    for (int i = 0; i < parts->n; i++) {
+        const struct whole *w = &wholes[i];
+        struct place *place = &slots.places[w->slot];
+        slots.values[i] = w->span;
+        if (!place->n++)
+            place->values = &slots.values[i];
+        if (place->floats < parts->parts[w->part].floats)
+            place->floats = slots.parts[w->slot].floats = parts->parts[w->part].floats;
+        slots.first_place[w->slot + 1] = w->slot + 1;
+    }
+    int64_t floats = n <= MANY_SLOTS ? place_parts(&slots) : line_up(&slots);
+    for (int i = 0; i < parts->n; i++)
+        parts->parts[wholes[i].part].offset = slots.parts[wholes[i].slot].offset;
+    free(slots.parts);
+    end_packer(&slots);
+    free(wholes);
+    return floats;
+}
+
+int64_t cr_pack_parts(struct cr_lifetimes *l, int n_nodes)
+{
+    struct packer p;
+    find_places(&p, l, n_nodes);
+    int64_t floats = p.n_places <= MANY ? place_parts(&p) : place_slots(&p);
+    end_packer(&p);
     return floats;
 }
