@@ -4,16 +4,53 @@
 
 #include "compiler/ir/mem.h"
 
-/* The nearest node that both a and b lead to; ids grow along every path. */
-static cr_id common(const cr_id *meet, cr_id a, cr_id b)
+/* The tree of nodes in which each lies below the node where its readers meet.  Its root is no
+ * node, but stands for CR_NONE. */
+struct tree {
+    cr_id root;
+    cr_id *above; /* by node */
+    cr_id *far;   /* by node: one further up, so that any other is few steps of both kinds away */
+    int *depth;   /* by node: steps to the root */
+};
+
+static void begin_tree(struct tree *t, int n_nodes)
 {
+    size_t n = (size_t)n_nodes + 1;
+    t->root = n_nodes;
+    t->above = cr_calloc(n, sizeof *t->above);
+    t->far = cr_calloc(n, sizeof *t->far);
+    t->depth = cr_calloc(n, sizeof *t->depth);
+    t->above[t->root] = t->far[t->root] = t->root;
+}
+
+static void end_tree(struct tree *t)
+{
+    free(t->above);
+    free(t->far);
+    free(t->depth);
+}
+
+/* Adds a node.  Where the last two far steps were of one length, its own spans both. */
+static void add_below(struct tree *t, cr_id id, cr_id above)
+{
+    cr_id far = t->far[above], farther = t->far[far];
+    bool equal = t->depth[above] - t->depth[far] == t->depth[far] - t->depth[farther];
+    t->above[id] = above;
+    t->far[id] = equal ? farther : above;
+    t->depth[id] = t->depth[above] + 1;
+}
+
+/* The nearest node above both, or one of them. */
+static cr_id common(const struct tree *t, cr_id a, cr_id b)
+{
+    if (t->depth[a] < t->depth[b])
+        return common(t, b, a);
+    while (t->depth[a] > t->depth[b])
+        a = t->depth[t->far[a]] >= t->depth[b] ? t->far[a] : t->above[a];
     while (a != b) {
-        if (a == CR_NONE || b == CR_NONE)
-            return CR_NONE;
-        if (a < b)
-            a = meet[a];
-        else
-            b = meet[b];
+        bool below = t->far[a] != t->far[b];
+        a = below ? t->far[a] : t->above[a];
+        b = below ? t->far[b] : t->above[b];
     }
     return a;
 }
@@ -22,14 +59,19 @@ static cr_id common(const cr_id *meet, cr_id a, cr_id b)
 static void find_meets(struct cr_users *users, const struct cr_graph *g)
 {
     bool *output = cr_calloc((size_t)g->n_nodes, sizeof *output);
+    struct tree t;
+    begin_tree(&t, g->n_nodes);
     for (int i = 0; i < g->n_outputs; i++)
         output[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         int begin = users->first[id], end = users->first[id + 1];
-        users->meet[id] = begin == end || output[id] ? CR_NONE : users->list[begin];
-        for (int i = begin + 1; i < end && users->meet[id] != CR_NONE; i++)
-            users->meet[id] = common(users->meet, users->meet[id], users->list[i]);
+        cr_id meet = begin == end || output[id] ? t.root : users->list[begin];
+        for (int i = begin + 1; i < end && meet != t.root; i++)
+            meet = common(&t, meet, users->list[i]);
+        add_below(&t, id, meet);
+        users->meet[id] = meet == t.root ? CR_NONE : meet;
     }
+    end_tree(&t);
     free(output);
 }
 
