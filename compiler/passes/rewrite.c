@@ -43,9 +43,29 @@ static void enter(struct cr_rewrite *rw, cr_id id)
     rw->table[at] = id;
 }
 
+/* The node is the newest one. */
+static void link_product(struct cr_rewrite *rw, cr_id id)
+{
+    cr_id right = cr_in(rw->to, id, 1);
+    rw->older_product[id] = rw->newest_product[right];
+    rw->newest_product[right] = id;
+}
+
+/* The table is at most half full, so there are twice as many slots as nodes. */
+static cr_id *grow_links(cr_id *links, int from, int to)
+{
+    cr_id *grown = cr_calloc((size_t)to / 2 + 1, sizeof *grown);
+    if (links)
+        memcpy(grown, links, ((size_t)from / 2 + 1) * sizeof *grown);
+    free(links);
+    return grown;
+}
+
 static void grow_table(struct cr_rewrite *rw, int size)
 {
     free(rw->table);
+    rw->newest_product = grow_links(rw->newest_product, rw->table_size, size);
+    rw->older_product = grow_links(rw->older_product, rw->table_size, size);
     rw->table_size = size;
     rw->table = cr_calloc((size_t)size, sizeof *rw->table);
     for (int i = 0; i < size; i++)
@@ -68,6 +88,8 @@ static cr_id share_newest(struct cr_rewrite *rw)
         }
     }
     rw->table[at] = newest;
+    if (g->nodes[newest].op == CR_OP_matmul)
+        link_product(rw, newest);
     if (2 * g->n_nodes > rw->table_size)
         grow_table(rw, 2 * rw->table_size);
     return newest;
@@ -178,6 +200,8 @@ static void free_tables(struct cr_rewrite *rw)
     free(rw->map);
     free(rw->live);
     free(rw->table);
+    free(rw->newest_product);
+    free(rw->older_product);
 }
 
 /* Whether two graphs are the same node by node; leaves are, for no pass changes them. */

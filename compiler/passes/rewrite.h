@@ -17,6 +17,8 @@ struct cr_rewrite {
     cr_id *table; /* open hashing over the nodes of `to` */
     int table_size;
     bool is_copy;           /* at the end: `to` is what `from` was, node by node */
+    cr_id *newest_product; /* by node of `to`: the newest matmul whose right operand it is, or 0 */
+    cr_id *older_product;  /* by such a matmul: the one before it, or 0 */
     struct cr_where origin; /* of the node copied last, with the strings of `from` */
 };
 

@@ -261,12 +261,13 @@ cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 /* A node older than `than` that is a b already, with an a of these factors; or CR_NONE. */
-static cr_id find_product(const struct cr_graph *g, const struct cr_factors *a, cr_id b, cr_id than)
+static cr_id find_product(const struct cr_rewrite *rw, const struct cr_factors *a, cr_id b,
+                          cr_id than)
 {
+    const struct cr_graph *g = rw->to;
     struct cr_factors f;
-    for (cr_id id = than - 1; id > b; id--)
-        if (g->nodes[id].op == CR_OP_matmul && cr_in(g, id, 1) == b &&
-            cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
+    for (cr_id id = rw->newest_product[b]; id; id = rw->older_product[id])
+        if (id < than && cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
             return id;
     return CR_NONE;
 }
@@ -318,7 +319,7 @@ cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
         if (product < 0 || g->nodes[product].op != CR_OP_matmul || !cr_take_factor(&p, product))
             continue;
         cr_id left = cr_in(g, product, 0), v = cr_transpose_last(rw, cr_in(g, product, 1));
-        cr_id there = find_product(g, &p, v, product);
+        cr_id there = find_product(rw, &p, v, product);
         if (there == CR_NONE)
             continue;
         cr_id terms = multiply_viewed(rw, left, there);
