@@ -35,6 +35,7 @@ struct interpreter {
     const void *const *inputs;
     struct value *values; /* one a node */
     int *last_use;        /* the last node that reads it; n_nodes for outputs; -1: dead */
+    int *place;           /* of inputs among the inputs, of parameters among the parameters */
     int64_t live_bytes;
     struct cr_error *error;
 };
@@ -190,15 +191,6 @@ static int do_elementwise(struct interpreter *in, const struct cr_node *node, st
 
 /* ---- leaves ---- */
 
-/* How many nodes of this op stand before: a node's place among the inputs or parameters. */
-static int place_among(const struct cr_graph *g, const struct cr_node *node)
-{
-    int place = 0;
-    for (const struct cr_node *other = g->nodes; other < node; other++)
-        place += other->op == node->op;
-    return place;
-}
-
 static void widen(double *to, const void *from, bool integers, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -207,7 +199,7 @@ static void widen(double *to, const void *from, bool integers, int64_t n)
 
 static int do_border(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
-    int place = place_among(in->graph, node);
+    int place = in->place[node - in->graph->nodes];
     const void *data = node->op == CR_OP_param ? in->params[place] : in->inputs[place];
     if (own_all(in, out, node))
         return -1;
@@ -510,6 +502,13 @@ static void find_last_uses(struct interpreter *in)
                 in->last_use[cr_in(g, id, i)] = id;
 }
 
+static void number_leaves(struct interpreter *in)
+{
+    int n[CR_OP_COUNT] = {0};
+    for (cr_id id = 0; id < in->graph->n_nodes; id++)
+        in->place[id] = n[in->graph->nodes[id].op]++;
+}
+
 /* Where a node's maker stands, in front of why it cannot be computed. */
 static int blame(struct interpreter *in, const struct cr_node *node, const struct cr_error *why)
 {
@@ -557,6 +556,7 @@ static int interpret(struct interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;
     find_last_uses(in);
+    number_leaves(in);
     if (check_sizes(in))
         return -1;
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -577,10 +577,12 @@ int cr_interpret(const struct cr_graph *graph, const float *const *params,
     struct interpreter in = {.graph = graph, .params = params, .inputs = inputs, .error = error};
     in.values = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.values);
     in.last_use = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.last_use);
+    in.place = cr_calloc((size_t)graph->n_nodes + 1, sizeof *in.place);
     int status = interpret(&in, outputs);
     for (int id = 0; id < graph->n_nodes; id++)
         drop(&in, &in.values[id]);
     free(in.values);
     free(in.last_use);
+    free(in.place);
     return status;
 }

@@ -1,8 +1,10 @@
 /*
  * Dumps: the graph as Lua that reads back, then kernels, loops and memory as Lua comments.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
 #include "passes.h"
 
@@ -87,9 +89,22 @@ static void print_steps(FILE *out, const struct cr_module *m)
     }
 }
 
+/* By node: the last kernel that reads it, or -1; the caller frees it. */
+static int *find_last_reads(const struct cr_module *m)
+{
+    int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        last[id] = -1;
+    for (int k = 0; k < m->n_kernels; k++)
+        for (int r = 0; r < m->kernels[k].n_refs; r++)
+            last[m->kernels[k].refs[r]] = k;
+    return last;
+}
+
 /* One line a value of the arena: where it lies, and the kernels over which it lives. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
+    int *last_read = find_last_reads(m);
     for (int i = 0; i < m->n_kernels; i++) {
         cr_id id = m->kernels[i].buffer;
         const struct cr_loop *loop = cr_loop_of(m, i);
@@ -97,11 +112,8 @@ static void print_lifetimes(FILE *out, const struct cr_module *m)
             (loop && i >= loop->first + loop->period))
             continue;
         const struct cr_node *node = &m->graph->nodes[id];
-        int last = i, end = loop ? loop->first + loop->period : m->n_kernels;
-        for (int k = i; k < m->n_kernels; k++)
-            for (int r = 0; r < m->kernels[k].n_refs; r++)
-                if (m->kernels[k].refs[r] == id)
-                    last = k;
+        int last = last_read[id] < i ? i : last_read[id];
+        int end = loop ? loop->first + loop->period : m->n_kernels;
         fprintf(out, "--   v[%d]\t%10lld at %-10lld ", (int)id,
                 4 * (long long)cr_elements(node->rank, node->shape),
                 4 * (long long)m->storage[id].offset);
@@ -109,6 +121,7 @@ static void print_lifetimes(FILE *out, const struct cr_module *m)
             fputc(k < i ? '.' : k == i ? 'W' : k <= last ? '=' : '.', out);
         fputc('\n', out);
     }
+    free(last_read);
 }
 
 static void print_plan(FILE *out, const struct cr_module *m)

@@ -51,16 +51,17 @@ static bool is_leaf(const struct fusion *f, cr_id id)
 /* An output needs storage of its own: no leaf, and no node that is another output too. */
 static void separate_outputs(struct cr_graph *g)
 {
+    bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
     for (int i = 0; i < g->n_outputs; i++) {
         cr_id id = g->outputs[i].id;
-        bool shared = cr_kind_of(g, id) == CR_KIND_LEAF;
-        for (int j = 0; j < i; j++)
-            shared |= g->outputs[j].id == id;
+        bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF;
+        taken[id] = true;
         struct cr_attr attr = cr_attr_of(&g->nodes[id]);
         g->here = g->nodes[id].where;
         if (shared)
             g->outputs[i].id = cr_must(g, CR_OP_reshape, 1, &id, &attr);
     }
+    free(taken);
 }
 
 /* Reshapes of one transposed node have its elements in one order: the others read the first, so
@@ -134,14 +135,6 @@ static void find_backwards(struct fusion *f)
     }
 }
 
-static bool is_scores(const struct fusion *f, cr_id id)
-{
-    for (int i = 0; i < f->m->n_attentions; i++)
-        if (f->m->attentions[i].scores == id)
-            return true;
-    return false;
-}
-
 /* Whether the node is computed by an epilogue that was given away already. */
 static bool is_claimed(const struct fusion *f, cr_id id)
 {
@@ -180,16 +173,27 @@ static bool goes_to_concat(const struct fusion *f, cr_id id)
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user];
 }
 
+/* By node: whether it is the scores of an attention; the caller frees it. */
+static bool *find_scores(const struct fusion *f)
+{
+    bool *scores = cr_calloc((size_t)f->g->n_nodes, sizeof *scores);
+    for (int i = 0; i < f->m->n_attentions; i++)
+        scores[f->m->attentions[i].scores] = true;
+    return scores;
+}
+
 static void store_epilogues(struct fusion *f)
 {
+    bool *scores = find_scores(f);
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        if (f->g->nodes[id].op != CR_OP_matmul || is_scores(f, id) || f->inside[id] ||
+        if (f->g->nodes[id].op != CR_OP_matmul || scores[id] || f->inside[id] ||
             is_claimed(f, id))
             continue;
         cr_id end = claim_epilogue(f, id);
         if (!goes_to_concat(f, end))
             f->m->materialised[end] = true;
     }
+    free(scores);
 }
 
 /* Whether the last two axes of what a node is a view of change places on the way. */

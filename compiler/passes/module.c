@@ -75,20 +75,33 @@ void cr_module_free(struct cr_module *module)
     free(module);
 }
 
+/* Attentions and their gradients are found, and so listed, in the order of their outputs. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output)
 {
-    for (int i = 0; i < module->n_attentions; i++)
-        if (module->attentions[i].output == output)
-            return &module->attentions[i];
-    return NULL;
+    int begin = 0, end = module->n_attentions;
+    while (begin < end) {
+        int middle = begin + (end - begin) / 2;
+        if (module->attentions[middle].output < output)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    bool found = begin < module->n_attentions && module->attentions[begin].output == output;
+    return found ? &module->attentions[begin] : NULL;
 }
 
 const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output)
 {
-    for (int i = 0; i < module->n_backwards; i++)
-        if (module->backwards[i].output == output)
-            return &module->backwards[i];
-    return NULL;
+    int begin = 0, end = module->n_backwards;
+    while (begin < end) {
+        int middle = begin + (end - begin) / 2;
+        if (module->backwards[middle].output < output)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    bool found = begin < module->n_backwards && module->backwards[begin].output == output;
+    return found ? &module->backwards[begin] : NULL;
 }
 
 const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel)
