@@ -420,25 +420,45 @@ static bool are_joined(const struct search *s, const struct cr_attention_backwar
     return is_op(s, user, CR_OP_concat) && s->g->nodes[user].n_in == 3 && joins(s, user, b);
 }
 
-/* Marks what the three are made of; false if one of them is made of another. */
-static bool mark_sources(const struct cr_graph *g, const struct cr_attention_backward *b,
-                         bool *needed)
+/* The three products, and the nodes from the first of them to the last. */
+struct trio {
+    cr_id nodes[3], first, last;
+};
+
+static struct trio trio_of(const struct cr_attention_backward *b)
 {
-    const cr_id three[] = {b->dq, b->dk, b->dv};
-    memset(needed, 0, (size_t)g->n_nodes * sizeof *needed);
+    struct trio t = {{b->dq, b->dk, b->dv}, b->dq, b->dq};
+    for (int i = 1; i < 3; i++) {
+        t.first = t.nodes[i] < t.first ? t.nodes[i] : t.first;
+        t.last = t.nodes[i] > t.last ? t.nodes[i] : t.last;
+    }
+    return t;
+}
+
+static void mark(const struct cr_graph *g, const struct trio *t, cr_id user, bool *needed)
+{
+    for (int i = 0; i < g->nodes[user].n_in; i++)
+        if (cr_in(g, user, i) >= t->first)
+            needed[cr_in(g, user, i)] = true;
+}
+
+/* Marks those nodes between the three of which they are made; false if one of them is made of
+ * another. */
+static bool mark_sources(const struct cr_graph *g, const struct trio *t, bool *needed)
+{
+    memset(needed + t->first, 0, (size_t)(t->last - t->first + 1) * sizeof *needed);
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < g->nodes[three[i]].n_in; j++)
-            needed[cr_in(g, three[i], j)] = true;
-    for (cr_id id = g->n_nodes - 1; id >= 0; id--)
-        for (int i = 0; needed[id] && i < g->nodes[id].n_in; i++)
-            needed[cr_in(g, id, i)] = true;
-    return !needed[b->dq] && !needed[b->dk] && !needed[b->dv];
+        mark(g, t, t->nodes[i], needed);
+    for (cr_id id = t->last; id >= t->first; id--)
+        if (needed[id])
+            mark(g, t, id, needed);
+    return !needed[t->nodes[0]] && !needed[t->nodes[1]] && !needed[t->nodes[2]];
 }
 
 /* Copies nodes that stand after the first of the three, but that the others are made of. */
-static void copy_ahead(struct cr_rewrite *rw, const bool *needed)
+static void copy_ahead(struct cr_rewrite *rw, const struct trio *t, const bool *needed)
 {
-    for (cr_id id = 0; id < rw->from->n_nodes; id++)
+    for (cr_id id = t->first; id <= t->last; id++)
         if (needed[id] && rw->map[id] == CR_NONE)
             cr_rewrite_copy(rw, id);
 }
@@ -468,17 +488,22 @@ static void join(struct cr_rewrite *rw, const struct cr_attention_backward *b)
     }
 }
 
-/* The gradients of which a node is one, or null. */
-static const struct cr_attention_backward *find(const struct cr_attention_backward *all, int n,
-                                                cr_id id)
+/* Attentions whose gradients are to be joined. */
+struct joins {
+    struct cr_attention_backward *items;
+    int n, cap;
+    int *of; /* by node: one more than the number of those of which it is a product, or 0 */
+};
+
+static void add_join(struct joins *all, const struct cr_attention_backward *b)
 {
-    for (int i = 0; i < n; i++)
-        if (all[i].dq == id || all[i].dk == id || all[i].dv == id)
-            return &all[i];
-    return NULL;
+    if (all->of[b->dq] || all->of[b->dk] || all->of[b->dv])
+        return;
+    *CR_PUSH(all->items, all->n, all->cap) = *b;
+    all->of[b->dq] = all->of[b->dk] = all->of[b->dv] = all->n;
 }
 
-static void rewrite(struct cr_module *module, const struct cr_attention_backward *all, int n)
+static void rewrite(struct cr_module *module, const struct joins *all)
 {
     struct cr_rewrite rw;
     bool *needed = cr_calloc((size_t)module->graph->n_nodes, sizeof *needed);
@@ -486,9 +511,10 @@ static void rewrite(struct cr_module *module, const struct cr_attention_backward
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         if (!rw.live[id] || rw.map[id] != CR_NONE)
             continue;
-        const struct cr_attention_backward *b = find(all, n, id);
-        if (b && mark_sources(rw.from, b, needed)) {
-            copy_ahead(&rw, needed);
+        const struct cr_attention_backward *b = all->of[id] ? &all->items[all->of[id] - 1] : NULL;
+        struct trio t = b ? trio_of(b) : (struct trio){{0}, 0, 0};
+        if (b && mark_sources(rw.from, &t, needed)) {
+            copy_ahead(&rw, &t, needed);
             join(&rw, b);
         } else {
             cr_rewrite_copy(&rw, id);
@@ -500,9 +526,9 @@ static void rewrite(struct cr_module *module, const struct cr_attention_backward
 
 void cr_pass_backward(struct cr_module *module)
 {
-    struct cr_attention_backward *all = NULL, b;
+    struct joins all = {0};
+    struct cr_attention_backward b;
     struct cr_users users;
-    int n = 0, cap = 0;
     cr_users_find(&users, module->graph);
     const struct search s = {module, module->graph, &users};
     bool completed = complete_all(module->graph, &s);
@@ -510,12 +536,13 @@ void cr_pass_backward(struct cr_module *module)
         cr_users_free(&users);
         cr_users_find(&users, module->graph);
     }
+    all.of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all.of);
     for (cr_id id = 0; id < module->graph->n_nodes; id++)
-        if (cr_match_backward(module, &users, id, &b) && !are_joined(&s, &b) &&
-            !find(all, n, b.dq) && !find(all, n, b.dk) && !find(all, n, b.dv))
-            *CR_PUSH(all, n, cap) = b;
+        if (cr_match_backward(module, &users, id, &b) && !are_joined(&s, &b))
+            add_join(&all, &b);
     cr_users_free(&users);
-    if (n || completed)
-        rewrite(module, all, n);
-    free(all);
+    if (all.n || completed)
+        rewrite(module, &all);
+    free(all.items);
+    free(all.of);
 }
