@@ -128,7 +128,7 @@ script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$
 suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
     $(call script,$(1),fixtures.sh) $(call script,$(1),nano_sort.sh) \
     $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) \
-    $(call script,$(1),recompute.sh) $(call script,$(1),golden.sh) \
+    $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) $(call script,$(1),golden.sh) \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check'
 built_for = $(call suites,$(1)) $(BUILD)/$(1)/crescent

@@ -52,6 +52,11 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
         least = module->arena_floats;
     if (!limit || least * (int64_t)sizeof(float) <= limit)
         return 0;
+    if (module->most_values)
+        return cr_fail(error,
+                       "%.400s: --max-arena orders at most %d stored values, there are more, "
+                       "expected --max-arena of no less than %lld",
+                       options->path, module->most_values, (long long)least * (int)sizeof(float));
     return cr_fail(error,
                    "%.400s: the arena takes at least %lld bytes, expected --max-arena of no less",
                    options->path, (long long)least * (int)sizeof(float));

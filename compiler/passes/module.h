@@ -100,6 +100,7 @@ struct cr_module {
 
     /* recompute */
     int64_t least_arena_floats; /* what can be had, if that is more than was asked for; else 0 */
+    int most_values;            /* so many it can make again, and there are more; or 0 */
     bool unrolled;              /* without loops the arena is smaller, and has to be */
 
     /* outline */

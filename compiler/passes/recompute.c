@@ -27,7 +27,10 @@ static const double per_byte = 4;
 /* From a budget to the next smaller one.  A schedule may turn out smaller than its budget, but
  * counts only if it has so much of it; so rungs that are much too large need no look. */
 static const double next_rung = 0.96, least_used = 0.9;
-enum { MOST_RUNGS = 256 };
+enum {
+    MOST_RUNGS = 256,
+    MOST_VALUES = 4096, /* a schedule takes time that grows with the square of their number */
+};
 
 struct recompute {
     struct cr_module *m;
@@ -317,6 +320,14 @@ void cr_pass_recompute(struct cr_module *module)
     if (plain <= limit)
         return;
     begin(&r, module);
+    if (r.n > MOST_VALUES) {
+        module->least_arena_floats = plain;
+        module->most_values = MOST_VALUES;
+        module->unrolled = false;
+        restore(&r);
+        end(&r);
+        return;
+    }
     make_ladder(&r, most);
     if (fit(&r, limit)) {
         grow_arrays(&r);
