@@ -74,12 +74,18 @@ void cr_table_free(struct cr_table *table)
 
 /* ---- names ---- */
 
-/* FNV-1a. */
+/* A word at a time; the last one is filled up with zeros. */
 uint64_t cr_hash_text(const char *text)
 {
-    uint64_t hash = 14695981039346656037u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    uint64_t hash = 0, word;
+    size_t left = strlen(text);
+    for (; left >= sizeof word; left -= sizeof word, text += sizeof word) {
+        memcpy(&word, text, sizeof word);
+        hash = cr_hash_word(hash, word);
+    }
+    word = 0;
+    memcpy(&word, text, left);
+    hash = cr_hash_word(hash, word);
     return hash;
 }
 

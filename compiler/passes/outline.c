@@ -311,7 +311,7 @@ static void find_runs(const struct outline *o, int period, struct runs *r)
     for (int i = n; i >= 0; i--) {
         bool alike = i + period < n && function[i] == function[i + period];
         bool stepped = alike && steps_evenly(o, i, period, 2);
-        bool even = stepped && steps_evenly(o, i, period, 3);
+        bool even = stepped && r->stepped[i + period] > 0 && steps_evenly(o, i, period, 3);
         r->alike[i] = alike ? r->alike[i + 1] + 1 : 0;
         r->stepped[i] = stepped ? r->stepped[i + 1] + 1 : 0;
         r->even[i] = even ? r->even[i + 1] + 1 : 0;
@@ -365,8 +365,10 @@ static int find_loop(const struct outline *o, int first, int end, struct cr_loop
     bool found = false;
     *best = (struct cr_loop){first, 1, LEAST, 0, 1};
     for (int period = 1; period <= (end - first) / 2 && period <= LONGEST; period++) {
-        struct cr_loop loop = {first, period, (end - first) / period, 0, 1};
-        loop.count = lesser(loop.count, o->most[period][first]);
+        struct cr_loop loop = {first, period, o->most[period][first], 0, 1};
+        if (saving(&loop) <= saving(best))
+            continue;
+        loop.count = lesser(loop.count, (end - first) / period);
         for (; saving(&loop) > saving(best); loop.count--) {
             if (loop.count > 3 || is_loop(o, &loop)) {
                 *best = loop;
