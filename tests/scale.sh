@@ -50,7 +50,7 @@ takes_little '8,000 kernels alike, but in no loop' dump --after emit
 
 cat >"$T/m.lua" <<'EOF'
 local r = {}
-for i = 1, 12000 do r[string.format("y%05d", i)] = input("x" .. i, {i // 3 + 1}) * (i // 3) end
+for i = 1, 8000 do r[string.format("y%05d", i)] = input("x" .. i, {math.floor(i / 3) + 1}) * math.floor(i / 3) end
 return r
 EOF
 takes_little '4,000 short loops' dump --after emit
@@ -66,12 +66,12 @@ takes_little '50,000 values read twice, far apart' dump --after fuse
 
 cat >"$T/m.lua" <<'EOF'
 local x, s, t = input("x", {8, 8}), 0, {}
-for i = 1, 12000 do t[i] = matmul(x * i, x) end
-for i = 1, 12000 do s = tanh(s + t[i * 7919 % 12000 + 1]) end
+for i = 1, 8000 do t[i] = matmul(x * i, x) end
+for i = 1, 8000 do s = tanh(s + t[i * 7919 % 8000 + 1]) end
 return {y = s}
 EOF
-takes_little '12,000 values alive at once' dump --after plan
-takes_little '12,000 values alive at once, read back' dump --after plan --grads none
+takes_little '8,000 values alive at once' dump --after plan
+takes_little '8,000 values alive at once, read back' dump --after plan --grads none
 
 cat >"$T/m.lua" <<'EOF'
 local t = {}
