@@ -9,28 +9,54 @@
 #include "rewrite.h"
 #include "users.h"
 
-/* The operand of a float sum that is a product nobody else reads, or -1. */
-static int lone_product(const struct cr_graph *g, const struct cr_users *users, cr_id sum)
+/* A sum of a product that nobody else reads, and of something else: its operand 1 - which. */
+struct fma {
+    cr_id sum, product;
+    int which;
+};
+
+/* Whether a node is read by another alone, and is no output. */
+static bool only_for(const struct cr_users *users, cr_id id, cr_id user)
 {
-    if (g->nodes[sum].op != CR_OP_add || g->nodes[sum].dtype != CR_F32)
-        return -1;
-    for (int i = 0; i < 2; i++) {
-        cr_id product = cr_in(g, sum, i);
-        if (g->nodes[product].op == CR_OP_mul && cr_only_user(users, product) == sum &&
-            users->meet[product] == sum) /* no output */
-            return i;
-    }
-    return -1;
+    return cr_only_user(users, id) == user && users->meet[id] == user;
 }
 
-/* Enters a b + c in the new graph for the sum of a product, its operand `which`, and c. */
-static void add_fma(struct cr_rewrite *rw, cr_id sum, int which)
+/* The product may be moved before it is added.  Whether it is must not matter: some moves are none
+ * where an axis has size 1, and a batch gets the same bits alone as in company. */
+static bool find_fma(const struct cr_graph *g, const struct cr_users *users, cr_id sum,
+                     struct fma *fma)
 {
-    const struct cr_graph *g = rw->from;
-    cr_id product = cr_in(g, sum, which);
-    cr_id in[3] = {rw->map[cr_in(g, product, 0)], rw->map[cr_in(g, product, 1)],
-                   rw->map[cr_in(g, sum, 1 - which)]};
-    cr_rewrite_replace(rw, sum, CR_OP_fma, 3, in, NULL);
+    if (g->nodes[sum].op != CR_OP_add || g->nodes[sum].dtype != CR_F32)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        cr_id user = sum, id = cr_in(g, sum, i);
+        while (cr_kind_of(g, id) == CR_KIND_MOVE && only_for(users, id, user))
+            user = id, id = cr_in(g, id, 0);
+        *fma = (struct fma){sum, id, i};
+        if (g->nodes[id].op == CR_OP_mul && only_for(users, id, user))
+            return true;
+    }
+    return false;
+}
+
+/* A factor of the product as it is where the product has been moved to `id`. */
+static cr_id move_factor(struct cr_rewrite *rw, cr_id id, cr_id product, int factor)
+{
+    if (id == product)
+        return rw->map[cr_in(rw->from, product, factor)];
+    struct cr_attr attr = cr_attr_of(&rw->from->nodes[id]);
+    cr_id below = move_factor(rw, cr_in(rw->from, id, 0), product, factor);
+    return cr_rewrite_add(rw, rw->from->nodes[id].op, 1, &below, &attr);
+}
+
+/* Enters a b + c in the new graph for the sum. */
+static void add_fma(struct cr_rewrite *rw, const struct fma *fma)
+{
+    cr_id moved = cr_in(rw->from, fma->sum, fma->which);
+    cr_rewrite_at(rw, fma->sum);
+    cr_id in[3] = {move_factor(rw, moved, fma->product, 0), move_factor(rw, moved, fma->product, 1),
+                   rw->map[cr_in(rw->from, fma->sum, 1 - fma->which)]};
+    cr_rewrite_replace(rw, fma->sum, CR_OP_fma, 3, in, NULL);
 }
 
 void cr_pass_fma(struct cr_module *module)
@@ -40,10 +66,12 @@ void cr_pass_fma(struct cr_module *module)
     cr_users_find(&users, module->graph);
     cr_rewrite_begin(&rw, module->graph);
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
-        int which = rw.live[id] ? lone_product(rw.from, &users, id) : -1;
-        if (which >= 0)
-            add_fma(&rw, id, which);
-        else if (rw.live[id])
+        struct fma fma;
+        if (!rw.live[id])
+            continue;
+        if (find_fma(rw.from, &users, id, &fma))
+            add_fma(&rw, &fma);
+        else
             cr_rewrite_copy(&rw, id);
     }
     module->graph = cr_rewrite_end(&rw);
