@@ -255,11 +255,11 @@ void cr_arrays_free(struct cr_arrays *arrays)
     *arrays = (struct cr_arrays){0};
 }
 
-int cr_check_input_names(const struct cr_engine *e, const struct cr_options *o,
-                         struct cr_error *error)
+int cr_check_input_names(const struct cr_engine *e, const char *model, const char *option,
+                         const struct cr_pairs *files, struct cr_error *error)
 {
-    for (int i = 0; i < o->input.n; i++) {
-        const char *name = o->input.items[i].key;
+    for (int i = 0; i < files->n; i++) {
+        const char *name = files->items[i].key;
         if (cr_port_find(e->inputs, e->n_inputs, name) != CR_NONE && !cr_cotangent_of(name))
             continue;
         const char **names = cr_calloc((size_t)e->n_inputs, sizeof *names);
@@ -270,7 +270,7 @@ int cr_check_input_names(const struct cr_engine *e, const struct cr_options *o,
         if (!near[0] && e->n_inputs)
             snprintf(near, sizeof near, ", the first is %.100s", names[0]);
         free(names);
-        return cr_fail(error, "%.400s: --input %.100s: no input of that name%s", o->model, name,
+        return cr_fail(error, "%.400s: %s %.100s: no input of that name%s", model, option, name,
                        near);
     }
     return 0;
@@ -290,7 +290,8 @@ static const char *input_file(const struct cr_options *o, const char *name)
 int cr_arrays_inputs(struct cr_arrays *arrays, const struct cr_engine *e,
                      const struct cr_options *o, struct cr_error *error)
 {
-    if (cr_check_input_names(e, o, error) || cr_arrays_new(arrays, e->inputs, e->n_inputs, error))
+    if (cr_check_input_names(e, o->model, "--input", &o->input, error) ||
+        cr_arrays_new(arrays, e->inputs, e->n_inputs, error))
         return -1;
     for (int i = 0; i < e->n_inputs; i++) {
         const char *file = input_file(o, e->inputs[i].name);

@@ -45,9 +45,9 @@ void cr_arrays_free(struct cr_arrays *arrays);
 int cr_arrays_inputs(struct cr_arrays *arrays, const struct cr_engine *engine,
                      const struct cr_options *options, struct cr_error *error);
 
-/* Refuses an --input that names none of the model's. */
-int cr_check_input_names(const struct cr_engine *engine, const struct cr_options *options,
-                         struct cr_error *error);
+/* Refuses a file, named by an option for an input of the model, that is for none of them. */
+int cr_check_input_names(const struct cr_engine *engine, const char *model, const char *option,
+                         const struct cr_pairs *files, struct cr_error *error);
 
 /* Parameters from --weights or --seed; surplus tensors are an error under --strict. */
 int cr_fill_params(struct cr_engine *engine, const struct cr_options *options,

@@ -8,22 +8,14 @@
 #define CR_TRAINING_H
 
 #include "compiler/emit/handover.h"
-#include "model.h"
-
-/* The batches of an input: a file of its shape, or with an axis in front that counts them. */
-struct cr_feed {
-    int input;
-    struct cr_npy file;
-    int64_t batches;
-};
+#include "feed.h"
 
 struct cr_training {
     const struct cr_options *options;
     const struct cr_script *script; /* of the model */
     struct cr_engine engine;        /* keeps the parameters as they are, too */
     struct cr_arrays inputs, outputs;
-    struct cr_feed *feeds;
-    int n_feeds;
+    struct cr_feeds feeds;
     struct cr_handover handover;
     int loss, rate, tokens; /* outputs by these names: loss, lr, tokens; CR_NONE without */
     int64_t step;           /* how many were made, in earlier runs too */
@@ -44,6 +36,10 @@ int cr_training_step(struct cr_training *training, struct cr_error *error);
 
 /* The number that an output of one element is, as of the last step. */
 double cr_training_value(const struct cr_training *training, int output);
+
+/* Finds the output of that name, CR_NONE without, which must be one f32 or, if `whole`, one i32. */
+int cr_training_number(const struct cr_engine *engine, const char *name, bool whole, int *output,
+                       struct cr_error *error);
 
 /* Saves the whole state, or only the parameters, as safetensors; reads the whole state. */
 int cr_checkpoint_write(const struct cr_training *training, const char *path,

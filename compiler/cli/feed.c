@@ -1,0 +1,121 @@
+/* feed.c - batches of inputs from .npy files; see feed.h. */
+#include "feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "report.h"
+
+/* The part of a file that is batch number i. */
+static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *port, int64_t i)
+{
+    struct cr_npy batch = feed->file;
+    if (batch.rank == port->rank)
+        return batch;
+    int width = batch.type == CR_NPY_F8 || batch.type == CR_NPY_I8 ? 8 : 4;
+    batch.rank--;
+    memmove(batch.shape, batch.shape + 1, (size_t)batch.rank * sizeof *batch.shape);
+    batch.elements /= feed->batches;
+    batch.data += i * batch.elements * width;
+    return batch;
+}
+
+/* A file has the input's shape, or an axis more, which counts batches. */
+static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct cr_error *error)
+{
+    const struct cr_npy *file = &feed->file;
+    char found[400];
+    int extra = file->rank - port->rank;
+    feed->batches = extra == 1 ? file->shape[0] : 1;
+    if ((extra == 0 || extra == 1) && feed->batches > 0 &&
+        memcmp(file->shape + extra, port->shape, (size_t)port->rank * sizeof *port->shape) == 0)
+        return 0;
+    cr_shape_text(found, sizeof found, file->rank < 16 ? file->rank : 16, file->shape);
+    return cr_fail(error, "%.300s: the array has shape %s, expected %s or [batches, ...] of it",
+                   file->path, found, cr_port_shape(port).text);
+}
+
+static int check_batches(const struct cr_feed *feed, const struct cr_engine *e, void *data,
+                         struct cr_error *error)
+{
+    for (int64_t i = 0; i < feed->batches; i++) {
+        struct cr_npy batch = batch_of(feed, &e->inputs[feed->input], i);
+        if (cr_take_input(e, feed->input, &batch, data, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* The file that is named for an input, or null. */
+static const char *path_of(const struct cr_feed_source *source, const char *name)
+{
+    const char *path = NULL;
+    for (int i = 0; i < source->files->n; i++)
+        if (strcmp(source->files->items[i].key, name) == 0)
+            path = source->files->items[i].value;
+    return path;
+}
+
+int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *e,
+                  const struct cr_feed_source *source, void *const *data, struct cr_error *error)
+{
+    *feeds = (struct cr_feeds){cr_calloc((size_t)e->n_inputs, sizeof *feeds->items), 0};
+    if (cr_check_input_names(e, source->model, source->option, source->files, error))
+        return -1;
+    for (int i = 0; i < e->n_inputs; i++) {
+        const char *path = path_of(source, e->inputs[i].name);
+        if (!path)
+            continue;
+        if (source->is_state[i])
+            return cr_fail(error,
+                           "%.400s: %s %.100s: an output of that name is its value, expected an "
+                           "input that is data",
+                           source->model, source->option, e->inputs[i].name);
+        struct cr_feed *feed = &feeds->items[feeds->n];
+        feed->input = i;
+        if (cr_npy_open(&feed->file, path, error->text, sizeof error->text))
+            return -1;
+        feeds->n++;
+        if (check_shape(feed, &e->inputs[i], error) || check_batches(feed, e, data[i], error))
+            return -1;
+    }
+    return 0;
+}
+
+void cr_feeds_close(struct cr_feeds *feeds)
+{
+    for (int i = 0; i < feeds->n; i++)
+        cr_npy_close(&feeds->items[i].file);
+    free(feeds->items);
+    *feeds = (struct cr_feeds){0};
+}
+
+const struct cr_feed *cr_feeds_find(const struct cr_feeds *feeds, int input)
+{
+    for (int i = 0; i < feeds->n; i++)
+        if (feeds->items[i].input == input)
+            return &feeds->items[i];
+    return NULL;
+}
+
+int64_t cr_feeds_batches(const struct cr_feeds *feeds)
+{
+    int64_t most = 1;
+    for (int i = 0; i < feeds->n; i++)
+        if (feeds->items[i].batches > most)
+            most = feeds->items[i].batches;
+    return most;
+}
+
+int cr_feeds_take(const struct cr_feeds *feeds, const struct cr_engine *e, int64_t index,
+                  void *const *data, struct cr_error *error)
+{
+    for (int i = 0; i < feeds->n; i++) {
+        const struct cr_feed *feed = &feeds->items[i];
+        struct cr_npy batch = batch_of(feed, &e->inputs[feed->input], index % feed->batches);
+        if (cr_take_input(e, feed->input, &batch, data[feed->input], error))
+            return -1;
+    }
+    return 0;
+}
