@@ -60,11 +60,13 @@ static void print_error(struct cr_error *error)
     fprintf(stderr, "crescent: %s\n", error->text);
 }
 
-/* What was printed has to arrive: a full disk or a closed pipe is an error, too. */
+/* What was printed has to arrive: a full disk or a closed pipe is an error, too.  So is a file
+ * beyond the limit of its size (ulimit -f): without a signal, write says so. */
 int main(int argc, char **argv)
 {
     struct cr_error error = {""};
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv, &error);
     if (status != 2 && (fflush(stdout) != 0 || ferror(stdout))) {
         cr_fail(&error, "standard output: cannot be written: %s", strerror(errno));
