@@ -15,6 +15,7 @@ local o = options {
     B = 64, digits = 10,                      -- sequences at a time, their length
     n_layer = 2, n_embd = 48, n_head = 3,
     steps = 2500, lr = {number = 0.003}, warmup = 100, seed = 0,
+    validation = false,                       -- of task train: `crescent train` sets it
 }
 local VALUES = 10
 local T = 2 * o.digits - 1 -- tokens the model reads
@@ -69,10 +70,12 @@ local function choose(logits)
     return (whole(first))
 end
 
--- One step of training on questions of its own.
+-- One step of training on questions of its own; the validation asks those that a step far
+-- beyond the last one would draw.
 local function train()
     local step, next_step = optim.step()
-    local question = scope("question", whole, random(step, {o.B, o.digits}, o.seed) * VALUES)
+    local draw = o.validation and 16777216 or step
+    local question = scope("question", whole, random(draw, {o.B, o.digits}, o.seed) * VALUES)
     local all = concat({question, scope("sorted", sort, question)}, 2)
     local logits = model(all:slice({0, 0}, {o.B, T}))
     local said = logits:slice({0, o.digits - 1, 0}, {o.B, o.digits, VALUES})

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/cli/history.h"
 #include "compiler/crescent.h"
 
 enum { MAX_PORTS = 64, MAX_ELEMENTS = 1024 };
@@ -160,6 +161,105 @@ START_TEST(ten_steps_are_the_same)
 }
 END_TEST
 
+/* ---- the losses of a training ---- */
+
+/* The loss of a step, from 1 on: sums of them are not exact in general. */
+static double loss_of(int64_t step)
+{
+    return 1 / (double)(3 * step);
+}
+
+static void add_steps(struct cr_history *h, int64_t from, int64_t to)
+{
+    for (int64_t step = from + 1; step <= to; step++) {
+        cr_history_add(h, loss_of(step));
+        if (step % 3 == 0)
+            cr_history_add_validation(h, step, loss_of(step));
+    }
+}
+
+/* A history after so many steps that was text for a while after some of them, as checkpoints
+ * have it. */
+static struct cr_history interrupted(int64_t at, int64_t steps)
+{
+    struct cr_history before = {0}, after;
+    add_steps(&before, 0, at);
+    char *losses = cr_history_losses_text(&before);
+    char *validations = cr_history_validations_text(&before);
+    ck_assert_int_eq(cr_history_parse(&after, losses, validations, at), 0);
+    add_steps(&after, at, steps);
+    cr_history_free(&before);
+    free(losses);
+    free(validations);
+    return after;
+}
+
+/* Where a training is interrupted leaves no trace, whatever the width of its sums. */
+START_TEST(a_history_goes_on)
+{
+    static const int64_t stops[] = {0, 1, 2, 1023, 1024, 1025, 2047, 2048, 3072, 4095, 4097, 9000};
+    struct cr_history whole = interrupted(0, 10007), part = interrupted(stops[_i], 10007);
+    ck_assert_int_eq(whole.n, part.n);
+    ck_assert_int_le(whole.n, CR_MAX_POINTS);
+    ck_assert_int_gt(whole.n, CR_MAX_POINTS / 2);
+    ck_assert_mem_eq(whole.sums, part.sums, (size_t)whole.n * sizeof *whole.sums);
+    ck_assert_int_eq(whole.n_validations, part.n_validations);
+    ck_assert_int_le(whole.n_validations, CR_MAX_POINTS);
+    ck_assert_mem_eq(whole.validations, part.validations,
+                     (size_t)whole.n_validations * sizeof *whole.validations);
+    cr_history_free(&whole);
+    cr_history_free(&part);
+}
+END_TEST
+
+/* A point is the mean of its steps, in their middle; together they are all steps. */
+START_TEST(points_are_means)
+{
+    struct cr_history h = interrupted(0, 5000);
+    double next = 1;
+    for (int i = 0; i < h.n; i++) {
+        struct cr_loss_point point = cr_history_point(&h, i);
+        double count = 2 * (point.step - next) + 1, sum = 0;
+        for (double step = next; step < next + count; step++)
+            sum += loss_of((int64_t)step);
+        ck_assert_double_eq_tol(point.loss, sum / count, 1e-12);
+        next += count;
+    }
+    ck_assert_double_eq(next, 5001);
+    ck_assert(cr_history_is_validated(&h, 4998));
+    ck_assert(!cr_history_is_validated(&h, 4995));
+    cr_history_free(&h);
+}
+END_TEST
+
+/* What no training wrote is refused; without losses, as older checkpoints are, they begin where
+ * the steps do. */
+START_TEST(texts_are_checked)
+{
+    static const struct {
+        const char *losses, *validations;
+        int64_t steps;
+        int status;
+    } cases[] = {
+        {NULL, NULL, 7, 0},        {"0 1", "", 0, 0},           {"0 1 5 6", NULL, 2, 0},
+        {"1 1 5", NULL, 2, 0},     {"0 2 5", "0 1 2 1", 2, 0},  {"0 1 5", NULL, 2, -1},
+        {"0 1 5 6", NULL, 1, -1},  {"0 3 5", NULL, 3, -1},      {"0 0", NULL, 0, -1},
+        {"3 1", NULL, 2, -1},      {"-1 1 5", NULL, 0, -1},     {"0 1 nan", NULL, 1, -1},
+        {"0 1 5x", NULL, 1, -1},   {"0 1  ", NULL, 0, -1},      {"", NULL, 0, -1},
+        {"0 1 5", "2 1", 1, -1},   {"0 1 5", "1 1 1 1", 1, -1}, {"0 1 5", "1", 1, -1},
+        {"0 1 5", "0.5 1", 1, -1}, {"0 1", NULL, 1 << 20, -1},  {"0 1 inf", NULL, 1, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cr_history h;
+        int status = cr_history_parse(&h, cases[i].losses, cases[i].validations, cases[i].steps);
+        ck_assert_msg(status == cases[i].status, "case %zu: %d", i, status);
+        if (!status)
+            ck_assert_int_eq(h.first + h.steps, cases[i].steps);
+        cr_history_free(&h);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("training");
@@ -168,6 +268,9 @@ int main(void)
     tcase_add_test(all, the_state_goes_round);
     tcase_add_test(all, a_net_learns);
     tcase_add_loop_test(all, ten_steps_are_the_same, 0, sizeof ways / sizeof *ways);
+    tcase_add_loop_test(all, a_history_goes_on, 0, 12);
+    tcase_add_test(all, points_are_means);
+    tcase_add_test(all, texts_are_checked);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

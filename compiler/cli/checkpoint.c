@@ -2,11 +2,13 @@
  * checkpoint.c - the state of a training as a safetensors file; see training.h.
  *
  * Parameters and state stand in it under their own names, so that `run --weights` reads it,
- * too; the metadata hold the number of steps made, the seed, and the values of the script's
- * options.
+ * too; the metadata hold the number of steps made, the seed, the losses so far, and the values
+ * of the script's options.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,8 @@
 
 #define STEP "crescent.step"
 #define SEED "crescent.seed"
+#define LOSSES "crescent.losses"
+#define VALIDATIONS "crescent.validations"
 #define OPTION "crescent.option." /* and its name */
 
 /* ---- writing ---- */
@@ -55,50 +59,165 @@ static char *option_key(const char *name)
     return key;
 }
 
-/* Writes the tensors with metadata that say how they came about. */
-static int write_state(const struct cr_training *t, const char *path,
-                       const struct cr_st_tensor *tensors, int n, struct cr_error *error)
+/* What a file has in it; the values of the metadata that are made for it are to be freed. */
+struct contents {
+    struct cr_st_tensor *tensors;
+    struct cr_st_metadata *metadata;
+    int n_tensors, n_metadata;
+};
+
+static void free_contents(struct contents *c)
 {
-    char step[32], seed[32];
-    const struct cr_script *script = t->script;
-    int options = script->n_options, known = 3;
-    struct cr_st_metadata *metadata = cr_calloc((size_t)(known + options), sizeof *metadata);
-    snprintf(step, sizeof step, "%" PRId64, t->step);
-    snprintf(seed, sizeof seed, "%" PRId64, t->options->seed);
-    metadata[0] = format;
-    metadata[1] = (struct cr_st_metadata){STEP, step};
-    metadata[2] = (struct cr_st_metadata){SEED, seed};
-    for (int i = 0; i < options; i++)
-        metadata[known + i] =
-            (struct cr_st_metadata){option_key(script->options[i].name), script->options[i].value};
-    int status = cr_safetensors_write(path, tensors, n, metadata, known + options, error->text,
-                                      sizeof error->text);
-    for (int i = 0; i < options; i++)
-        free((char *)metadata[known + i].key);
-    free(metadata);
+    for (int i = 1; i < c->n_metadata; i++) { /* the first is `format` */
+        free((char *)c->metadata[i].key);
+        free((char *)c->metadata[i].value);
+    }
+    free(c->metadata);
+    free(c->tensors);
+}
+
+/* Adds metadata whose key and value were allocated. */
+static void add_metadata(struct contents *c, char *key, char *value)
+{
+    c->metadata[c->n_metadata++] = (struct cr_st_metadata){key, value};
+}
+
+static char *number_text(int64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, number);
+    return cr_strdup(text);
+}
+
+/* The parameters alone. */
+static struct contents params_of(const struct cr_training *t)
+{
+    size_t room = (size_t)(t->engine.n_params + t->engine.n_inputs);
+    struct contents c = {cr_calloc(room, sizeof *c.tensors),
+                         cr_calloc((size_t)(5 + t->script->n_options), sizeof *c.metadata),
+                         t->engine.n_params, 1};
+    list_tensors(t, c.tensors);
+    c.metadata[0] = format;
+    return c;
+}
+
+/* Parameters, state, and metadata that say how they came about. */
+static struct contents state_of(const struct cr_training *t)
+{
+    struct contents c = params_of(t);
+    c.n_tensors = list_tensors(t, c.tensors);
+    add_metadata(&c, cr_strdup(STEP), number_text(t->step));
+    add_metadata(&c, cr_strdup(SEED), number_text(t->options->seed));
+    add_metadata(&c, cr_strdup(LOSSES), cr_history_losses_text(&t->history));
+    add_metadata(&c, cr_strdup(VALIDATIONS), cr_history_validations_text(&t->history));
+    for (int i = 0; i < t->script->n_options; i++)
+        add_metadata(&c, option_key(t->script->options[i].name),
+                     cr_strdup(t->script->options[i].value));
+    return c;
+}
+
+/* The index of an element that is NaN or, unless `infinity` may be, infinite; or -1. */
+static int64_t find_bad(const float *data, int64_t n, bool infinity)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (isnan(data[i]) || (isinf(data[i]) && !infinity))
+            return i;
+    return -1;
+}
+
+/* What a step replaces is fit to go on with; a state may begin with infinity, as that of a
+ * smallest loss does. */
+static int check_values(const struct cr_training *t, const char *path, struct cr_error *error)
+{
+    const struct cr_engine *e = &t->engine;
+    for (int i = 0; i < e->n_outputs; i++) {
+        int param = t->handover.to_param[i], input = t->handover.to_input[i];
+        const struct cr_port *port = &e->outputs[i];
+        if ((param == CR_NONE && input == CR_NONE) || port->dtype != CR_F32)
+            continue;
+        const float *data = param != CR_NONE ? e->tensors[param] : t->inputs.data[input];
+        int64_t bad = find_bad(data, cr_port_elements(port), param == CR_NONE);
+        if (bad >= 0)
+            return cr_fail(error,
+                           "%.300s: not written: element %" PRId64 " of %.150s is %g after step "
+                           "%" PRId64 ", expected a finite number",
+                           path, bad, port->name, (double)data[bad], t->step);
+    }
+    return 0;
+}
+
+/* Text of the script's options becomes JSON, which is UTF-8. */
+static int check_options(const struct cr_training *t, struct cr_error *error)
+{
+    for (int i = 0; i < t->script->n_options; i++) {
+        const struct cr_script_option *option = &t->script->options[i];
+        json_t *text = json_string(option->value);
+        json_decref(text);
+        if (!text)
+            return cr_fail(error,
+                           "%.300s: option %.100s is %s, expected UTF-8 (a checkpoint has the "
+                           "options in it)",
+                           t->options->model, option->name,
+                           cr_show(option->value, strlen(option->value)).text);
+    }
+    return 0;
+}
+
+/* Writes a file, or does all but giving it its name. */
+static int put(const struct cr_training *t, const char *path, const struct contents *c,
+               bool rehearsal, struct cr_error *error)
+{
+    struct cr_writer writer;
+    char *text = error->text;
+    size_t size = sizeof error->text;
+    if (check_values(t, path, error) || cr_writer_open(&writer, path, text, size))
+        return -1;
+    int status = cr_safetensors_put(&writer, c->tensors, c->n_tensors, c->metadata, c->n_metadata,
+                                    text, size);
+    if (!status && !rehearsal)
+        return cr_writer_commit(&writer, text, size);
+    int failure = writer.failure || fflush(writer.file) == 0 ? writer.failure : errno;
+    cr_writer_discard(&writer);
+    if (!status && failure)
+        status = cr_fail(error, "%.400s: cannot be written: %s", path, strerror(failure));
+    return status;
+}
+
+static int write_state(const struct cr_training *t, const char *path, bool rehearsal,
+                       struct cr_error *error)
+{
+    struct contents c = state_of(t);
+    int status = put(t, path, &c, rehearsal, error);
+    free_contents(&c);
+    return status;
+}
+
+static int write_params(const struct cr_training *t, const char *path, bool rehearsal,
+                        struct cr_error *error)
+{
+    struct contents c = params_of(t);
+    int status = put(t, path, &c, rehearsal, error);
+    free_contents(&c);
     return status;
 }
 
 int cr_checkpoint_write(const struct cr_training *t, const char *path, struct cr_error *error)
 {
-    size_t room = (size_t)(t->engine.n_params + t->engine.n_inputs);
-    struct cr_st_tensor *tensors = cr_calloc(room, sizeof *tensors);
-    int n = list_tensors(t, tensors);
-    int status = write_state(t, path, tensors, n, error);
-    free(tensors);
-    return status;
+    return write_state(t, path, false, error);
 }
 
 int cr_checkpoint_write_params(const struct cr_training *t, const char *path,
                                struct cr_error *error)
 {
-    size_t room = (size_t)(t->engine.n_params + t->engine.n_inputs);
-    struct cr_st_tensor *tensors = cr_calloc(room, sizeof *tensors);
-    list_tensors(t, tensors);
-    int status = cr_safetensors_write(path, tensors, t->engine.n_params, &format, 1, error->text,
-                                      sizeof error->text);
-    free(tensors);
-    return status;
+    return write_params(t, path, false, error);
+}
+
+int cr_checkpoint_rehearse(const struct cr_training *t, const char *checkpoint, const char *params,
+                           struct cr_error *error)
+{
+    if (checkpoint && (check_options(t, error) || write_state(t, checkpoint, true, error)))
+        return -1;
+    return params ? write_params(t, params, true, error) : 0;
 }
 
 /* ---- reading ---- */
@@ -146,6 +265,12 @@ static int read_metadata(struct cr_training *t, const struct cr_safetensors *fil
     if (seed != t->options->seed)
         return cr_fail(error, "%.400s: a checkpoint of --seed %" PRId64 ", expected the same seed",
                        file->path, seed);
+    if (cr_history_parse(&t->history, cr_safetensors_metadata(file, LOSSES),
+                         cr_safetensors_metadata(file, VALIDATIONS), t->step))
+        return cr_fail(error,
+                       "%.400s: no losses of %" PRId64 " steps in its metadata, expected a "
+                       "checkpoint of train",
+                       file->path, t->step);
     return 0;
 }
 

@@ -1,19 +1,20 @@
-/* curve.c - losses by gnuplot, which reads its script here and writes where it is told. */
+/* curve.c - losses by gnuplot, which reads its script from memory and draws into memory. */
 #include "curve.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/exec/child.h"
 #include "runtime/files.h"
 
-enum { MAX_POINTS = 1000 /* of the line: more losses than that are averaged */ };
+/* ---- gnuplot ---- */
 
 /* Runs gnuplot from one open file to another; its exit status, or -1 with errno set. */
 static int gnuplot(int in, int out)
@@ -25,6 +26,26 @@ static int gnuplot(int in, int out)
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     return cr_child_run(argv, &actions);
+}
+
+/* A file in memory, for a script or a picture. */
+static FILE *memory_file(struct cr_error *error)
+{
+    int fd = memfd_create("curve", MFD_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
+    if (!file)
+        cr_fail(error, "no memory for gnuplot's script and picture: %s", strerror(errno));
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
+/* What was written to a file in memory is all there, to be read from its beginning. */
+static int rewind_script(FILE *file, struct cr_error *error)
+{
+    if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0)
+        return cr_fail(error, "gnuplot's script cannot be written: %s", strerror(errno));
+    return 0;
 }
 
 /* What gnuplot calls the format of a path, or null. */
@@ -46,46 +67,69 @@ int cr_curve_check(const char *path, struct cr_error *error)
     if (!terminal_of(path))
         return cr_fail(error, "--loss-curve %.400s: expected a name that ends in .svg or .png",
                        path);
-    FILE *script = tmpfile();
+    FILE *script = memory_file(error);
     if (!script)
-        return cr_fail(error, "no file for gnuplot can be made: %s", strerror(errno));
+        return -1;
     set_terminal(script, path);
-    rewind(script);
-    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    int status = gnuplot(fileno(script), nothing);
-    close(nothing);
+    int status = rewind_script(script, error);
+    if (!status) {
+        int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        int result = gnuplot(fileno(script), nothing);
+        close(nothing);
+        if (result < 0)
+            status = cr_fail(error, "--loss-curve: gnuplot cannot be run, expected it installed "
+                                    "(it draws the curve)");
+        else if (result)
+            status =
+                cr_fail(error, "--loss-curve %.400s: this gnuplot cannot draw such a file", path);
+    }
     fclose(script);
-    if (status < 0)
-        return cr_fail(error, "--loss-curve: gnuplot cannot be run, expected it installed (it "
-                              "draws the curve)");
-    return status
-               ? cr_fail(error, "--loss-curve %.400s: this gnuplot cannot draw such a file", path)
-               : 0;
+    return status;
+}
+
+/* ---- the script ---- */
+
+static bool is_shown(const struct cr_curve *c, double loss)
+{
+    return !c->logarithmic || loss > 0;
 }
 
 bool cr_curve_has_points(const struct cr_curve *c)
 {
-    for (int i = 0; i < c->n; i++)
-        if (isfinite(c->losses[i]))
+    for (int i = 0; i < c->history->n; i++)
+        if (is_shown(c, cr_history_point(c->history, i).loss))
             return true;
     return false;
 }
 
 /* Whether the axis of the losses cannot begin at 0. */
-static bool goes_below_zero(const struct cr_curve *c)
+static bool goes_below_zero(const struct cr_history *h)
 {
-    for (int i = 0; i < c->n; i++)
-        if (c->losses[i] < 0)
-            return true;
-    return false;
+    bool below = false;
+    for (int i = 0; i < h->n; i++)
+        below |= h->sums[i] < 0;
+    for (int i = 0; i < h->n_validations; i++)
+        below |= h->validations[i].loss < 0;
+    return below;
 }
 
-/* The losses, one a line; those that are no numbers leave a gap. */
-static void print_losses(FILE *file, const struct cr_curve *c)
+/* A point; one that has no place on the axis leaves a gap. */
+static void print_point(FILE *file, const struct cr_curve *c, struct cr_loss_point point)
+{
+    if (is_shown(c, point.loss))
+        fprintf(file, "%.9g %.9g\n", point.step, point.loss);
+    else
+        fprintf(file, "\n");
+}
+
+static void print_points(FILE *file, const struct cr_curve *c)
 {
     fprintf(file, "$losses << END\n");
-    for (int i = 0; i < c->n; i++)
-        fprintf(file, "%" PRId64 " %.9g\n", c->first + 1 + i, c->losses[i]);
+    for (int i = 0; i < c->history->n; i++)
+        print_point(file, c, cr_history_point(c->history, i));
+    fprintf(file, "END\n$validations << END\n");
+    for (int i = 0; i < c->history->n_validations; i++)
+        print_point(file, c, c->history->validations[i]);
     fprintf(file, "END\n");
 }
 
@@ -98,41 +142,86 @@ static void print_title(FILE *file, const char *title)
     fprintf(file, "\" noenhanced\n");
 }
 
-static void print_script(FILE *file, const struct cr_curve *c, const char *title, const char *path)
+/* Whether there is a loss of validation to be drawn. */
+static bool is_validated(const struct cr_curve *c)
 {
-    int window = (c->n + MAX_POINTS - 1) / MAX_POINTS;
-    print_losses(file, c);
-    print_title(file, title);
+    for (int i = 0; i < c->history->n_validations; i++)
+        if (is_shown(c, c->history->validations[i].loss))
+            return true;
+    return false;
+}
+
+static void print_script(FILE *file, const struct cr_curve *c, const char *path)
+{
+    const struct cr_history *h = c->history;
+    bool validated = is_validated(c), floating = c->logarithmic || goes_below_zero(h);
+    print_points(file, c);
+    print_title(file, c->title);
     set_terminal(file, path);
     fprintf(file,
             "set grid linecolor rgb '#dddddd' linewidth 1\n"
             "set border linecolor rgb '#777777'\n"
-            "set xlabel 'step'\nset ylabel 'loss'\nset yrange [%s:*]\n"
+            "set xlabel 'step'\nset ylabel 'loss'\n%sset yrange [%s:*]\n"
             "set xrange [%" PRId64 ":%" PRId64 "]\n"
-            "w = %d.0\n"
-            "plot $losses using (floor(($1 - 1) / w) * w + (w + 1) / 2):2 smooth unique "
-            "with lines linecolor rgb '#4682b4' linewidth 2 notitle\n",
-            goes_below_zero(c) ? "*" : "0", c->first, c->first + c->n, window);
+            "plot $losses with lines linecolor rgb '#4682b4' linewidth 2 %s",
+            c->logarithmic ? "set logscale y\n" : "", floating ? "*" : "0", h->first,
+            h->first + h->steps, validated ? "title 'training'" : "notitle");
+    if (validated)
+        fprintf(file, ", $validations with linespoints linecolor rgb '#d2691e' linewidth 2 "
+                      "pointtype 7 pointsize 0.5 title 'validation'");
+    fprintf(file, "\n");
 }
 
-int cr_curve_draw(const struct cr_curve *c, const char *title, const char *path,
-                  struct cr_error *error)
+/* ---- the picture ---- */
+
+/* Whether bytes end as a picture does.  gnuplot does not tell whether what it wrote arrived. */
+static bool is_whole(const char *path, const char *bytes, size_t size)
+{
+    static const char svg[] = "</svg>", png[] = "IEND\xae\x42\x60\x82";
+    bool vector = strcmp(terminal_of(path), "svg") == 0;
+    const char *end = vector ? svg : png;
+    size_t length = strlen(end);
+    while (vector && size && (bytes[size - 1] == '\n' || bytes[size - 1] == ' '))
+        size--;
+    return size >= length && memcmp(bytes + size - length, end, length) == 0;
+}
+
+/* Puts what gnuplot drew into memory into its file. */
+static int write_picture(int picture, const char *path, struct cr_error *error)
 {
     struct cr_writer writer;
-    FILE *script = tmpfile();
-    int status = -1;
-    if (!script)
-        return cr_fail(error, "no file for gnuplot can be made: %s", strerror(errno));
-    if (cr_writer_open(&writer, path, error->text, sizeof error->text) == 0) {
-        print_script(script, c, title, path);
-        rewind(script);
-        if (gnuplot(fileno(script), fileno(writer.file)) == 0) {
-            status = cr_writer_commit(&writer, error->text, sizeof error->text);
-        } else {
-            cr_writer_discard(&writer);
-            cr_fail(error, "%.400s: gnuplot failed, expected a picture of it", path);
-        }
+    struct stat status = {0};
+    bool some = fstat(picture, &status) == 0 && status.st_size > 0;
+    size_t size = (size_t)status.st_size;
+    char *bytes = some ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, picture, 0) : MAP_FAILED;
+    if (bytes == MAP_FAILED)
+        return cr_fail(error, "%.400s: gnuplot drew nothing, expected a picture", path);
+    int result = -1;
+    if (!is_whole(path, bytes, size)) {
+        cr_fail(error, "%.400s: gnuplot's picture has no end, expected a whole one", path);
+    } else if (cr_writer_open(&writer, path, error->text, sizeof error->text) == 0) {
+        cr_writer_put(&writer, bytes, size);
+        result = cr_writer_commit(&writer, error->text, sizeof error->text);
     }
-    fclose(script);
+    munmap(bytes, size);
+    return result;
+}
+
+int cr_curve_draw(const struct cr_curve *c, const char *path, struct cr_error *error)
+{
+    FILE *script = memory_file(error), *picture = script ? memory_file(error) : NULL;
+    int status = -1;
+    if (picture) {
+        print_script(script, c, path);
+        status = rewind_script(script, error);
+    }
+    if (!status && gnuplot(fileno(script), fileno(picture)) != 0)
+        status = cr_fail(error, "%.400s: gnuplot failed, expected a picture of it", path);
+    if (!status)
+        status = write_picture(fileno(picture), path, error);
+    if (picture)
+        fclose(picture);
+    if (script)
+        fclose(script);
     return status;
 }

@@ -2,26 +2,22 @@
 #ifndef CR_CURVE_H
 #define CR_CURVE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "compiler/ir/error.h"
+#include "history.h"
 
-/* The losses of the steps from first + 1 on. */
 struct cr_curve {
-    double *losses;
-    int n, cap;
-    int64_t first;
+    const struct cr_history *history;
+    const char *title;
+    bool logarithmic; /* the axis of the losses; those that are not above 0 are left out */
 };
 
 /* Refuses a path that ends in neither .svg nor .png, or if there is no gnuplot to draw with. */
 int cr_curve_check(const char *path, struct cr_error *error);
 
-/* Whether there is anything to draw: a loss that is a number. */
+/* Whether there is anything to draw: a loss of a step, above 0 for a logarithmic axis. */
 bool cr_curve_has_points(const struct cr_curve *curve);
 
-/* Writes an SVG or a PNG. */
-int cr_curve_draw(const struct cr_curve *curve, const char *title, const char *path,
-                  struct cr_error *error);
+/* Writes an SVG or a PNG, whole or not at all. */
+int cr_curve_draw(const struct cr_curve *curve, const char *path, struct cr_error *error);
 
 #endif

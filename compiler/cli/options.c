@@ -45,8 +45,12 @@ const struct cr_verb cr_verbs[] = {
      "value for the next step (docs/training.md).  It returns the loss as `loss`; `lr` and\n"
      "`tokens`, the tokens of a step, are shown if they are there.  A script with an option\n"
      "`steps` is run until so many steps are made in all, unless --steps says how many more.\n"
-     "Ctrl-C ends the training after a step: what the options name is written, and the exit\n"
-     "status is 130.  A resumed training goes on with the same bits.\n"},
+     "Ctrl-C, SIGTERM or SIGHUP ends the training after a step: what the options name is\n"
+     "written, and the exit status is 130.  A loss that is no finite number ends it with status\n"
+     "2, and then no checkpoint and no parameters are written.  A resumed training goes on with\n"
+     "the same bits, and its curve with the losses that the checkpoint has.\n"
+     "--validate-every runs the script once more, with its option `validation`, if it declares\n"
+     "one, set to true, and computes its `loss` without updating anything.\n"},
     {"compare", COMPARE, cr_verb_compare, "MODEL.lua [options]",
      "run on several backends and hold the outputs against each other or against files",
      "Each output of each backend is held against its --expect file or, if it has none,\n"
@@ -173,7 +177,13 @@ static const struct option_row rows[] = {
     {"save", 0, TEXT, "F.safetensors", TRAIN, FIELD(save), 0, 0,
      "write the parameters alone at the end"},
     {"loss-curve", 0, TEXT, "F.svg", TRAIN, FIELD(loss_curve), 0, 0,
-     "draw the losses of this run (by gnuplot); F.png, too"},
+     "draw the losses of the whole training (by gnuplot); F.png, too"},
+    {"log-scale", 0, FLAG, "", TRAIN, FIELD(log_scale), 0, 0,
+     "draw the losses of --loss-curve on a logarithmic axis"},
+    {"validate-every", 0, COUNT, "N", TRAIN, FIELD(validate_every), 1, INT32_MAX,
+     "after every N steps, compute the loss on data that nothing is learned from"},
+    {"validation-input", 0, PAIR, "NAME=F.npy", TRAIN, FIELD(validation_input), 0, 0,
+     "read an input of the validation (repeatable); its loss is the mean over all batches"},
     {"log", 0, COUNT, "N", TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
     {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", BENCH | OPS, FIELD(markdown), 0, 0, "print Markdown"},
@@ -324,8 +334,8 @@ static void copy_list(struct cr_list *list)
 struct cr_options cr_options_copy(const struct cr_options *o)
 {
     struct cr_options copy = *o;
-    struct cr_pairs *pairs[] = {&copy.set, &copy.input, &copy.output, &copy.expect,
-                                &copy.cotangent};
+    struct cr_pairs *pairs[] = {&copy.set,    &copy.input,     &copy.output,
+                                &copy.expect, &copy.cotangent, &copy.validation_input};
     struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         copy_pairs(pairs[i]);
@@ -454,6 +464,7 @@ void cr_options_free(struct cr_options *o)
     free_pairs(&o->output);
     free_pairs(&o->expect);
     free_pairs(&o->cotangent);
+    free_pairs(&o->validation_input);
     free(o->weights.items);
     free(o->skip.items);
     free(o->vs.items);

@@ -23,12 +23,13 @@ struct cr_list {
 /* What the user asked for. */
 struct cr_options {
     const char *model;
-    struct cr_pairs set, input, output, expect, cotangent;
+    struct cr_pairs set, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs;
     const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends;
     const char *resume, *checkpoint, *save, *loss_curve;
-    bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns;
-    int64_t threads, seed, max_ulp, steps, every, log, max_arena;
+    bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns,
+        log_scale;
+    int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
 };

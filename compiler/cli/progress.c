@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -24,6 +25,17 @@ static struct cr_phrase speed(const struct cr_progress *p, int64_t now)
     return out;
 }
 
+/* ", validation 0.1234", the last loss of the validation, if this run makes any. */
+static struct cr_phrase validation(const struct cr_progress *p)
+{
+    const struct cr_history *h = &p->training->history;
+    struct cr_phrase out = {""};
+    if (p->training->options->validate_every && h->n_validations)
+        snprintf(out.text, sizeof out.text, ", validation %.4f",
+                 h->validations[h->n_validations - 1].loss);
+    return out;
+}
+
 /* "loss 0.1234, lr 3.00e-04" */
 static struct cr_phrase numbers(const struct cr_progress *p)
 {
@@ -31,8 +43,9 @@ static struct cr_phrase numbers(const struct cr_progress *p)
     struct cr_phrase out;
     int n = snprintf(out.text, sizeof out.text, "loss %.4f", cr_training_value(t, t->loss));
     if (t->rate != CR_NONE)
-        snprintf(out.text + n, sizeof out.text - (size_t)n, ", lr %.2e",
-                 cr_training_value(t, t->rate));
+        n += snprintf(out.text + n, sizeof out.text - (size_t)n, ", lr %.2e",
+                      cr_training_value(t, t->rate));
+    snprintf(out.text + n, sizeof out.text - (size_t)n, "%.40s", validation(p).text);
     return out;
 }
 
@@ -67,7 +80,8 @@ void cr_progress_begin(struct cr_progress *p, const struct cr_training *t, int64
                               .terminal = isatty(STDOUT_FILENO) == 1,
                               .first = t->step,
                               .last = last,
-                              .start = cr_clock()};
+                              .start = cr_clock(),
+                              .first_loss = NAN};
 }
 
 /* The end of the line that is being written over. */
@@ -108,8 +122,8 @@ void cr_progress_end(struct cr_progress *p)
     if (p->first)
         printf(" after %" PRId64, p->first);
     if (made)
-        printf(": loss %.4f to %.4f, %s, %s", p->first_loss, cr_training_value(t, t->loss),
-               cr_duration(now - p->start).text, speed(p, now).text);
+        printf(": loss %.4f to %.4f%s, %s, %s", p->first_loss, cr_training_value(t, t->loss),
+               validation(p).text, cr_duration(now - p->start).text, speed(p, now).text);
     printf("\n");
     if (t->engine.program) {
         cr_print_memory(t->engine.program);

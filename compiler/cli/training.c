@@ -1,6 +1,8 @@
 /* training.c - what goes from step to step; see training.h.  Checkpoints: checkpoint.c. */
 #include "training.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +124,7 @@ int cr_training_open(struct cr_training *t, struct cr_model *model, struct cr_er
 void cr_training_close(struct cr_training *t)
 {
     cr_feeds_close(&t->feeds);
+    cr_history_free(&t->history);
     cr_handover_free(&t->handover);
     cr_arrays_free(&t->inputs);
     cr_arrays_free(&t->outputs);
@@ -154,6 +157,12 @@ int cr_training_step(struct cr_training *t, struct cr_error *error)
         return -1;
     hand_over(t);
     t->step++;
+    double loss = cr_training_value(t, t->loss);
+    if (!isfinite(loss))
+        return cr_fail(error,
+                       "%.400s: the loss of step %" PRId64 " is %g, expected a finite number",
+                       t->options->model, t->step, loss);
+    cr_history_add(&t->history, loss);
     return 0;
 }
 

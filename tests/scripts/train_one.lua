@@ -3,7 +3,7 @@
 
 local nn, optim = require "nn", require "optim"
 
-local o = options {dropout = 0.1}
+local o = options {dropout = 0.1, validation = false}
 
 local N, V, C = 12, 7, 16
 local ids, target = input("ids", {N}, "i32"), input("target", {N}, "i32")
@@ -11,7 +11,7 @@ local step, next_step = optim.step()
 
 local x = scope("embed", nn.embedding, ids, V, C)
 local h = nn.gelu(scope("fc1", nn.linear, scope("norm", nn.layer_norm, x, {eps = 1e-5}), 32))
-local logits = scope("fc2", nn.linear, nn.dropout(h, o.dropout, step), V)
+local logits = scope("fc2", nn.linear, nn.dropout(h, o.dropout, not o.validation and step or nil), V)
 local loss = nn.cross_entropy(logits, target)
 
 local params = parameters()

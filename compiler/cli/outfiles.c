@@ -1,0 +1,118 @@
+/* outfiles.c - what can be written, and which names are of one file; see outfiles.h. */
+#include "outfiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+#include "runtime/files.h"
+
+/* ---- which file a name is of ---- */
+
+/* A file, or the folder where it will be and its name there. */
+struct identity {
+    bool known;
+    dev_t device;
+    ino_t inode;
+    const char *name; /* null if the file is there */
+};
+
+/* The part of a path up to its last slash, "." without one; to be freed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = cr_strdup(slash ? path : ".");
+    if (slash)
+        folder[slash - path + 1] = '\0';
+    return folder;
+}
+
+static struct identity identify(const char *path)
+{
+    struct stat status;
+    struct identity id = {0};
+    if (stat(path, &status) != 0) {
+        char *folder = folder_of(path);
+        const char *slash = strrchr(path, '/');
+        id.name = slash ? slash + 1 : path;
+        if (stat(folder, &status) != 0)
+            status = (struct stat){0};
+        free(folder);
+    }
+    id.known = status.st_ino != 0;
+    id.device = status.st_dev;
+    id.inode = status.st_ino;
+    return id;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct identity x = identify(a), y = identify(b);
+    if (!x.known || !y.known || x.device != y.device || x.inode != y.inode)
+        return false;
+    return x.name && y.name ? strcmp(x.name, y.name) == 0 : !x.name && !y.name;
+}
+
+/* ---- what can be written ---- */
+
+/* Why no other file can take the place of one that is there, or null. */
+static const char *obstacle(const char *path)
+{
+    struct stat file, folder;
+    struct statx more = {0};
+    char *target = realpath(path, NULL), *parent = target ? folder_of(target) : NULL;
+    const char *found = NULL;
+    bool seen = parent && stat(target, &file) == 0 && stat(parent, &folder) == 0;
+    if (seen && folder.st_mode & S_ISVTX && geteuid() != 0 && geteuid() != file.st_uid &&
+        geteuid() != folder.st_uid)
+        found = "it is somebody else's, in a folder that is sticky";
+    if (seen && statx(AT_FDCWD, target, 0, STATX_BASIC_STATS, &more) == 0) {
+        if (more.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+            found = "something is mounted there";
+        else if (more.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+            found = "it is marked as one that does not change";
+    }
+    free(parent);
+    free(target);
+    return found;
+}
+
+static int check_writable(const struct cr_named_file *file, struct cr_error *error)
+{
+    struct cr_writer writer;
+    struct stat status;
+    if (!*file->path)
+        return cr_fail(error, "%s: an empty name, expected that of a file", file->name);
+    if (lstat(file->path, &status) != 0 && errno != ENOENT)
+        return cr_fail(error, "%.400s: cannot be written: %s", file->path, strerror(errno));
+    if (cr_writer_open(&writer, file->path, error->text, sizeof error->text))
+        return -1;
+    cr_writer_discard(&writer);
+    const char *why = obstacle(file->path);
+    return why ? cr_fail(error, "%.400s: cannot be written: %s", file->path, why) : 0;
+}
+
+int cr_check_files(const struct cr_named_file *files, int n, struct cr_error *error)
+{
+    for (int i = 0; i < n; i++)
+        if (files[i].path && files[i].written && check_writable(&files[i], error))
+            return -1;
+    for (int i = 0; i < n; i++) {
+        const struct cr_named_file *a = &files[i];
+        for (int j = 0; j < n && a->path && a->written; j++) {
+            const struct cr_named_file *b = &files[j];
+            if (i == j || !b->path || (a->group && a->group == b->group) ||
+                !same_file(a->path, b->path))
+                continue;
+            return cr_fail(error,
+                           "%.300s: both %s and %s (%.300s) name this file, expected a file for "
+                           "each",
+                           a->path, a->name, b->name, b->path);
+        }
+    }
+    return 0;
+}
