@@ -133,17 +133,21 @@ suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check'
 built_for = $(call suites,$(1)) $(BUILD)/$(1)/crescent
 
+# Of one Lua: no variable of the libraries changes without a lock.
+statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
+
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand.
 standalone = $(call script,$(LUA),standalone.sh)
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
-	@sh tests/run.sh 'sh tests/check_layers.sh' $(call docs,--check) \
+	@sh tests/run.sh 'sh tests/check_layers.sh' $(call statics,$(LUA)) $(call docs,--check) \
 	    'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' $(foreach lua,$(LUAS),$(call suites_of,$(lua))) \
 	    $(standalone)
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA))
-	@sh tests/run.sh 'sh tests/check_layers.sh' $(call docs,--check) $(call suites_of,$(LUA)) \
+	@sh tests/run.sh 'sh tests/check_layers.sh' $(call statics,$(LUA)) $(call docs,--check) \
+	    $(call suites_of,$(LUA)) \
 	    $(standalone)
 
 layers:
@@ -153,6 +157,17 @@ asan:
 	@ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(MAKE) --no-print-directory check BUILD=build/asan CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+
+# Threads that use the library at the same time, under ThreadSanitizer.  Its shadow memory has
+# no room where addresses are spread over more bits than it knows: hence setarch.
+tsan:
+	@$(MAKE) --no-print-directory check-threads BUILD=build/tsan CFLAGS='-O1 -g' \
+	    SANITIZE=-fsanitize=thread
+
+check-threads: $(foreach s,threads runtime,$(BUILD)/$(LUA)/tests/test_$(s))
+	@setarch -R true 2>/dev/null && run='setarch -R' || run=; \
+	CK_FORK=no TSAN_OPTIONS='halt_on_error=0 exitcode=66' sh tests/run.sh \
+	    $(foreach s,$^,"CRESCENT=$(BUILD)/$(LUA)/crescent $$run $(s)")
 
 valgrind: $(call built_for,$(LUA))
 	@CK_FORK=no CRESCENT_GRAPHS=5 sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
@@ -261,6 +276,7 @@ help:
 	@echo 'make check             build and run the tests with one Lua; no set-up'
 	@echo 'make setup             install what is missing (Debian packages)'
 	@echo 'make asan, valgrind    the tests under sanitizers, under valgrind'
+	@echo 'make tsan              the library in several threads, under ThreadSanitizer'
 	@echo 'make layers            prove that includes follow the layers'
 	@echo 'make generated         write generated/ anew; check-generated compares'
 	@echo 'make docs              write anew what the pages show of the program'
@@ -273,5 +289,5 @@ help:
 	@echo 'make clean             remove build/'
 
 always:
-.PHONY: all always asan bench bench-peers bless check check-generated clean demo docs experiments format \
-    generated help install layers setup test train-demo valgrind
+.PHONY: all always asan bench bench-peers bless check check-generated check-threads clean demo docs \
+    experiments format generated help install layers setup test train-demo tsan valgrind

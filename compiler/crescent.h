@@ -11,6 +11,8 @@
  *
  * A function returns CRESCENT_OK or, for what the caller or a file got wrong,
  * CRESCENT_FAILED, with one line about it in crescent_error().
+ *
+ * Several threads may call these functions at the same time, each with models of its own.
  */
 #ifndef CRESCENT_H
 #define CRESCENT_H

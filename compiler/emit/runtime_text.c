@@ -1,6 +1,7 @@
 #include "runtime_text.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "program.h"
@@ -137,12 +138,18 @@ void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_n
     }
 }
 
+static struct cr_text declarations;
+
+static void make_declarations(void)
+{
+    unsigned done = 0;
+    cr_add_runtime(&declarations, "runtime.h", &done, NULL, NULL);
+}
+
+/* Made once in a process: several threads may compile at the same time. */
 const char *cr_runtime_declarations(void)
 {
-    static struct cr_text text;
-    if (!text.length) {
-        unsigned done = 0;
-        cr_add_runtime(&text, "runtime.h", &done, NULL, NULL);
-    }
-    return text.data;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_declarations);
+    return declarations.data;
 }

@@ -170,7 +170,7 @@ static void row_eval(enum cr_op op, int64_t n, double *const *at, const int64_t 
 /* Operands that the op does not have are zeros, with strides of 0. */
 static int do_elementwise(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
-    static double zero;
+    double zero = 0;
     static const int64_t still[CR_MAX_RANK];
     const cr_id *ids = cr_inputs(in->graph, node);
     if (own_all(in, out, node))
