@@ -70,6 +70,11 @@ static void make_folder(void)
     write_text("double.lua", "local o = options{N = 4}\n"
                              "local x = input('x', {o.N})\n"
                              "return {y = x + x}\n");
+    write_text("nans.lua", "local x = input('x', {1})\n"
+                           "local zero = x - x\n"
+                           "local one = exp(zero)\n"
+                           "return {y = concat({zero / zero, one / zero, -one / zero}, 1),\n"
+                           "        z = concat({one, one, one}, 1)}\n");
     write_text("count.lua", "return {n = input('i', {4}, 'i32') + 1}\n");
     write_text("seeded.lua", "local o = options{seed = 0}\n"
                              "return {y = input('x', {2}) + o.seed}\n");
@@ -276,6 +281,13 @@ static const struct {
     {"compare " COMPILED, 0, "the same bits  ok\nagreement"},
     {"compare " COMPILED "--backends cc,tcc --json", 0, "\"same_bits\": true"},
     {"compare $T/double.lua --backends tcc,ref --atol 0", 0, "agreement"},
+    {"run $T/nans.lua --output y=$T/nans.npy --output z=$T/numbers.npy", 0, "(z)"},
+    {"compare $T/nans.lua", 0, "the same bits  ok\nagreement"},
+    {"compare $T/nans.lua --max-ulp 0 --expect y=$T/nans.npy", 0, "[0] nan, expected nan\n"},
+    {"compare $T/nans.lua --atol 1e30 --expect y=$T/numbers.npy", 1,
+     "       nan        nan          -  FAIL    [0] nan, expected 1 (3 elements fail, "
+     "1 of them NaN against a number)"},
+    {"compare $T/nans.lua --expect y=$T/numbers.npy --json", 1, "\"nan_against_number\": 1"},
     {"run " COMPILED "--kernels", 0, "\n  k1_attn_c_attn  "},
     {"ops", 0, "\n  matmul(a, b) "},
     {"ops --markdown", 0, "| `matmul(a, b)` | "},

@@ -6,6 +6,7 @@
 
 #include "compiler/exec/memory.h"
 #include "compiler/ir/mem.h"
+#include "difference.h"
 #include "grads.h"
 #include "report.h"
 #include "runtime/npy.h"
@@ -28,7 +29,7 @@ struct expected {
 
 struct comparison {
     const struct cr_options *options;
-    double atol, rtol;
+    struct cr_tolerance tolerance;
     enum cr_backend backends[MAX_BACKENDS];
     int n_backends;
     struct result results[MAX_BACKENDS];
@@ -41,78 +42,6 @@ struct comparison {
     json_t *rows;
     int failures;
 };
-
-/* ---- how far two arrays are apart ---- */
-
-struct difference {
-    double max_abs, max_rel;
-    int64_t max_ulp;
-    int64_t worst;    /* the element that fails the most, else that differs the most; or -1 */
-    double got, want; /* there */
-    int64_t failures;
-};
-
-/* A float's place in the order of all floats, so that neighbours differ by 1. */
-static int64_t place_of(double value)
-{
-    float f = (float)value;
-    int32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
-}
-
-static int64_t ulp_between(double a, double b)
-{
-    int64_t distance = place_of(a) - place_of(b);
-    return distance < 0 ? -distance : distance;
-}
-
-/* Whether an element passes; `excess` says by how much it does not. */
-static bool passes(const struct comparison *c, double got, double want, double *excess)
-{
-    int64_t most = c->options->max_ulp;
-    double allowed = c->atol + c->rtol * fabs(want), apart = fabs(got - want);
-    *excess = apart;
-    if (got == want || (isnan(got) && isnan(want)))
-        return true;
-    if (!(apart < INFINITY)) {
-        *excess = INFINITY;
-        return false;
-    }
-    bool only_ulp = most >= 0 && c->atol == 0 && c->rtol == 0;
-    return (only_ulp || apart <= allowed) && (most < 0 || ulp_between(got, want) <= most);
-}
-
-static void note_element(const struct comparison *c, struct difference *d, double *worst, int64_t i,
-                         double got, double want)
-{
-    double excess;
-    bool good = passes(c, got, want, &excess);
-    bool alike = got == want || (isnan(got) && isnan(want));
-    double apart = alike ? 0 : excess;
-    double relative = apart == 0 ? 0 : apart / fabs(want);
-    int64_t ulp = alike ? 0 : isinf(apart) ? INT64_MAX : ulp_between(got, want);
-    d->max_abs = fmax(d->max_abs, apart);
-    d->max_rel = fmax(d->max_rel, relative);
-    d->max_ulp = ulp > d->max_ulp ? ulp : d->max_ulp;
-    if (d->worst < 0 || (!good && !d->failures) || (good == !d->failures && apart > *worst)) {
-        *worst = apart;
-        d->worst = i;
-        d->got = got;
-        d->want = want;
-    }
-    d->failures += !good;
-}
-
-static struct difference compare(const struct comparison *c, const double *got, const double *want,
-                                 int64_t n)
-{
-    struct difference d = {.worst = -1};
-    double worst = 0;
-    for (int64_t i = 0; i < n; i++)
-        note_element(c, &d, &worst, i, got[i], want[i]);
-    return d;
-}
 
 /* ---- expected files ---- */
 
@@ -257,8 +186,11 @@ static void choose_tolerances(struct comparison *c)
 {
     const struct cr_options *o = c->options;
     bool given = o->atol >= 0 || o->rtol >= 0 || o->max_ulp >= 0;
-    c->atol = o->atol >= 0 ? o->atol : given ? 0 : 2e-5;
-    c->rtol = o->rtol >= 0 ? o->rtol : given ? 0 : 1e-5;
+    c->tolerance = (struct cr_tolerance){
+        .atol = o->atol >= 0 ? o->atol : given ? 0 : 2e-5,
+        .rtol = o->rtol >= 0 ? o->rtol : given ? 0 : 1e-5,
+        .max_ulp = o->max_ulp,
+    };
 }
 
 /* The engine's outputs as doubles: the interpreter's own, or floats widened. */
@@ -350,33 +282,51 @@ static void print_head(const struct comparison *c)
            "max abs", "max rel", "max ulp", "verdict");
 }
 
+/* Ulps as the table has them: each element's own if --max-ulp asks for them. */
+static struct cr_phrase ulps_of(const struct comparison *c, const struct cr_difference *d)
+{
+    struct cr_phrase out;
+    if (!isfinite(d->max_ulp))
+        snprintf(out.text, sizeof out.text, "-");
+    else if (c->tolerance.max_ulp >= 0)
+        snprintf(out.text, sizeof out.text, "%" PRId64, d->max_ulp_each);
+    else
+        snprintf(out.text, sizeof out.text, d->max_ulp < 1e7 ? "%.1f" : "%.3g", d->max_ulp);
+    return out;
+}
+
+static json_t *json_row(const struct cr_port *port, const char *backend, const char *against,
+                        const struct cr_difference *d)
+{
+    struct cr_phrase where = cr_coordinates(port, d->worst);
+    bool counted = d->max_ulp_each != INT64_MAX;
+    return json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b}", "output", port->name,
+        "backend", backend, "against", against, "max_abs", cr_json_number(d->max_abs), "max_rel",
+        cr_json_number(d->max_rel), "max_ulp", cr_json_number(d->max_ulp), "max_ulp_each",
+        counted ? json_integer(d->max_ulp_each) : json_null(), "worst_at",
+        json_loads(where.text, 0, NULL), "got", cr_json_number(d->got), "expected",
+        cr_json_number(d->want), "failing", (json_int_t)d->failures, "nan_against_number",
+        (json_int_t)d->nans, "ok", d->failures == 0);
+}
+
 static void print_row(struct comparison *c, int output, const char *backend, const char *against,
-                      const struct difference *d)
+                      const struct cr_difference *d)
 {
     const struct cr_port *port = &c->outputs[output];
-    const char *verdict = d->failures ? "FAIL" : "ok";
-    struct cr_phrase where = cr_coordinates(port, d->worst);
-    char ulp[32] = "-";
     c->failures += d->failures > 0;
     if (c->options->json) {
-        json_array_append_new(
-            c->rows,
-            json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "output",
-                      port->name, "backend", backend, "against", against, "max_abs",
-                      cr_json_number(d->max_abs), "max_rel", cr_json_number(d->max_rel), "max_ulp",
-                      d->max_ulp == INT64_MAX ? json_null() : json_integer(d->max_ulp), "worst_at",
-                      json_loads(where.text, 0, NULL), "got", cr_json_number(d->got), "expected",
-                      cr_json_number(d->want), "failing", (json_int_t)d->failures, "ok",
-                      d->failures == 0));
+        json_array_append_new(c->rows, json_row(port, backend, against, d));
         return;
     }
-    if (d->max_ulp != INT64_MAX)
-        snprintf(ulp, sizeof ulp, "%" PRId64, d->max_ulp);
     printf("%-20s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", port->name, backend,
-           last_name(against), d->max_abs, d->max_rel, ulp, verdict, where.text, d->got, d->want);
+           last_name(against), d->max_abs, d->max_rel, ulps_of(c, d).text,
+           d->failures ? "FAIL" : "ok", cr_coordinates(port, d->worst).text, d->got, d->want);
     if (d->failures)
-        printf(" (%s elements fail)", cr_thousands(d->failures).text);
-    putchar('\n');
+        printf(" (%s elements fail", cr_thousands(d->failures).text);
+    if (d->nans)
+        printf(", %s of them NaN against a number", cr_thousands(d->nans).text);
+    puts(d->failures ? ")" : "");
 }
 
 /* The rows of one output: each backend against the file, or against the first. */
@@ -387,7 +337,8 @@ static void compare_output(struct comparison *c, int output)
     for (int i = x->values ? 0 : 1; i < c->n_results; i++) {
         const double *want = x->values ? x->values : c->results[0].values[output];
         const char *against = x->values ? x->file : cr_backend_names[c->results[0].backend];
-        struct difference d = compare(c, c->results[i].values[output], want, n);
+        struct cr_difference d =
+            cr_difference(c->results[i].values[output], want, n, &c->tolerance);
         print_row(c, output, cr_backend_names[c->results[i].backend], against, &d);
     }
 }
@@ -406,7 +357,9 @@ static void compare_bits(struct comparison *c)
     const struct result *tcc = result_of(c, CR_BACKEND_TCC), *cc = result_of(c, CR_BACKEND_CC);
     for (int i = 0; tcc && cc && i < c->n_outputs; i++) {
         int64_t n = cr_port_elements(&c->outputs[i]);
-        bool same = memcmp(tcc->raw.data[i], cc->raw.data[i], (size_t)n * sizeof(float)) == 0;
+        const void *a = tcc->raw.data[i], *b = cc->raw.data[i];
+        bool same = c->outputs[i].dtype == CR_I32 ? memcmp(a, b, (size_t)n * sizeof(int32_t)) == 0
+                                                  : cr_same_bits(a, b, n);
         c->failures += !same;
         if (c->options->json)
             json_array_append_new(c->rows,
@@ -439,11 +392,13 @@ static void print_end(struct comparison *c)
     const struct cr_options *o = c->options;
     if (o->json) {
         cr_print_json(json_pack("{s:s, s:o, s:f, s:f, s:b}", "model", c->name, "rows", c->rows,
-                                "atol", c->atol, "rtol", c->rtol, "ok", c->failures == 0));
+                                "atol", c->tolerance.atol, "rtol",
+                                c->tolerance.rtol, "ok", c->failures == 0));
         c->rows = NULL;
         return;
     }
-    printf("%s (atol %g, rtol %g", c->failures ? "MISMATCH" : "agreement", c->atol, c->rtol);
+    printf("%s (atol %g, rtol %g", c->failures ? "MISMATCH" : "agreement",
+           c->tolerance.atol, c->tolerance.rtol);
     if (o->max_ulp >= 0)
         printf(", at most %" PRId64 " ulp", o->max_ulp);
     puts(")");

@@ -55,8 +55,15 @@ const struct cr_verb cr_verbs[] = {
      "run on several backends and hold the outputs against each other or against files",
      "Each output of each backend is held against its --expect file or, if it has none,\n"
      "against the first backend listed.  An element passes if it differs by at most\n"
-     "atol + rtol * |expected|; NaN passes against NaN only.  Where both tcc and cc run, their\n"
-     "bits must be equal.  The exit status is 1 if anything fails.\n"},
+     "atol + rtol * |expected|; NaN passes against NaN only, an infinity against its equal.\n"
+     "Where both tcc and cc run, their bits must be equal (all NaN count as one).  The exit\n"
+     "status is 1 if anything fails.\n"
+     "\n"
+     "max ulp is the largest error in units of the last place of a float as large as the\n"
+     "expected value or, where that is larger, as the output's root mean square: an error next\n"
+     "to zero counts by the size of the output.  max rel is by the element alone.  With\n"
+     "--max-ulp the column is what that limits: the number of floats from the value to the one\n"
+     "expected, the most of any element.  --json has both, as max_ulp and max_ulp_each.\n"},
     {"dump", DUMP, cr_verb_dump, "MODEL.lua [--after PASS] [options]",
      "print the graph, the kernels or the plan after a pass",
      "`--after script` prints the graph as the script built it.  Without --after the passes\n"
@@ -148,7 +155,7 @@ static const struct option_row rows[] = {
     {"rtol", 0, REAL, "X", COMPARE, FIELD(rtol), 0, 0,
      "relative tolerance (default 1e-5; 0 if only --atol or --max-ulp is given)"},
     {"max-ulp", 0, COUNT, "N", COMPARE, FIELD(max_ulp), 0, INT64_MAX,
-     "greatest distance in units in the last place; alone it is the only test"},
+     "greatest distance of each element, counted in floats; alone it is the only test"},
     {"after", 0, TEXT, "PASS", DUMP, FIELD(after), 0, 0, "the pass to print after"},
     {"skip", 0, LIST, "PASS", (MODELS & ~PARAMS) | VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},

@@ -1,0 +1,115 @@
+/* difference.c - how far an array is from the one that is expected; see difference.h. */
+#include "difference.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* A float's place in the order of all floats, so that neighbours differ by 1. */
+static int64_t place_of(double value)
+{
+    float f = (float)value;
+    int32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
+}
+
+static int64_t ulp_between(double a, double b)
+{
+    int64_t distance = place_of(a) - place_of(b);
+    return distance < 0 ? -distance : distance;
+}
+
+/* The unit in the last place of a float of that magnitude. */
+static double ulp_of(double magnitude)
+{
+    int exponent = magnitude > 0 ? ilogb(magnitude) : -126;
+    return ldexp(1, (exponent > -126 ? exponent : -126) - 23);
+}
+
+/* The root mean square of the finite elements: the scale of rounding errors in sums. */
+static double root_mean_square(const double *values, int64_t n)
+{
+    double largest = 0, sum = 0;
+    int64_t finite = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(values[i]) && fabs(values[i]) > largest)
+            largest = fabs(values[i]);
+    for (int64_t i = 0; i < n && largest > 0; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        double part = values[i] / largest;
+        sum += part * part;
+        finite++;
+    }
+    return finite ? largest * sqrt(sum / (double)finite) : 0;
+}
+
+/* Whether two elements are one value, as far as a float can say. */
+static bool is_same(double got, double want)
+{
+    if (got == want || (isnan(got) && isnan(want)))
+        return true;
+    return isinf(got) != isinf(want) && !isnan(got) && !isnan(want) && (float)got == (float)want;
+}
+
+/* Whether an element passes whose values are not the same. */
+static bool passes(const struct cr_tolerance *t, double got, double want)
+{
+    double apart = fabs(got - want);
+    bool only_ulp = t->max_ulp >= 0 && t->atol == 0 && t->rtol == 0;
+    if (!(apart < INFINITY))
+        return false;
+    return (only_ulp || apart <= t->atol + t->rtol * fabs(want)) &&
+           (t->max_ulp < 0 || ulp_between(got, want) <= t->max_ulp);
+}
+
+/* The larger of two errors; NaN is larger than any. */
+static double larger(double a, double b)
+{
+    return isnan(a) || a > b ? a : b;
+}
+
+/* Takes the errors of an element that is not the same into the largest so far. */
+static void note_errors(struct cr_difference *d, double got, double want, double scale)
+{
+    double apart = fabs(got - want), size = fabs(want);
+    bool finite = apart < INFINITY;
+    d->max_abs = larger(apart, d->max_abs);
+    d->max_rel = larger(finite ? apart / size : apart, d->max_rel);
+    d->max_ulp = larger(finite ? apart / ulp_of(size > scale ? size : scale) : apart, d->max_ulp);
+    int64_t ulp = finite ? ulp_between(got, want) : INT64_MAX;
+    d->max_ulp_each = ulp > d->max_ulp_each ? ulp : d->max_ulp_each;
+    d->nans += isnan(apart);
+}
+
+struct cr_difference cr_difference(const double *got, const double *want, int64_t n,
+                                   const struct cr_tolerance *tolerance)
+{
+    struct cr_difference d = {.worst = -1};
+    double worst = 0, scale = root_mean_square(want, n);
+    for (int64_t i = 0; i < n; i++) {
+        bool same = is_same(got[i], want[i]);
+        bool good = same || passes(tolerance, got[i], want[i]);
+        double apart = same ? 0 : fabs(got[i] - want[i]);
+        double excess = isnan(apart) ? INFINITY : apart;
+        if (!same)
+            note_errors(&d, got[i], want[i], scale);
+        if (d.worst < 0 || (!good && !d.failures) || (good == !d.failures && excess > worst)) {
+            worst = excess;
+            d.worst = i;
+            d.got = isnan(got[i]) ? fabs(got[i]) : got[i]; /* "nan", of no sign */
+            d.want = isnan(want[i]) ? fabs(want[i]) : want[i];
+        }
+        d.failures += !good;
+    }
+    return d;
+}
+
+int cr_same_bits(const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(isnan(a[i]) && isnan(b[i])))
+            return 0;
+    return 1;
+}
