@@ -4518,10 +4518,1657 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 }
 
 /*
+ * mapping.h - the bytes of a file, and messages of one line about it.
+ *
+ * A function that can fail for a reason outside the program returns 0 or -1 and
+ * then leaves "PATH: what was found, what was expected" in error[size].
+ */
+#ifndef CR_MAPPING_H
+#define CR_MAPPING_H
+
+#include <stddef.h>
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "numbers in files are taken as they are: this needs a little-endian machine"
+#endif
+
+#if defined(__GNUC__)
+#define CR_PRINTF(text, values) __attribute__((format(printf, text, values)))
+#else
+#define CR_PRINTF(text, values)
+#endif
+
+/* Sets the message and returns -1.  The path is shortened and escaped where need be. */
+CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *format, ...)
+    CR_PRINTF(4, 5);
+
+/* Text from a file made fit for a message: escaped, shortened, in quotes. */
+struct cr_shown {
+    char text[96];
+};
+CR_API struct cr_shown cr_show(const char *text, size_t length);
+
+#if defined(__unix__) || defined(__APPLE__)
+/* Of stat's st_mode: "a folder", "a pipe", ...; null for a regular file. */
+CR_API const char *cr_file_kind(unsigned mode);
+#endif
+
+/* The bytes of a file, readable until it is unmapped. */
+struct cr_mapping {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
+CR_API void cr_unmap_file(struct cr_mapping *mapping);
+
+#endif
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+enum { CR_SHOWN_PATH = 300 /* bytes of a path worth showing */ };
+
+/* Copies a path for a message: its last CR_SHOWN_PATH bytes, control characters as '?'. */
+static size_t cr_show_path(char *out, const char *path)
+{
+    size_t length = strlen(path), n = 0;
+
+    if (length > CR_SHOWN_PATH) {
+        memcpy(out, "...", 3);
+        n = 3;
+        path += length - CR_SHOWN_PATH;
+    }
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+        out[n++] = c < 0x20 || c == 0x7f ? '?' : *path;
+    }
+    out[n] = '\0';
+    return n;
+}
+
+CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *format, ...)
+{
+    char shown[CR_SHOWN_PATH + 8];
+    size_t n = cr_show_path(shown, path);
+    va_list args;
+
+    snprintf(error, size, "%s: ", shown);
+    n += 2;
+    if (n < size) {
+        va_start(args, format);
+        vsnprintf(error + n, size - n, format, args);
+        va_end(args);
+    }
+    return -1;
+}
+
+/* Anything but printable ASCII becomes \xNN, so that no file can steer a terminal. */
+CR_API struct cr_shown cr_show(const char *text, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct cr_shown shown;
+    size_t n = 0, i;
+
+    shown.text[n++] = '\'';
+    for (i = 0; i < length && n < sizeof shown.text - 9; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c < 0x7f) {
+            shown.text[n++] = text[i];
+            continue;
+        }
+        shown.text[n++] = '\\';
+        shown.text[n++] = 'x';
+        shown.text[n++] = digits[c >> 4];
+        shown.text[n++] = digits[c & 15];
+    }
+    memcpy(shown.text + n, i < length ? "...'" : "'", i < length ? 5 : 2);
+    return shown;
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0
+#endif
+
+CR_API const char *cr_file_kind(unsigned mode)
+{
+    return S_ISREG(mode)    ? NULL
+           : S_ISDIR(mode)  ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISCHR(mode)  ? "a character device"
+           : S_ISBLK(mode)  ? "a block device"
+                            : "a special file";
+}
+
+/* Maps an open file; a file of no bytes needs no mapping. */
+static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *path, char *error,
+                             size_t size)
+{
+    struct stat status;
+    const char *kind;
+    void *bytes;
+
+    if (fstat(fd, &status) != 0)
+        return cr_file_fail(error, size, path, "cannot be examined: %s", strerror(errno));
+    kind = cr_file_kind(status.st_mode);
+    if (kind)
+        return cr_file_fail(error, size, path, "%s, expected a regular file", kind);
+    mapping->bytes = (const unsigned char *)"";
+    mapping->size = (size_t)status.st_size;
+    if (mapping->size == 0)
+        return 0;
+    bytes = mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return cr_file_fail(error, size, path, "cannot be mapped: %s", strerror(errno));
+    mapping->bytes = bytes;
+    return 0;
+}
+
+/* O_NONBLOCK, so that the name of a pipe is refused and not waited for. */
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
+
+    *mapping = (struct cr_mapping){0};
+    if (fd < 0)
+        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
+    status = cr_map_descriptor(mapping, fd, path, error, size);
+    close(fd);
+    return status;
+}
+
+CR_API void cr_unmap_file(struct cr_mapping *mapping)
+{
+    if (mapping->size > 0)
+        munmap((void *)mapping->bytes, mapping->size);
+    *mapping = (struct cr_mapping){0};
+}
+
+#else
+
+/* Reads an open file into memory; a file that cannot be sought is no regular one. */
+static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
+                          size_t size)
+{
+    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    unsigned char *bytes;
+
+    if (length < 0 || fseek(file, 0, SEEK_SET) != 0)
+        return cr_file_fail(error, size, path, "cannot be read, expected a regular file");
+    bytes = malloc((size_t)length + 1);
+    if (!bytes)
+        return cr_file_fail(error, size, path, "out of memory for %ld bytes", length);
+    mapping->bytes = bytes;
+    mapping->size = (size_t)length;
+    if (fread(bytes, 1, mapping->size, file) == mapping->size)
+        return 0;
+    cr_unmap_file(mapping);
+    return cr_file_fail(error, size, path, "cannot be read");
+}
+
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    int status;
+
+    *mapping = (struct cr_mapping){0};
+    if (!file)
+        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
+    status = cr_read_stream(mapping, file, path, error, size);
+    fclose(file);
+    return status;
+}
+
+CR_API void cr_unmap_file(struct cr_mapping *mapping)
+{
+    free((void *)mapping->bytes);
+    *mapping = (struct cr_mapping){0};
+}
+
+#endif
+/*
+ * json.h - a strict reader of JSON text, one piece at a time: the caller knows what has to
+ * come next.  Nothing is allocated and nothing recurses, whatever the text.
+ *
+ * A function that takes a piece skips white space first, and returns 1 if the piece came
+ * next.  Else it returns 0 and, where the text is not JSON at all, sets `wrong`.
+ */
+#ifndef CR_JSON_H
+#define CR_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+struct cr_json {
+    const char *begin, *at, *end;
+    const char *wrong; /* what is wrong at `at`, or null */
+};
+
+/* Takes one of the characters {}[]:, */
+CR_API int cr_json_take(struct cr_json *json, char c);
+
+/* Notes that a piece was expected; returns 0. */
+CR_API int cr_json_wrong(struct cr_json *json, const char *wrong);
+
+/* Takes the comma before item i of an object or array, the first of which has none, or its
+ * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
+CR_API int cr_json_next(struct cr_json *json, int i, char end);
+
+/* Whether nothing but space is left. */
+CR_API int cr_json_ended(struct cr_json *json);
+
+/* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
+ * left of the text is enough.  It is valid UTF-8 and holds no NUL.  Returns the bytes written
+ * with the NUL, or 0. */
+CR_API size_t cr_json_string(struct cr_json *json, char *out);
+
+/* Takes an integer; a number with a fraction or an exponent, and -0, is taken for none. */
+CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
+
+/* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
+CR_API size_t cr_utf8(const char *at, const char *end);
+
+#endif
+
+#include <string.h>
+
+static void cr_json_space(struct cr_json *json)
+{
+    while (json->at < json->end &&
+           (*json->at == ' ' || *json->at == '\n' || *json->at == '\t' || *json->at == '\r'))
+        json->at++;
+}
+
+CR_API int cr_json_wrong(struct cr_json *json, const char *wrong)
+{
+    if (!json->wrong)
+        json->wrong = wrong;
+    return 0;
+}
+
+CR_API int cr_json_take(struct cr_json *json, char c)
+{
+    cr_json_space(json);
+    if (json->wrong || json->at == json->end || *json->at != c)
+        return 0;
+    json->at++;
+    return 1;
+}
+
+CR_API int cr_json_next(struct cr_json *json, int i, char end)
+{
+    if (cr_json_take(json, end))
+        return 0;
+    if (i > 0 && !cr_json_take(json, ','))
+        cr_json_wrong(json, end == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
+    return json->wrong ? -1 : 1;
+}
+
+CR_API int cr_json_ended(struct cr_json *json)
+{
+    cr_json_space(json);
+    return json->at == json->end;
+}
+
+/* ---- strings ---- */
+
+CR_API size_t cr_utf8(const char *at, const char *end)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char first = at < end ? (unsigned char)*at : 0xff;
+    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, i;
+    uint32_t code = n == 1 ? first : first & (0x7fu >> n);
+
+    if (first >= 0xf8 || (first >= 0x80 && first < 0xc0) || n > (size_t)(end - at))
+        return 0;
+    for (i = 1; i < n; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3f);
+    }
+    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
+}
+
+/* Writes a character as UTF-8; returns its bytes. */
+static size_t cr_utf8_put(char *out, uint32_t code)
+{
+    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
+
+    for (i = n - 1; i > 0; i--, code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(marks[n] | code);
+    return n;
+}
+
+/* The four hexadecimal digits behind \u, or -1. */
+static int32_t cr_json_hex(const char *at, const char *end)
+{
+    int32_t code = 0;
+    int i;
+
+    if (end - at < 4)
+        return -1;
+    for (i = 0; i < 4; i++) {
+        char c = at[i];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0)
+            return -1;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+/* Decodes \uXXXX, of which a pair of surrogates makes one character; returns the bytes
+ * written, or 0. */
+static size_t cr_json_unicode(struct cr_json *json, char *out)
+{
+    int32_t code = cr_json_hex(json->at + 2, json->end), low = -1;
+
+    if (code >= 0xd800 && code < 0xdc00 && json->end - json->at >= 12 && json->at[6] == '\\' &&
+        json->at[7] == 'u')
+        low = cr_json_hex(json->at + 8, json->end);
+    if (code >= 0xd800 && code < 0xe000) {
+        if (code >= 0xdc00 || low < 0xdc00 || low >= 0xe000)
+            return (size_t)cr_json_wrong(json, "half of a surrogate pair");
+        code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
+        json->at += 6;
+    }
+    if (code <= 0)
+        return (size_t)cr_json_wrong(json, code < 0 ? "expected four hexadecimal digits"
+                                                    : "\\u0000 in a string");
+    json->at += 6;
+    return cr_utf8_put(out, (uint32_t)code);
+}
+
+/* Decodes an escape; returns the bytes written, or 0. */
+static size_t cr_json_escape(struct cr_json *json, char *out)
+{
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    char c = json->end - json->at > 1 ? json->at[1] : '\0';
+    const char *letter = c ? strchr(letters, c) : NULL;
+
+    if (c == 'u')
+        return cr_json_unicode(json, out);
+    if (!letter)
+        return (size_t)cr_json_wrong(json, "an unknown escape");
+    *out = meant[letter - letters];
+    json->at += 2;
+    return 1;
+}
+
+CR_API size_t cr_json_string(struct cr_json *json, char *out)
+{
+    size_t n = 0, bytes;
+
+    if (!cr_json_take(json, '"'))
+        return 0;
+    for (; json->at < json->end && *json->at != '"'; n += bytes) {
+        if (*json->at == '\\') {
+            bytes = cr_json_escape(json, out + n);
+            if (bytes == 0)
+                return 0;
+            continue;
+        }
+        bytes = cr_utf8(json->at, json->end);
+        if (bytes == 0 || (unsigned char)*json->at < 0x20)
+            return (size_t)cr_json_wrong(json, bytes ? "a control character in a string"
+                                                     : "bytes that are not UTF-8");
+        memcpy(out + n, json->at, bytes);
+        json->at += bytes;
+    }
+    if (json->at == json->end)
+        return (size_t)cr_json_wrong(json, "a string without end");
+    json->at++;
+    out[n] = '\0';
+    return n + 1;
+}
+
+/* ---- numbers ---- */
+
+/* Whether a fraction or an exponent begins here: then the number is no integer. */
+static int cr_json_goes_on(const struct cr_json *json)
+{
+    return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
+}
+
+CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
+{
+    const char *begin, *digits;
+    uint64_t sum = 0;
+    int minus;
+
+    cr_json_space(json);
+    begin = json->at;
+    minus = cr_json_take(json, '-');
+    for (digits = json->at; json->at < json->end && *json->at >= '0' && *json->at <= '9';) {
+        unsigned digit = (unsigned)(*json->at++ - '0');
+        if (sum > ((uint64_t)INT64_MAX - digit) / 10)
+            return cr_json_wrong(json, "an integer past 2^63");
+        sum = sum * 10 + digit;
+    }
+    if (json->at > digits + 1 && *digits == '0')
+        return cr_json_wrong(json, "a number that begins with 0");
+    if (json->at == digits || cr_json_goes_on(json) || (minus && sum == 0)) {
+        json->at = begin;
+        return 0;
+    }
+    *value = minus ? -(int64_t)sum : (int64_t)sum;
+    return 1;
+}
+/*
+ * numbers.h - elements as they stand in files, at any address, turned into the program's own.
+ *
+ * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity where it is out of
+ * range), F32 keeps its bits.
+ */
+#ifndef CR_NUMBERS_H
+#define CR_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum cr_number {
+    CR_NUMBER_F16,
+    CR_NUMBER_BF16,
+    CR_NUMBER_F32,
+    CR_NUMBER_F64,
+    CR_NUMBER_I32,
+    CR_NUMBER_I64
+};
+
+/* The bytes of an element. */
+CR_API size_t cr_number_width(enum cr_number type);
+
+/* One element of a floating-point type, or of an integer type; `big`: of big-endian bytes. */
+CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at);
+CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at);
+
+/* The same, of an F64 in full. */
+CR_API double cr_number_double(int big, const unsigned char *at);
+
+/* n elements of a floating-point type, side by side and little-endian. */
+CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n,
+                              float *out);
+
+#endif
+
+#include <string.h>
+
+CR_API size_t cr_number_width(enum cr_number type)
+{
+    return type == CR_NUMBER_F16 || type == CR_NUMBER_BF16  ? 2
+           : type == CR_NUMBER_F64 || type == CR_NUMBER_I64 ? 8
+                                                            : 4;
+}
+
+/* The bits of an element, the first byte the lowest. */
+static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
+{
+    uint64_t bits = 0;
+    size_t i;
+
+    if (!big)
+        memcpy(&bits, at, width);
+    for (i = 0; big && i < width; i++)
+        bits = bits << 8 | at[i];
+    return bits;
+}
+
+static float cr_number_of_bits(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Every binary16 is a binary32; a denormal is its 10 bits times 2^-24. */
+static float cr_number_of_half(uint32_t half)
+{
+    uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
+
+    if (exponent == 31)
+        return cr_number_of_bits(sign | 0x7f800000 | fraction << 13);
+    if (exponent == 0)
+        return (sign ? -1.0f : 1.0f) * ((float)fraction / 16777216.0f);
+    return cr_number_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+CR_API double cr_number_double(int big, const unsigned char *at)
+{
+    uint64_t bits = cr_number_bits(at, 8, big);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at)
+{
+    if (type == CR_NUMBER_F64)
+        return (float)cr_number_double(big, at);
+    if (type == CR_NUMBER_F16)
+        return cr_number_of_half((uint32_t)cr_number_bits(at, 2, big));
+    if (type == CR_NUMBER_BF16)
+        return cr_number_of_bits((uint32_t)cr_number_bits(at, 2, big) << 16);
+    return cr_number_of_bits((uint32_t)cr_number_bits(at, 4, big));
+}
+
+CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at)
+{
+    if (type == CR_NUMBER_I64)
+        return (int64_t)cr_number_bits(at, 8, big);
+    return (int32_t)(uint32_t)cr_number_bits(at, 4, big);
+}
+
+/* A loop for each type, so that the compiler knows the type inside it. */
+CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n, float *out)
+{
+    int64_t i;
+
+    if (type == CR_NUMBER_F32 && n > 0)
+        memcpy(out, from, (size_t)n * sizeof *out);
+    for (i = 0; type == CR_NUMBER_F16 && i < n; i++)
+        out[i] = cr_number_float(CR_NUMBER_F16, 0, from + 2 * i);
+    for (i = 0; type == CR_NUMBER_BF16 && i < n; i++)
+        out[i] = cr_number_float(CR_NUMBER_BF16, 0, from + 2 * i);
+    for (i = 0; type == CR_NUMBER_F64 && i < n; i++)
+        out[i] = cr_number_float(CR_NUMBER_F64, 0, from + 8 * i);
+}
+/*
+ * npy_read.h - reading NumPy's .npy files of floats and integers, and the header of those
+ * that are written.
+ *
+ * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order; elements in C
+ * or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
+ */
+#ifndef CR_NPY_READ_H
+#define CR_NPY_READ_H
+
+#include <stdint.h>
+
+
+enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
+
+enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2 };
+
+/* As NumPy writes it: "<f4" and so on. */
+CR_API const char *cr_npy_type_name(enum cr_npy_type type);
+
+/* The bytes of an element. */
+CR_API size_t cr_npy_width(enum cr_npy_type type);
+
+struct cr_npy {
+    const char *path; /* the caller's, until the file is closed */
+    struct cr_mapping mapping;
+    enum cr_npy_type type;
+    int big; /* whether the bytes of an element are big-endian */
+    int rank;
+    int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* strides are in elements */
+    int64_t elements;
+    const unsigned char *data; /* at any address, aligned or not */
+};
+
+CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size);
+CR_API void cr_npy_close(struct cr_npy *file);
+
+/* The same for bytes that are in memory already, and stay the caller's if this fails.
+ * cr_npy_open is this and a mapping. */
+CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
+                        char *error, size_t size);
+
+/* Copies the elements to out[elements], in C order.  Floats come from f2, f4, or f8 rounded to
+ * nearest; integers from i4, or i8 where each fits 32 bits.  No float is taken for an integer
+ * nor an integer for a float. */
+CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
+CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);
+
+/* The bytes of an array, or -1 if they cannot be counted. */
+CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shape);
+
+/* Where element i in C order stands. */
+CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i);
+
+/* The header that numpy.save writes, of little-endian elements in C order; returns its length,
+ * a multiple of 64. */
+CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,
+                                  const int64_t *shape);
+
+#endif
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+
+static const struct {
+    const char *name;
+    enum cr_number number;
+} cr_npy_types[] = {[CR_NPY_F4] = {"<f4", CR_NUMBER_F32},
+                    [CR_NPY_F8] = {"<f8", CR_NUMBER_F64},
+                    [CR_NPY_I4] = {"<i4", CR_NUMBER_I32},
+                    [CR_NPY_I8] = {"<i8", CR_NUMBER_I64},
+                    [CR_NPY_F2] = {"<f2", CR_NUMBER_F16}};
+
+enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
+
+/* The header's text from `at` on, and where to complain about it. */
+struct cr_npy_text {
+    const char *at, *end;
+    const char *path;
+    char *error;
+    size_t size;
+};
+
+#define CR_NPY_FAIL(text, ...) cr_file_fail((text)->error, (text)->size, (text)->path, __VA_ARGS__)
+
+CR_API const char *cr_npy_type_name(enum cr_npy_type type)
+{
+    assert((int)type < CR_NPY_N_TYPES);
+    return cr_npy_types[type].name;
+}
+
+CR_API size_t cr_npy_width(enum cr_npy_type type)
+{
+    return cr_number_width(cr_npy_types[type].number);
+}
+
+/* ---- the header: a Python dict of three keys ---- */
+
+static void cr_npy_skip_space(struct cr_npy_text *t)
+{
+    while (t->at < t->end && (*t->at == ' ' || *t->at == '\n' || *t->at == '\t'))
+        t->at++;
+}
+
+/* Takes one character, and the space before it, if it comes next. */
+static int cr_npy_take(struct cr_npy_text *t, char c)
+{
+    cr_npy_skip_space(t);
+    if (t->at == t->end || *t->at != c)
+        return 0;
+    t->at++;
+    return 1;
+}
+
+static int cr_npy_expect(struct cr_npy_text *t, char c)
+{
+    if (cr_npy_take(t, c))
+        return 0;
+    return CR_NPY_FAIL(t, "header goes on with %s, expected '%c'",
+                       cr_show(t->at, (size_t)(t->end - t->at)).text, c);
+}
+
+/* A string in single or double quotes, without escapes; numpy needs none. */
+static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t *length)
+{
+    char quote = cr_npy_take(t, '"') ? '"' : '\'';
+
+    if (quote == '\'' && cr_npy_expect(t, quote) != 0)
+        return -1;
+    *string = t->at;
+    while (t->at < t->end && *t->at != quote && *t->at != '\\' && *t->at != '\n')
+        t->at++;
+    *length = (size_t)(t->at - *string);
+    return cr_npy_expect(t, quote);
+}
+
+/* Whether a string of the file is exactly `word`. */
+static int cr_npy_is_word(const char *string, size_t length, const char *word)
+{
+    return length == strlen(word) && memcmp(string, word, length) == 0;
+}
+
+/* An integer as Python writes it: no sign, no leading zero, no underscore. */
+static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
+{
+    const char *begin;
+
+    cr_npy_skip_space(t);
+    begin = t->at;
+    for (*value = 0; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
+        int digit = *t->at - '0';
+        if (*value > (INT64_MAX - digit) / 10)
+            return CR_NPY_FAIL(t, "a dimension is past 2^63, expected a smaller one");
+        *value = *value * 10 + digit;
+    }
+    if (t->at == begin || (*begin == '0' && t->at > begin + 1))
+        return CR_NPY_FAIL(t, "a dimension is %s, expected an integer from 0 on",
+                           cr_show(begin, (size_t)(t->end - begin)).text);
+    return 0;
+}
+
+/* A tuple: (), (2,), (2, 3) or (2, 3,), but not (2), which is a number. */
+static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
+{
+    int comma = 1;
+
+    if (cr_npy_expect(t, '(') != 0)
+        return -1;
+    while (!cr_npy_take(t, ')')) {
+        if (!comma)
+            return cr_npy_expect(t, ',');
+        if (file->rank == CR_NPY_MAX_RANK)
+            return CR_NPY_FAIL(t, "more than %d dimensions, expected at most so many",
+                               CR_NPY_MAX_RANK);
+        if (cr_npy_read_integer(t, &file->shape[file->rank]) != 0)
+            return -1;
+        file->rank++;
+        comma = cr_npy_take(t, ',');
+    }
+    if (file->rank == 1 && !comma)
+        return CR_NPY_FAIL(t, "shape is a number in parentheses, expected a tuple");
+    return 0;
+}
+
+/* "<f4" and its like; of what cannot be read the message says how to make what can. */
+static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
+{
+    const char *string;
+    size_t length;
+    int i;
+
+    if (cr_npy_read_string(t, &string, &length) != 0)
+        return -1;
+    for (i = 0; i < CR_NPY_N_TYPES; i++) {
+        if (length == 3 && (*string == '<' || *string == '>') &&
+            memcmp(string + 1, cr_npy_types[i].name + 1, 2) == 0) {
+            file->type = (enum cr_npy_type)i;
+            file->big = *string == '>';
+            return 0;
+        }
+    }
+    return CR_NPY_FAIL(t,
+                       "dtype %s, expected f2, f4, f8, i4 or i8, as array.astype('<f4') makes it",
+                       cr_show(string, length).text);
+}
+
+static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
+{
+    size_t room;
+
+    cr_npy_skip_space(t);
+    room = (size_t)(t->end - t->at);
+    *value = room >= 4 && memcmp(t->at, "True", 4) == 0;
+    if (!*value && !(room >= 5 && memcmp(t->at, "False", 5) == 0))
+        return CR_NPY_FAIL(t, "fortran_order is %s, expected True or False",
+                           cr_show(t->at, room).text);
+    t->at += *value ? 4 : 5;
+    return 0;
+}
+
+/* Reads one `key: value`; each key may come once. */
+static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran,
+                            unsigned *seen)
+{
+    static const char *const keys[] = {"descr", "fortran_order", "shape"};
+    const char *key;
+    size_t length;
+    int i = 0;
+
+    if (cr_npy_read_string(t, &key, &length) != 0 || cr_npy_expect(t, ':') != 0)
+        return -1;
+    while (i < 3 && !cr_npy_is_word(key, length, keys[i]))
+        i++;
+    if (i == 3 || (*seen & 1u << i))
+        return CR_NPY_FAIL(t, "header key %s, expected descr, fortran_order and shape, once each",
+                           cr_show(key, length).text);
+    *seen |= 1u << i;
+    return i == 0   ? cr_npy_read_type(t, file)
+           : i == 1 ? cr_npy_read_bool(t, fortran)
+                    : cr_npy_read_shape(t, file);
+}
+
+static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
+{
+    int comma = 1;
+    unsigned seen = 0;
+
+    if (cr_npy_expect(t, '{') != 0)
+        return -1;
+    while (!cr_npy_take(t, '}')) {
+        if (!comma)
+            return cr_npy_expect(t, ',');
+        if (cr_npy_read_item(t, file, fortran, &seen) != 0)
+            return -1;
+        comma = cr_npy_take(t, ',');
+    }
+    cr_npy_skip_space(t);
+    if (t->at != t->end)
+        return CR_NPY_FAIL(t, "%s after the header's dict, expected spaces",
+                           cr_show(t->at, (size_t)(t->end - t->at)).text);
+    if (seen != 7)
+        return CR_NPY_FAIL(
+            t, "a key is missing in the header, expected descr, fortran_order and shape");
+    return 0;
+}
+
+/* ---- reading ---- */
+
+/* Finds the text of the header; the version says how wide its length is. */
+static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *mapping)
+{
+    const unsigned char *p = mapping->bytes;
+    size_t prefix, length;
+
+    if (mapping->size < 10 || memcmp(p, "\223NUMPY", 6) != 0)
+        return CR_NPY_FAIL(t, "begins with %s, expected '\\x93NUMPY' and a header",
+                           cr_show((const char *)p, mapping->size < 6 ? mapping->size : 6).text);
+    if (p[6] < 1 || p[6] > 3 || p[7] != 0)
+        return CR_NPY_FAIL(t, "version %d.%d, expected 1.0, 2.0 or 3.0", p[6], p[7]);
+    prefix = p[6] == 1 ? 10 : 12;
+    if (mapping->size < prefix)
+        return CR_NPY_FAIL(t, "%zu bytes, expected at least %zu", mapping->size, prefix);
+    length = (size_t)p[8] | (size_t)p[9] << 8;
+    if (p[6] > 1)
+        length |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
+    if (length > mapping->size - prefix)
+        return CR_NPY_FAIL(t, "header length %zu, expected at most the %zu bytes that follow",
+                           length, mapping->size - prefix);
+    t->at = (const char *)p + prefix;
+    t->end = t->at + length;
+    return 0;
+}
+
+CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shape)
+{
+    int64_t bytes = (int64_t)cr_npy_width(type);
+    int i;
+
+    for (i = 0; i < rank; i++) {
+        if (shape[i] > 0 && bytes > INT64_MAX / shape[i])
+            return -1;
+        bytes *= shape[i];
+    }
+    return bytes;
+}
+
+/* The strides of the elements; those of a shape that has none do not overflow either. */
+static void cr_npy_set_strides(struct cr_npy *file, int fortran)
+{
+    int64_t stride = 1;
+    int i;
+
+    for (i = 0; i < file->rank; i++) {
+        int axis = fortran ? i : file->rank - 1 - i;
+        file->stride[axis] = stride;
+        stride = file->elements > 0 ? stride * file->shape[axis] : 0;
+    }
+}
+
+/* Sets elements and data, which has to be all that is left of the file. */
+static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
+{
+    int64_t width = (int64_t)cr_npy_width(file->type);
+    int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
+    size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
+
+    if (bytes < 0)
+        return CR_NPY_FAIL(t, "more than 2^63 bytes asked for by the shape, expected %zu", left);
+    if ((uint64_t)bytes != left)
+        return CR_NPY_FAIL(t, "%zu bytes of elements, expected %" PRId64 " from shape and dtype",
+                           left, bytes);
+    file->elements = bytes / width;
+    file->data = (const unsigned char *)t->end;
+    return 0;
+}
+
+CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
+                        char *error, size_t size)
+{
+    struct cr_npy_text t = {.path = path, .error = error, .size = size};
+    int fortran = 0;
+
+    *file = (struct cr_npy){.path = path, .mapping = mapping};
+    if (cr_npy_find_header(&t, &mapping) != 0 || cr_npy_read_dict(&t, file, &fortran) != 0 ||
+        cr_npy_find_data(&t, file) != 0) {
+        *file = (struct cr_npy){0};
+        return -1;
+    }
+    cr_npy_set_strides(file, fortran);
+    return 0;
+}
+
+CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size)
+{
+    struct cr_mapping mapping;
+
+    *file = (struct cr_npy){0};
+    if (cr_map_file(&mapping, path, error, size) != 0)
+        return -1;
+    if (cr_npy_parse(file, path, mapping, error, size) == 0)
+        return 0;
+    cr_unmap_file(&mapping);
+    return -1;
+}
+
+CR_API void cr_npy_close(struct cr_npy *file)
+{
+    cr_unmap_file(&file->mapping);
+    *file = (struct cr_npy){0};
+}
+
+/* ---- elements ---- */
+
+CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
+{
+    int64_t offset = 0;
+    int axis;
+
+    for (axis = file->rank - 1; axis >= 0; axis--) {
+        offset += i % file->shape[axis] * file->stride[axis];
+        i /= file->shape[axis];
+    }
+    return file->data + (size_t)offset * cr_npy_width(file->type);
+}
+
+/* Whether the elements stand side by side in C order. */
+static int cr_npy_in_order(const struct cr_npy *file)
+{
+    int64_t stride = 1;
+    int axis;
+
+    for (axis = file->rank - 1; file->elements > 0 && axis >= 0; axis--) {
+        if (file->shape[axis] != 1 && file->stride[axis] != stride)
+            return 0;
+        stride *= file->shape[axis];
+    }
+    return 1;
+}
+
+CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size)
+{
+    enum cr_number type = cr_npy_types[file->type].number;
+    size_t width = cr_number_width(type);
+    int ordered = cr_npy_in_order(file);
+    int64_t i;
+
+    if (file->type == CR_NPY_I4 || file->type == CR_NPY_I8)
+        return cr_file_fail(error, size, file->path, "dtype '%s', expected f2, f4 or f8",
+                            cr_npy_type_name(file->type));
+    if (ordered && !file->big) {
+        cr_numbers_floats(type, file->data, file->elements, out);
+        return 0;
+    }
+    for (i = 0; i < file->elements; i++)
+        out[i] = cr_number_float(type, file->big,
+                                 ordered ? file->data + (size_t)i * width : cr_npy_at(file, i));
+    return 0;
+}
+
+CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size)
+{
+    enum cr_number type = cr_npy_types[file->type].number;
+    size_t width = cr_number_width(type);
+    int ordered = cr_npy_in_order(file);
+    int64_t i;
+
+    if (file->type != CR_NPY_I4 && file->type != CR_NPY_I8)
+        return cr_file_fail(error, size, file->path, "dtype '%s', expected i4 or i8",
+                            cr_npy_type_name(file->type));
+    for (i = 0; i < file->elements; i++) {
+        const unsigned char *at = ordered ? file->data + (size_t)i * width : cr_npy_at(file, i);
+        int64_t value = cr_number_integer(type, file->big, at);
+        if (value < INT32_MIN || value > INT32_MAX)
+            return cr_file_fail(error, size, file->path,
+                                "element %" PRId64 " is %" PRId64 ", expected a 32-bit integer", i,
+                                value);
+        out[i] = (int32_t)value;
+    }
+    return 0;
+}
+
+/* ---- the header that is written ---- */
+
+enum {
+    CR_NPY_GROWTH = 21 /* NumPy leaves room for the first dimension to grow to so many digits */
+};
+
+CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,
+                                  const int64_t *shape)
+{
+    size_t n, total;
+    int i, digits;
+
+    memcpy(out, "\223NUMPY\001\000", 8);
+    n = 10 + (size_t)sprintf(out + 10, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                             cr_npy_type_name(type));
+    for (i = 0; i < rank; i++)
+        n += (size_t)sprintf(out + n, i == 0 ? "%" PRId64 : ", %" PRId64, shape[i]);
+    n += (size_t)sprintf(out + n, rank == 1 ? ",), }" : "), }");
+    if (rank > 0) {
+        digits = snprintf(NULL, 0, "%" PRId64, shape[0]);
+        n += (size_t)sprintf(out + n, "%*s", CR_NPY_GROWTH - digits, "");
+    }
+    total = (n + 1) / 64 * 64 + 64;
+    memset(out + n, ' ', total - n);
+    out[total - 1] = '\n';
+    out[8] = (char)((total - 10) & 255);
+    out[9] = (char)((total - 10) >> 8);
+    return total;
+}
+/*
+ * safetensors_read.h - reading .safetensors files.
+ *
+ * Such a file is the length of a header (8 bytes), the header (a JSON object that
+ * gives each tensor's type, shape and place), and the tensors' bytes without gaps.
+ * A file is checked as a whole when it is opened: every size below is true
+ * afterwards.  Errors: see mapping.h.
+ */
+#ifndef CR_SAFETENSORS_READ_H
+#define CR_SAFETENSORS_READ_H
+
+#include <stdint.h>
+
+
+/* Every element type of the format, with its width in bits. */
+/* clang-format off */
+#define CR_ST_TYPES(TYPE)                                                                          \
+    TYPE(F4, 4) TYPE(F6_E2M3, 6) TYPE(F6_E3M2, 6) TYPE(BOOL, 8) TYPE(U8, 8) TYPE(I8, 8)            \
+    TYPE(F8_E5M2, 8) TYPE(F8_E4M3, 8) TYPE(F8_E8M0, 8) TYPE(F8_E4M3FNUZ, 8) TYPE(F8_E5M2FNUZ, 8)   \
+    TYPE(I16, 16) TYPE(U16, 16) TYPE(F16, 16) TYPE(BF16, 16) TYPE(I32, 32) TYPE(U32, 32)           \
+    TYPE(F32, 32) TYPE(C64, 64) TYPE(F64, 64) TYPE(I64, 64) TYPE(U64, 64)
+/* clang-format on */
+
+enum cr_st_type {
+#define CR_ST_ENUM(name, bits) CR_ST_##name,
+    CR_ST_TYPES(CR_ST_ENUM)
+#undef CR_ST_ENUM
+};
+
+CR_API const char *cr_st_type_name(enum cr_st_type type);
+
+/* A tensor of a file, or one to be written. */
+struct cr_st_tensor {
+    const char *name; /* UTF-8 */
+    enum cr_st_type type;
+    int rank;
+    const int64_t *shape;
+    int64_t elements; /* set by the reader; the writer computes its own */
+    size_t bytes;     /* likewise */
+    const void *data; /* in a file: at any address, aligned or not */
+};
+
+struct cr_st_metadata {
+    const char *key, *value;
+};
+
+struct cr_safetensors {
+    const char *path; /* the caller's, until the file is closed */
+    struct cr_mapping mapping;
+    struct cr_st_tensor *tensors;    /* in order of their names' bytes */
+    struct cr_st_metadata *metadata; /* in order of their keys' bytes */
+    int n_tensors, n_metadata;
+    char *strings;   /* the memory of names, keys and values */
+    int64_t *shapes; /* and of shapes */
+};
+
+CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
+                               size_t size);
+CR_API void cr_safetensors_close(struct cr_safetensors *file);
+
+/* The same for bytes that are in memory already, and stay the caller's if this fails.
+ * cr_safetensors_open is this and a mapping. */
+CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
+                                struct cr_mapping mapping, char *error, size_t size);
+
+/* The tensor of a name, or null. */
+CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
+                                                      const char *name);
+
+/* Elements and bytes of a shape and type into the tensor; -1 if they cannot be counted or are
+ * no whole number of bytes. */
+CR_API int cr_st_measure(struct cr_st_tensor *tensor);
+
+/* Refuses a tensor that cannot be read as floats: that is not F32, F16, BF16 or F64. */
+CR_API int cr_safetensors_check(const struct cr_safetensors *file,
+                                const struct cr_st_tensor *tensor, char *error, size_t size);
+
+/* Copies n elements from `first` on of a tensor that can be read as floats (numbers.h). */
+CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out);
+
+#endif
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+enum {
+    CR_ST_HEADER_MAX = 100000000, /* bytes; the cap of the format's first implementation */
+    CR_ST_VALUES_MAX = 2000000    /* JSON values in a header, of which a tensor has about seven */
+};
+
+static const struct {
+    const char *name;
+    int bits;
+} cr_st_types[] = {
+#define CR_ST_ROW(name, bits) {#name, bits},
+    CR_ST_TYPES(CR_ST_ROW)
+#undef CR_ST_ROW
+};
+
+enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
+
+/* A header being read, what is filled from it, and where to complain. */
+struct cr_st_reader {
+    struct cr_json json;
+    struct cr_safetensors *file;
+    char *string;           /* where the next string goes */
+    int64_t *shape;         /* and the next shape */
+    size_t values, objects; /* at most so many are in the header */
+    const unsigned char *data;
+    size_t data_size;
+    char *error;
+    size_t size;
+};
+
+#define CR_ST_FAIL(reader, ...)                                                                    \
+    cr_file_fail((reader)->error, (reader)->size, (reader)->file->path, __VA_ARGS__)
+
+CR_API const char *cr_st_type_name(enum cr_st_type type)
+{
+    assert((int)type < CR_ST_N_TYPES);
+    return cr_st_types[type].name;
+}
+
+static struct cr_shown cr_st_show(const char *name)
+{
+    return cr_show(name, strlen(name));
+}
+
+CR_API int cr_st_measure(struct cr_st_tensor *tensor)
+{
+    int64_t elements = 1;
+    int bits = cr_st_types[tensor->type].bits, i;
+
+    for (i = 0; i < tensor->rank; i++) {
+        int64_t n = tensor->shape[i];
+        if (n < 0 || (n > 0 && elements > INT64_MAX / n))
+            return -1;
+        elements *= n;
+    }
+    if (elements > INT64_MAX / bits || elements * bits % 8 != 0 ||
+        (uint64_t)(elements * bits / 8) > SIZE_MAX)
+        return -1;
+    tensor->elements = elements;
+    tensor->bytes = (size_t)(elements * bits / 8);
+    return 0;
+}
+
+/* ---- the header ---- */
+
+/* What the bytes are, where that is worth telling to whoever took them for safetensors. */
+static const char *cr_st_other_format(struct cr_mapping mapping)
+{
+    static const struct {
+        const char *magic, *what;
+    } formats[] = {
+        {"GGUF", "a GGUF file"},
+        {"PK\003\004", "a zip file (PyTorch's .pt, perhaps)"},
+        {"\223NUMPY", "a .npy file"},
+        {"version https://git-lfs", "a git-lfs pointer, not the file it stands for"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof formats / sizeof *formats; i++) {
+        size_t n = strlen(formats[i].magic);
+        if (mapping.size >= n && memcmp(mapping.bytes, formats[i].magic, n) == 0)
+            return formats[i].what;
+    }
+    return NULL;
+}
+
+/* Finds header and data; the header has to be a JSON object from its first byte on. */
+static int cr_st_find_header(struct cr_st_reader *r)
+{
+    struct cr_mapping mapping = r->file->mapping;
+    const char *other = cr_st_other_format(mapping), *text = (const char *)mapping.bytes + 8;
+    uint64_t n;
+
+    if (other)
+        return CR_ST_FAIL(r, "%s, expected safetensors", other);
+    if (mapping.size < 8)
+        return CR_ST_FAIL(r, "%zu bytes, expected at least the 8 that give the header's length",
+                          mapping.size);
+    memcpy(&n, mapping.bytes, 8);
+    if (n > mapping.size - 8)
+        return CR_ST_FAIL(r, "header length %llu, expected at most the %zu bytes that follow",
+                          (unsigned long long)n, mapping.size - 8);
+    if (n > CR_ST_HEADER_MAX)
+        return CR_ST_FAIL(r, "header length %llu, expected at most %d", (unsigned long long)n,
+                          CR_ST_HEADER_MAX);
+    if (n == 0 || *text != '{')
+        return CR_ST_FAIL(r, "header begins with %s, expected '{'", cr_show(text, n > 0).text);
+    r->json = (struct cr_json){text, text, text + n, NULL};
+    r->data = mapping.bytes + 8 + n;
+    r->data_size = mapping.size - 8 - (size_t)n;
+    return 0;
+}
+
+/* Counts what begins a value, outside of strings: a bound on what there has to be room for. */
+static void cr_st_count(struct cr_st_reader *r)
+{
+    const char *at = r->json.begin;
+    int string = 0;
+
+    for (; at < r->json.end; at++) {
+        if (*at == '"')
+            string = !string;
+        else if (*at == '\\')
+            at += string;
+        else if (!string && (*at == ',' || *at == '[' || *at == '{')) {
+            r->values++;
+            r->objects += *at == '{';
+        }
+    }
+}
+
+/* Room for all that a header of so many bytes and values can hold. */
+static int cr_st_make_room(struct cr_st_reader *r)
+{
+    struct cr_safetensors *file = r->file;
+
+    cr_st_count(r);
+    if (r->values > CR_ST_VALUES_MAX)
+        return CR_ST_FAIL(r, "header has more than %d values, expected fewer", CR_ST_VALUES_MAX);
+    file->strings = r->string = malloc((size_t)(r->json.end - r->json.begin) + 1);
+    file->shapes = r->shape = malloc((r->values + 1) * sizeof *file->shapes);
+    file->tensors = malloc((r->objects + 1) * sizeof *file->tensors);
+    if (!file->strings || !file->shapes || !file->tensors)
+        return CR_ST_FAIL(r, "out of memory for the header");
+    return 0;
+}
+
+/* Says what is wrong with the text itself; -1. */
+static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
+{
+    return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
+                      (size_t)(r->json.at - r->json.begin),
+                      r->json.wrong ? r->json.wrong : otherwise);
+}
+
+/* Whether a value, of any kind, comes next: then it is of a wrong kind, not a wrong text. */
+static int cr_st_is_value(struct cr_st_reader *r)
+{
+    char c = r->json.at < r->json.end ? *r->json.at : '\0';
+
+    return !r->json.wrong && c && strchr("\"[{-0123456789tfn", c);
+}
+
+/* Takes a string into the file's own memory, or returns null. */
+static const char *cr_st_string(struct cr_st_reader *r)
+{
+    char *string = r->string;
+    size_t n = cr_json_string(&r->json, string);
+
+    r->string += n;
+    return n ? string : NULL;
+}
+
+/* Takes the name of an object's item number i and its colon; null with *status 0 at the end of
+ * the object, with *status -1 if something else comes next. */
+static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
+{
+    int next = cr_json_next(&r->json, i, '}');
+    const char *key = next > 0 ? cr_st_string(r) : NULL;
+
+    *status = 0;
+    if (next == 0 || (key && cr_json_take(&r->json, ':')))
+        return key;
+    *status = cr_st_fail_json(r, key ? "expected ':'" : "expected a name in quotes");
+    return NULL;
+}
+
+/* ---- what it says of a tensor ---- */
+
+static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
+{
+    const char *type = cr_st_string(r);
+    int i;
+
+    if (!type && r->json.wrong)
+        return cr_st_fail_json(r, "");
+    if (!type)
+        return CR_ST_FAIL(r, "tensor %s has no dtype, expected a string",
+                          cr_st_show(tensor->name).text);
+    for (i = 0; i < CR_ST_N_TYPES; i++) {
+        if (strcmp(type, cr_st_types[i].name) == 0) {
+            tensor->type = (enum cr_st_type)i;
+            return 0;
+        }
+    }
+    return CR_ST_FAIL(r, "tensor %s has dtype %s, expected one of safetensors' types",
+                      cr_st_show(tensor->name).text, cr_st_show(type).text);
+}
+
+static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
+{
+    int next;
+
+    tensor->shape = r->shape;
+    if (!cr_json_take(&r->json, '['))
+        return CR_ST_FAIL(r, "tensor %s has no shape, expected a list",
+                          cr_st_show(tensor->name).text);
+    for (; (next = cr_json_next(&r->json, tensor->rank, ']')) > 0; tensor->rank++) {
+        int fine = cr_json_integer(&r->json, r->shape);
+        if (!fine && !cr_st_is_value(r))
+            return cr_st_fail_json(r, "expected an integer");
+        if (!fine || *r->shape < 0)
+            return CR_ST_FAIL(r, "dimension %d of tensor %s is not an integer from 0 on",
+                              tensor->rank, cr_st_show(tensor->name).text);
+        r->shape++;
+    }
+    return next < 0 ? cr_st_fail_json(r, "") : 0;
+}
+
+/* Takes [begin, end]. */
+static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor *tensor,
+                              int64_t offsets[2])
+{
+    struct cr_json *json = &r->json;
+
+    if (cr_json_take(json, '[') && cr_json_integer(json, &offsets[0]) && cr_json_take(json, ',') &&
+        cr_json_integer(json, &offsets[1]) && cr_json_take(json, ']'))
+        return 0;
+    if (json->wrong)
+        return cr_st_fail_json(r, "");
+    return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers",
+                      cr_st_show(tensor->name).text);
+}
+
+/* Places the tensor in the data; the shape must ask for exactly the bytes it gets. */
+static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
+{
+    struct cr_shown name = cr_st_show(tensor->name);
+
+    if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
+        return CR_ST_FAIL(r, "tensor %s lies at [%lld, %lld], expected a range in [0, %zu]",
+                          name.text, (long long)at[0], (long long)at[1], r->data_size);
+    if (cr_st_measure(tensor) != 0)
+        return CR_ST_FAIL(r,
+                          "shape of tensor %s is not a whole number of bytes that can be "
+                          "counted",
+                          name.text);
+    if (tensor->bytes != (uint64_t)(at[1] - at[0]))
+        return CR_ST_FAIL(r, "tensor %s has %lld bytes, expected %zu from its shape and dtype",
+                          name.text, (long long)(at[1] - at[0]), tensor->bytes);
+    tensor->data = r->data + at[0];
+    return 0;
+}
+
+/* Takes the object that describes a tensor: three fields, in any order, each once. */
+static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor)
+{
+    static const char *const names[] = {"dtype", "shape", "data_offsets"};
+    struct cr_shown name = cr_st_show(tensor->name);
+    int64_t offsets[2] = {0, 0};
+    int n, field, status = 0, seen = 0;
+    const char *key;
+
+    if (!cr_json_take(&r->json, '{'))
+        return CR_ST_FAIL(r, "tensor %s is not described by an object, expected one", name.text);
+    for (n = 0; (key = cr_st_key(r, n, &status)); n++) {
+        for (field = 0; field < 3 && strcmp(key, names[field]) != 0;)
+            field++;
+        if (field == 3)
+            return CR_ST_FAIL(r,
+                              "tensor %s has a field %s, expected the fields dtype, shape and "
+                              "data_offsets",
+                              name.text, cr_st_show(key).text);
+        if (seen & 1 << field)
+            return cr_st_fail_json(r, "a duplicate name in an object");
+        seen |= 1 << field;
+        status = field == 0   ? cr_st_read_type(r, tensor)
+                 : field == 1 ? cr_st_read_shape(r, tensor)
+                              : cr_st_read_offsets(r, tensor, offsets);
+        if (status != 0)
+            return -1;
+    }
+    for (field = 0; status == 0 && field < 3; field++)
+        if (!(seen & 1 << field))
+            return CR_ST_FAIL(r, "tensor %s has no %s, expected dtype, shape and data_offsets",
+                              name.text, names[field]);
+    return status != 0 ? -1 : cr_st_place(r, tensor, offsets);
+}
+
+/* Takes __metadata__, which maps strings to strings. */
+static int cr_st_read_metadata(struct cr_st_reader *r)
+{
+    struct cr_safetensors *file = r->file;
+    int status;
+    const char *key;
+
+    if (file->metadata)
+        return cr_st_fail_json(r, "a duplicate name in an object");
+    if (!cr_json_take(&r->json, '{'))
+        return CR_ST_FAIL(r, "__metadata__ is not an object, expected a map of strings");
+    file->metadata = malloc((r->values + 1) * sizeof *file->metadata);
+    if (!file->metadata)
+        return CR_ST_FAIL(r, "out of memory for the header");
+    while ((key = cr_st_key(r, file->n_metadata, &status))) {
+        const char *value = cr_st_string(r);
+        if (!value && !cr_st_is_value(r))
+            return cr_st_fail_json(r, "expected a string");
+        if (!value)
+            return CR_ST_FAIL(r, "__metadata__ %s is not a string, expected one",
+                              cr_st_show(key).text);
+        file->metadata[file->n_metadata].key = key;
+        file->metadata[file->n_metadata++].value = value;
+    }
+    return status;
+}
+
+static int cr_st_read_header(struct cr_st_reader *r)
+{
+    struct cr_safetensors *file = r->file;
+    int n, status;
+    const char *key;
+
+    cr_json_take(&r->json, '{');
+    for (n = 0; (key = cr_st_key(r, n, &status)); n++) {
+        struct cr_st_tensor *tensor = &file->tensors[file->n_tensors];
+        if (strcmp(key, "__metadata__") == 0) {
+            if (cr_st_read_metadata(r) != 0)
+                return -1;
+            continue;
+        }
+        *tensor = (struct cr_st_tensor){.name = key};
+        file->n_tensors++;
+        if (cr_st_read_tensor(r, tensor) != 0)
+            return -1;
+    }
+    if (status == 0 && !cr_json_ended(&r->json))
+        status = cr_st_fail_json(r, "text behind the object");
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* By place in the file; of two that begin together the empty one is first. */
+static int cr_st_by_place(const void *a, const void *b)
+{
+    const struct cr_st_tensor *x = a, *y = b;
+    const char *p = x->data, *q = y->data;
+
+    if (p != q)
+        return p < q ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static int cr_st_by_name(const void *a, const void *b)
+{
+    const struct cr_st_tensor *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static int cr_st_by_key(const void *a, const void *b)
+{
+    const struct cr_st_metadata *x = a, *y = b;
+
+    return strcmp(x->key, y->key);
+}
+
+/* The tensors fill the data from end to end: no hole, no byte used twice. */
+static int cr_st_check_places(struct cr_st_reader *r)
+{
+    struct cr_safetensors *file = r->file;
+    const unsigned char *next = r->data, *end = r->data + r->data_size;
+    int i;
+
+    qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_place);
+    for (i = 0; i < file->n_tensors; i++) {
+        const struct cr_st_tensor *tensor = &file->tensors[i];
+        const unsigned char *data = tensor->data;
+        if (data != next)
+            return CR_ST_FAIL(r, "tensor %s begins %td bytes %s, expected no %s",
+                              cr_st_show(tensor->name).text,
+                              data < next ? next - data : data - next,
+                              data < next ? "before another ends" : "after the one before it ends",
+                              data < next ? "overlap" : "hole");
+        next += tensor->bytes;
+    }
+    if (next != end)
+        return CR_ST_FAIL(r, "%td bytes after the last tensor, expected none", end - next);
+    return 0;
+}
+
+/* Sorts by name; no name may be there twice. */
+static int cr_st_check_names(struct cr_st_reader *r)
+{
+    struct cr_safetensors *file = r->file;
+    int i;
+
+    qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_name);
+    for (i = 1; i < file->n_tensors; i++)
+        if (cr_st_by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
+            return CR_ST_FAIL(r, "tensor %s is a duplicate, expected one of a name",
+                              cr_st_show(file->tensors[i].name).text);
+    if (file->n_metadata > 0)
+        qsort(file->metadata, (size_t)file->n_metadata, sizeof *file->metadata, cr_st_by_key);
+    for (i = 1; i < file->n_metadata; i++)
+        if (cr_st_by_key(&file->metadata[i - 1], &file->metadata[i]) == 0)
+            return CR_ST_FAIL(r, "__metadata__ %s is a duplicate, expected one of a name",
+                              cr_st_show(file->metadata[i].key).text);
+    return 0;
+}
+
+static void cr_st_free(struct cr_safetensors *file)
+{
+    free(file->tensors);
+    free(file->metadata);
+    free(file->strings);
+    free(file->shapes);
+    *file = (struct cr_safetensors){0};
+}
+
+CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
+                                struct cr_mapping mapping, char *error, size_t size)
+{
+    struct cr_st_reader r = {.file = file, .error = error, .size = size};
+
+    *file = (struct cr_safetensors){.path = path, .mapping = mapping};
+    if (cr_st_find_header(&r) == 0 && cr_st_make_room(&r) == 0 && cr_st_read_header(&r) == 0 &&
+        cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
+        return 0;
+    cr_st_free(file);
+    return -1;
+}
+
+CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
+                               size_t size)
+{
+    struct cr_mapping mapping;
+
+    *file = (struct cr_safetensors){0};
+    if (cr_map_file(&mapping, path, error, size) != 0)
+        return -1;
+    if (cr_safetensors_parse(file, path, mapping, error, size) == 0)
+        return 0;
+    cr_unmap_file(&mapping);
+    return -1;
+}
+
+CR_API void cr_safetensors_close(struct cr_safetensors *file)
+{
+    cr_unmap_file(&file->mapping);
+    cr_st_free(file);
+}
+
+CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
+                                                      const char *name)
+{
+    struct cr_st_tensor key = {.name = name};
+
+    return bsearch(&key, file->tensors, (size_t)file->n_tensors, sizeof key, cr_st_by_name);
+}
+
+/* ---- elements ---- */
+
+/* The type as numbers.h knows it, or -1: no floats. */
+static int cr_st_number(enum cr_st_type type)
+{
+    return type == CR_ST_F32    ? CR_NUMBER_F32
+           : type == CR_ST_F16  ? CR_NUMBER_F16
+           : type == CR_ST_BF16 ? CR_NUMBER_BF16
+           : type == CR_ST_F64  ? CR_NUMBER_F64
+                                : -1;
+}
+
+CR_API int cr_safetensors_check(const struct cr_safetensors *file,
+                                const struct cr_st_tensor *tensor, char *error, size_t size)
+{
+    if (cr_st_number(tensor->type) >= 0)
+        return 0;
+    return cr_file_fail(error, size, file->path,
+                        "tensor %s has dtype %s, expected F32, F16, BF16 or F64",
+                        cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
+}
+
+CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out)
+{
+    int type = cr_st_number(tensor->type);
+    const unsigned char *data = tensor->data;
+
+    assert(type >= 0 && first >= 0 && n <= tensor->elements - first);
+    data += (size_t)first * cr_number_width((enum cr_number)type);
+    cr_numbers_floats((enum cr_number)type, data, n, out);
+}
+/*
  * main - runs the model on files: weights from a .safetensors file, inputs and
  * outputs as .npy files.  It needs the C library and nothing else, and reads what
- * PyTorch, Hugging Face and NumPy write (.npy: of the model's own types); whatever it
- * is not sure of it refuses with one line of reason and exit status 2.
+ * PyTorch, Hugging Face and NumPy write, with the readers that Crescent itself uses;
+ * whatever they are not sure of is refused with one line of reason and exit status 2.
  *
  * The program above it defines what it works on:
  *
@@ -4546,7 +6193,6 @@ static int cr_main_run(const void *weights, const void *const *inputs,
  * Weights and arena are aligned to 64 bytes and begin as zeros.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -4556,24 +6202,6 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 #include <sys/stat.h>
 #endif
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "main takes numbers from files as they are: it needs a little-endian machine"
-#endif
-
-/* Element types of safetensors and their bits; only the first four can be read. */
-static const struct {
-    const char *name;
-    int bits;
-} cr_main_types[] = {
-    {"F32", 32},    {"F16", 16},    {"BF16", 16},   {"F64", 64},        {"F4", 4},
-    {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"BOOL", 8},    {"U8", 8},          {"I8", 8},
-    {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
-    {"I16", 16},    {"U16", 16},    {"I32", 32},    {"U32", 32},        {"C64", 64},
-    {"I64", 64},    {"U64", 64},
-};
-
-enum { CR_MAIN_F32, CR_MAIN_F16, CR_MAIN_BF16, CR_MAIN_F64 };
-enum { CR_MAIN_TYPES = sizeof cr_main_types / sizeof *cr_main_types, CR_MAIN_RANK = 8 };
 
 /* ---- failing, memory, files ---- */
 
@@ -4603,32 +6231,26 @@ static void *cr_main_align(void *memory)
     return (char *)memory + (64 - (uintptr_t)memory % 64) % 64;
 }
 
-/* Refuses a folder, pipe or device, neither to be read nor replaced. */
+/* Ends the program with the message of a reader that failed. */
+static void cr_main_require(int status, const char *message)
+{
+    if (status == 0)
+        return;
+    fprintf(stderr, "%s\n", message);
+    exit(2);
+}
+
+/* Refuses a folder, pipe or device: none of them is to be replaced. */
 static void cr_main_regular(const char *path)
 {
 #if defined(__unix__) || defined(__APPLE__)
     struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        cr_main_fail(path, "not a regular file, expected one");
+    const char *kind = stat(path, &status) == 0 ? cr_file_kind(status.st_mode) : NULL;
+    if (kind)
+        cr_main_fail(path, "%s, expected a regular file", kind);
 #else
     (void)path;
 #endif
-}
-
-static FILE *cr_main_open(const char *path)
-{
-    FILE *file;
-    cr_main_regular(path);
-    file = fopen(path, "rb");
-    if (!file)
-        cr_main_fail(path, "cannot be opened: %s", strerror(errno));
-    return file;
-}
-
-static void cr_main_get(FILE *file, const char *path, void *to, size_t size)
-{
-    if (fread(to, 1, size, file) != size)
-        cr_main_fail(path, "breaks off or cannot be read");
 }
 
 /* A shape as text, "2, 3", in room for 200 characters. */
@@ -4641,377 +6263,86 @@ static const char *cr_main_shape(char *room, const struct cr_tensor *tensor)
     return room;
 }
 
-/* ---- numbers ---- */
-
-/* The bits of a binary16 as those of a binary32; a denormal is its 10 bits times 2^-24. */
-static uint32_t cr_main_half(uint16_t half)
+/* Whether a shape of a file is the tensor's. */
+static int cr_main_fits(const struct cr_tensor *tensor, int rank, const int64_t *shape)
 {
-    uint32_t exponent = half >> 10 & 31, fraction = half & 0x3ff, bits;
-    float value = (float)fraction / 16777216.0f;
-    if (exponent == 0)
-        memcpy(&bits, &value, 4);
-    else
-        bits = (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
-    return bits | (uint32_t)(half & 0x8000) << 16;
-}
-
-/* Turns n elements of a type of safetensors into float32. */
-static void cr_main_floats(float *to, const unsigned char *from, int type, long n)
-{
-    int width = cr_main_types[type].bits / 8;
-    uint16_t half;
-    uint32_t bits;
-    double wide;
-    long i;
-    for (i = 0; i < n; i++, from += width) {
-        if (type == CR_MAIN_F64) {
-            memcpy(&wide, from, 8);
-            to[i] = (float)wide;
-        } else if (type == CR_MAIN_F32) {
-            memcpy(&to[i], from, 4);
-        } else {
-            memcpy(&half, from, 2);
-            bits = type == CR_MAIN_F16 ? cr_main_half(half) : (uint32_t)half << 16;
-            memcpy(&to[i], &bits, 4);
-        }
-    }
-}
-
-/* ---- scanning JSON ---- */
-
-/* A string in quotes, still with its escapes. */
-struct cr_main_string {
-    const char *text;
-    size_t length;
-};
-
-static int cr_main_is(struct cr_main_string string, const char *word)
-{
-    return string.length == strlen(word) && memcmp(string.text, word, string.length) == 0;
-}
-
-static int cr_main_scan_string(const char **at, struct cr_main_string *string)
-{
-    if (*(*at)++ != '"')
-        return 0;
-    for (string->text = *at; **at != '"'; ++*at)
-        if ((unsigned char)**at < 0x20 || (**at == '\\' && (unsigned char)*++*at < 0x20))
-            return 0;
-    string->length = (size_t)((*at)++ - string->text);
-    return 1;
-}
-
-/* An integer from 0 on: no sign, fraction, exponent or leading zero. */
-static int cr_main_scan_integer(const char **at, long *value)
-{
-    const char *begin = *at;
-    for (*value = 0; **at >= '0' && **at <= '9'; ++*at) {
-        if (*value > (LONG_MAX - (**at - '0')) / 10)
-            return 0;
-        *value = *value * 10 + (**at - '0');
-    }
-    return *at > begin && (*begin != '0' || *at == begin + 1);
-}
-
-/* Takes what a pattern describes, with any space between: S is a string, N a number, other
- * characters stand for themselves.  Returns 1, or 0 and takes nothing. */
-static int cr_main_scan(const char **text, const char *pattern, ...)
-{
-    const char *at = *text;
-    int fits = 1;
-    va_list args;
-    va_start(args, pattern);
-    for (; fits && *pattern; pattern++) {
-        at += strspn(at, " \n\t\r");
-        fits = *pattern == 'S'   ? cr_main_scan_string(&at, va_arg(args, struct cr_main_string *))
-               : *pattern == 'N' ? cr_main_scan_integer(&at, va_arg(args, long *))
-                                 : *at++ == *pattern;
-    }
-    va_end(args);
-    if (fits)
-        *text = at;
-    return fits;
-}
-
-/* ---- safetensors ---- */
-
-/* A tensor in the file; of its shape, what there is room for. */
-struct cr_main_entry {
-    struct cr_main_string name;
-    int type, rank;
-    long shape[CR_MAIN_RANK], begin, end;
-};
-
-struct cr_main_weights {
-    const char *path;
-    FILE *file;
-    char *header;
-    struct cr_main_entry *entries; /* sorted by name */
-    size_t n;
-    long data, data_size; /* where in the file the tensors' bytes are */
-};
-
-static int cr_main_scan_shape(const char **at, struct cr_main_entry *entry, long *elements)
-{
-    long size;
-    if (!cr_main_scan(at, "["))
-        return 0;
-    for (; !cr_main_scan(at, "]"); entry->rank++) {
-        if (!cr_main_scan(at, entry->rank > 0 ? ",N" : "N", &size) ||
-            (size > 0 && *elements > LONG_MAX / size))
-            return 0;
-        *elements *= size;
-        if (entry->rank < CR_MAIN_RANK)
-            entry->shape[entry->rank] = size;
-    }
-    return 1;
-}
-
-/* Scans dtype, shape and data_offsets, in any order, and holds them against each other. */
-static int cr_main_scan_entry(const char **at, struct cr_main_entry *entry)
-{
-    struct cr_main_string key, type = {"", 0};
-    long elements = 1, bits;
-    int i, seen = 0, field;
-    for (i = 0; i < 3; i++, seen |= field) {
-        if (!cr_main_scan(at, i > 0 ? ",S:" : "{S:", &key))
-            return 0;
-        field = cr_main_is(key, "dtype")          ? cr_main_scan(at, "S", &type)
-                : cr_main_is(key, "shape")        ? 2 * cr_main_scan_shape(at, entry, &elements)
-                : cr_main_is(key, "data_offsets") ? 4 * cr_main_scan(at, "[N,N]", &entry->begin,
-                                                                     &entry->end)
-                                                  : 0;
-    }
-    while (entry->type < CR_MAIN_TYPES && !cr_main_is(type, cr_main_types[entry->type].name))
-        entry->type++;
-    if (seen != 7 || !cr_main_scan(at, "}") || entry->type == CR_MAIN_TYPES)
-        return 0;
-    bits = cr_main_types[entry->type].bits;
-    return elements <= LONG_MAX / bits && elements * bits % 8 == 0 && entry->begin <= entry->end &&
-           elements * bits / 8 == entry->end - entry->begin;
-}
-
-/* Scans a map of strings to strings; nobody here needs it. */
-static int cr_main_scan_metadata(const char **at)
-{
-    struct cr_main_string key, value;
-    int n;
-    if (!cr_main_scan(at, "{"))
-        return 0;
-    for (n = 0; !cr_main_scan(at, "}"); n = 1)
-        if (!cr_main_scan(at, n > 0 ? ",S:S" : "S:S", &key, &value))
-            return 0;
-    return 1;
-}
-
-/* ASCII without escapes: a name that has one spelling only. */
-static int cr_main_is_plain(struct cr_main_string string)
-{
-    size_t i = 0;
-    while (i < string.length && (unsigned char)string.text[i] < 0x80 && string.text[i] != '\\')
+    int i = 0;
+    while (i < rank && i < tensor->rank && shape[i] == tensor->shape[i])
         i++;
-    return i == string.length;
+    return rank == tensor->rank && i == rank;
 }
 
-/* Scans an entry of the header's object; the room for entries doubles when it is full. */
-static int cr_main_scan_tensor(const char **at, struct cr_main_weights *w, int first,
-                               int *metadata)
-{
-    struct cr_main_entry entry = {{"", 0}, 0, 0, {0}, 0, 0};
-    if (!cr_main_scan(at, first ? "S:" : ",S:", &entry.name) || !cr_main_is_plain(entry.name))
-        return 0;
-    if (cr_main_is(entry.name, "__metadata__"))
-        return (*metadata)++ == 0 && cr_main_scan_metadata(at);
-    if (!cr_main_scan_entry(at, &entry))
-        return 0;
-    if ((w->n & (w->n - 1)) == 0) {
-        w->entries = realloc(w->entries, (w->n * 2 + 1) * sizeof entry);
-        if (!w->entries)
-            cr_main_fail(w->path, "out of memory for the header");
-    }
-    w->entries[w->n++] = entry;
-    return 1;
-}
-
-/* Scans the whole header; a NUL inside it is its end and so an error. */
-static void cr_main_scan_header(struct cr_main_weights *w, size_t length)
-{
-    const char *at = w->header;
-    int fine = *at == '{', first = 1, metadata = 0;
-    at += fine;
-    for (; fine && !cr_main_scan(&at, "}"); first = 0)
-        fine = cr_main_scan_tensor(&at, w, first, &metadata);
-    if (fine)
-        at += strspn(at, " \n\t\r");
-    if (!fine || at != w->header + length)
-        cr_main_fail(w->path, "the header of safetensors is not understood at byte %ld",
-                     (long)(at - w->header));
-}
-
-static int cr_main_by_place(const void *a, const void *b)
-{
-    const struct cr_main_entry *x = a, *y = b;
-    int order = (x->begin > y->begin) - (x->begin < y->begin);
-    return order != 0 ? order : (x->end > y->end) - (x->end < y->end);
-}
-
-static int cr_main_by_name(const void *a, const void *b)
-{
-    const struct cr_main_entry *x = a, *y = b;
-    size_t n = x->name.length, m = y->name.length;
-    int order = memcmp(x->name.text, y->name.text, n < m ? n : m);
-    return order != 0 ? order : (n > m) - (n < m);
-}
-
-/* The tensors fill the data without hole or overlap, and each name is there once. */
-static void cr_main_check(struct cr_main_weights *w)
-{
-    long next = 0;
-    size_t i;
-    if (w->n > 1)
-        qsort(w->entries, w->n, sizeof *w->entries, cr_main_by_place);
-    for (i = 0; i < w->n && w->entries[i].begin == next; i++)
-        next = w->entries[i].end;
-    if (i < w->n || next != w->data_size)
-        cr_main_fail(w->path, "the tensors do not fill %ld bytes one by one", w->data_size);
-    if (w->n > 1)
-        qsort(w->entries, w->n, sizeof *w->entries, cr_main_by_name);
-    for (i = 1; i < w->n; i++)
-        if (cr_main_by_name(&w->entries[i - 1], &w->entries[i]) == 0)
-            cr_main_fail(w->path, "two tensors have the same name");
-}
-
-/* Opens a file and checks all of its header.  To be closed. */
-static void cr_main_open_weights(struct cr_main_weights *w, const char *path)
-{
-    uint64_t length = 0;
-    long size = -1;
-    memset(w, 0, sizeof *w);
-    w->path = path;
-    w->file = cr_main_open(path);
-    if (fseek(w->file, 0, SEEK_END) == 0)
-        size = ftell(w->file);
-    rewind(w->file);
-    cr_main_get(w->file, path, &length, 8);
-    if (size < 8 || length > (uint64_t)(size - 8) || length > 100000000)
-        cr_main_fail(path, "header length %llu in a file of %ld bytes, expected safetensors",
-                     (unsigned long long)length, size);
-    w->header = cr_main_memory((size_t)length + 1);
-    cr_main_get(w->file, path, w->header, (size_t)length);
-    w->data = 8 + (long)length;
-    w->data_size = size - w->data;
-    cr_main_scan_header(w, (size_t)length);
-    cr_main_check(w);
-}
-
-static void cr_main_close_weights(struct cr_main_weights *w)
-{
-    fclose(w->file);
-    free(w->header);
-    free(w->entries);
-}
+/* ---- weights ---- */
 
 /* Reads a parameter, to be freed; in the file it has the model's shape. */
-static float *cr_main_read_tensor(const struct cr_main_weights *w, const struct cr_tensor *param)
+static float *cr_main_read_tensor(const struct cr_safetensors *file, const struct cr_tensor *param)
 {
-    struct cr_main_entry key, *entry = NULL;
+    const struct cr_st_tensor *found = cr_safetensors_find(file, param->name);
     float *tensor = cr_main_memory((size_t)param->elements * 4);
-    unsigned char *raw;
-    size_t bytes;
-    char shape[200];
-    key.name.text = param->name;
-    key.name.length = strlen(param->name);
-    if (w->n > 0)
-        entry = bsearch(&key, w->entries, w->n, sizeof key, cr_main_by_name);
-    if (!entry || entry->type > CR_MAIN_F64 || entry->rank != param->rank ||
-        memcmp(entry->shape, param->shape, (size_t)param->rank * sizeof *param->shape) != 0)
-        cr_main_fail(w->path, "tensor '%s' is %s, expected [%s] of F32, F16, BF16 or F64",
-                     param->name, entry ? "of another shape or type" : "not there",
-                     cr_main_shape(shape, param));
-    bytes = (size_t)(entry->end - entry->begin);
-    raw = cr_main_memory(bytes);
-    if (fseek(w->file, w->data + entry->begin, SEEK_SET) != 0)
-        cr_main_fail(w->path, "cannot be read: %s", strerror(errno));
-    cr_main_get(w->file, w->path, raw, bytes);
-    cr_main_floats(tensor, raw, entry->type, param->elements);
-    free(raw);
+    char error[512], shape[200];
+    if (!found || !cr_main_fits(param, found->rank, found->shape))
+        cr_main_fail(file->path, "tensor %s is %s, expected it with shape [%s]",
+                     cr_show(param->name, strlen(param->name)).text,
+                     found ? "of another shape" : "not there", cr_main_shape(shape, param));
+    cr_main_require(cr_safetensors_check(file, found, error, sizeof error), error);
+    cr_st_convert(found, 0, found->elements, tensor);
     return tensor;
 }
 
 /* Loads every parameter of the model; what else is in the file is only counted. */
 static void cr_main_weights(const char *path, void *weights)
 {
-    struct cr_main_weights w;
+    struct cr_safetensors file;
+    char error[512];
     int i;
-    cr_main_open_weights(&w, path);
+    cr_main_require(cr_safetensors_open(&file, path, error, sizeof error), error);
     for (i = 0; i < CR_MAIN_PARAMS; i++) {
-        float *tensor = cr_main_read_tensor(&w, &cr_main_params[i]);
+        float *tensor = cr_main_read_tensor(&file, &cr_main_params[i]);
         cr_main_load(i, tensor, weights);
         free(tensor);
     }
-    if (w.n > CR_MAIN_PARAMS)
-        fprintf(stderr, "%s: note: %lu tensors are not the model's and were ignored\n", path,
-                (unsigned long)(w.n - CR_MAIN_PARAMS));
-    cr_main_close_weights(&w);
+    if (file.n_tensors > CR_MAIN_PARAMS)
+        fprintf(stderr, "%s: note: %d tensors are not the model's and were ignored\n", path,
+                file.n_tensors - CR_MAIN_PARAMS);
+    cr_safetensors_close(&file);
 }
 
 /* ---- .npy ---- */
 
-/* Prints what numpy.save describes a tensor with, in room for 400 characters. */
-static int cr_main_describe(char *room, const struct cr_tensor *tensor)
-{
-    char shape[200];
-    return sprintf(room, "{'descr': '<%c4', 'fortran_order': False, 'shape': (%s%s), }",
-                   tensor->is_i32 ? 'i' : 'f', cr_main_shape(shape, tensor),
-                   tensor->rank == 1 ? "," : "");
-}
-
-/* Reads an input, to be freed.  The header has to be the one that NumPy writes for it. */
+/* Reads an input, to be freed. */
 static void *cr_main_read_npy(const char *path, const struct cr_tensor *tensor)
 {
-    unsigned char prefix[10];
-    char expected[400], header[65536];
-    size_t size = (size_t)tensor->elements * 4, length, n;
-    void *data = cr_main_memory(size);
-    FILE *file = cr_main_open(path);
-    cr_main_get(file, path, prefix, sizeof prefix);
-    if (memcmp(prefix, "\223NUMPY\001", 8) != 0)
-        cr_main_fail(path, "expected a .npy file of version 1.0");
-    length = prefix[8] + 256u * prefix[9];
-    cr_main_get(file, path, header, length);
-    header[length] = '\0';
-    n = (size_t)cr_main_describe(expected, tensor);
-    if (strncmp(header, expected, n) != 0 || n + strspn(header + n, " \n") != length)
-        cr_main_fail(path, "not what '%s' needs, expected %s", tensor->name, expected);
-    cr_main_get(file, path, data, size);
-    if (fgetc(file) != EOF)
-        cr_main_fail(path, "goes on behind %ld elements", tensor->elements);
-    fclose(file);
+    void *data = cr_main_memory((size_t)tensor->elements * 4);
+    char error[512], shape[200];
+    struct cr_npy file;
+    int status;
+    cr_main_require(cr_npy_open(&file, path, error, sizeof error), error);
+    if (!cr_main_fits(tensor, file.rank, file.shape))
+        cr_main_fail(path, "an array of another shape, expected [%s] for '%s'",
+                     cr_main_shape(shape, tensor), tensor->name);
+    if (tensor->is_i32)
+        status = cr_npy_read_i32(&file, data, error, sizeof error);
+    else
+        status = cr_npy_read_f32(&file, data, error, sizeof error);
+    cr_main_require(status, error);
+    cr_npy_close(&file);
     return data;
 }
 
-/* Prints a header as numpy.save does: a first dimension can grow to 21 digits, and the
- * elements begin at a multiple of 64. */
-static size_t cr_main_print_header(char header[512], const struct cr_tensor *tensor)
+/* Prints the header of an output's file; returns its length. */
+static size_t cr_main_print_header(char header[CR_NPY_HEADER], const struct cr_tensor *tensor)
 {
-    int end = 10;
-    memset(header, ' ', 512);
-    memcpy(header, "\223NUMPY\001", 8);
-    end += cr_main_describe(header + end, tensor);
-    header[end] = ' ';
-    if (tensor->rank > 0)
-        end += 21 - snprintf(NULL, 0, "%ld", tensor->shape[0]);
-    end = (end + 1) / 64 * 64 + 64;
-    header[8] = (char)((end - 10) & 255);
-    header[9] = (char)((end - 10) >> 8);
-    header[end - 1] = '\n';
-    return (size_t)end;
+    int64_t shape[8];
+    int i;
+    for (i = 0; i < tensor->rank; i++)
+        shape[i] = tensor->shape[i];
+    return cr_npy_print_header(header, tensor->is_i32 ? CR_NPY_I4 : CR_NPY_F4, tensor->rank, shape);
 }
 
 /* Writes an output under a temporary name and renames it: whole or not at all. */
 static void cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
 {
-    char header[512], *temporary = cr_main_memory(strlen(path) + 5);
+    char header[CR_NPY_HEADER], *temporary = cr_main_memory(strlen(path) + 5);
     size_t n = (size_t)tensor->elements, end = cr_main_print_header(header, tensor);
     FILE *file;
     int written;
@@ -5059,13 +6390,14 @@ static void cr_main_help(FILE *to)
 static void cr_main_assign(const char *argument, const struct cr_tensor *tensors, int n,
                            const char **paths)
 {
-    struct cr_main_string name = {argument, strcspn(argument, "=")};
+    size_t length = strcspn(argument, "=");
     int i = 0;
-    while (i < n && !cr_main_is(name, tensors[i].name))
+    while (i < n && (strlen(tensors[i].name) != length ||
+                     memcmp(argument, tensors[i].name, length) != 0))
         i++;
-    if (i == n || !argument[name.length] || !argument[name.length + 1] || paths[i])
+    if (i == n || !argument[length] || !argument[length + 1] || paths[i])
         cr_main_fail(argument, "expected NAME=FILE.npy, a NAME of those in --help, and only once");
-    paths[i] = argument + name.length + 1;
+    paths[i] = argument + length + 1;
 }
 
 /* Takes the arguments apart; every input and some output must be given a file. */

@@ -1,63 +1,12 @@
 /*
- * safetensors.h - reading and writing .safetensors files.
- *
- * Such a file is the length of a header (8 bytes), the header (a JSON object that
- * gives each tensor's type, shape and place), and the tensors' bytes without gaps.
- * A file is checked as a whole when it is opened: every size below is true
- * afterwards.  Errors: see files.h.
+ * safetensors.h - reading (safetensors_read.h) and writing .safetensors files.
+ * Errors: see mapping.h.
  */
 #ifndef CR_SAFETENSORS_H
 #define CR_SAFETENSORS_H
 
 #include "files.h"
-
-#include <stdint.h>
-
-/* Every element type of the format, with its width in bits. */
-/* clang-format off */
-#define CR_ST_TYPES(TYPE)                                                                          \
-    TYPE(F4, 4) TYPE(F6_E2M3, 6) TYPE(F6_E3M2, 6) TYPE(BOOL, 8) TYPE(U8, 8) TYPE(I8, 8)            \
-    TYPE(F8_E5M2, 8) TYPE(F8_E4M3, 8) TYPE(F8_E8M0, 8) TYPE(F8_E4M3FNUZ, 8) TYPE(F8_E5M2FNUZ, 8)   \
-    TYPE(I16, 16) TYPE(U16, 16) TYPE(F16, 16) TYPE(BF16, 16) TYPE(I32, 32) TYPE(U32, 32)           \
-    TYPE(F32, 32) TYPE(C64, 64) TYPE(F64, 64) TYPE(I64, 64) TYPE(U64, 64)
-/* clang-format on */
-
-enum cr_st_type {
-#define CR_ST_ENUM(name, bits) CR_ST_##name,
-    CR_ST_TYPES(CR_ST_ENUM)
-#undef CR_ST_ENUM
-};
-
-const char *cr_st_type_name(enum cr_st_type type);
-
-/* A tensor of a file, or one to be written. */
-struct cr_st_tensor {
-    const char *name; /* UTF-8 */
-    enum cr_st_type type;
-    int rank;
-    const int64_t *shape;
-    int64_t elements; /* set by the reader; the writer computes its own */
-    size_t bytes;     /* likewise */
-    const void *data; /* in a file: at any address, aligned or not */
-};
-
-struct cr_st_metadata {
-    const char *key, *value;
-};
-
-struct cr_safetensors {
-    char *path;
-    struct cr_mapping mapping;
-    struct json_t *header;        /* owns the names */
-    struct cr_st_tensor *tensors; /* in order of their names' bytes */
-    int n_tensors;
-};
-
-int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error, size_t size);
-void cr_safetensors_close(struct cr_safetensors *file);
-
-/* The tensor of a name, or null. */
-const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file, const char *name);
+#include "safetensors_read.h"
 
 /* The metadata under a key, or null. */
 const char *cr_safetensors_metadata(const struct cr_safetensors *file, const char *key);
@@ -67,15 +16,6 @@ const char *cr_safetensors_next_key(const struct cr_safetensors *file, const cha
 
 /* Whether a tensor can be read as floats: F32, F16, BF16 or F64. */
 int cr_st_is_float(enum cr_st_type type);
-
-/* Refuses a tensor that cannot be read as floats. */
-int cr_safetensors_check(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
-                         char *error, size_t size);
-
-/* Copies n elements from `first` on of a tensor that can be read as floats.  F16 and BF16
- * convert exactly, F64 rounds to nearest (to infinity where it is out of range); F32 keeps
- * its bits. */
-void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out);
 
 /* Copies a whole tensor to out[elements], or refuses it. */
 int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,

@@ -45,32 +45,6 @@ struct comparison {
 
 /* ---- expected files ---- */
 
-static int read_doubles(const struct cr_npy *file, double *out)
-{
-    for (int64_t i = 0; i < file->elements; i++) {
-        float f4;
-        int32_t i4;
-        int64_t i8;
-        switch (file->type) {
-        case CR_NPY_F4:
-            memcpy(&f4, file->data + 4 * i, 4);
-            out[i] = (double)f4;
-            break;
-        case CR_NPY_F8:
-            memcpy(&out[i], file->data + 8 * i, 8);
-            break;
-        case CR_NPY_I4:
-            memcpy(&i4, file->data + 4 * i, 4);
-            out[i] = i4;
-            break;
-        case CR_NPY_I8:
-            memcpy(&i8, file->data + 8 * i, 8);
-            out[i] = (double)i8;
-        }
-    }
-    return 0;
-}
-
 static int read_expected(const struct cr_port *port, struct expected *x, struct cr_error *error)
 {
     struct cr_npy file;
@@ -88,7 +62,7 @@ static int read_expected(const struct cr_port *port, struct expected *x, struct 
     else if (!(x->values = cr_memory_new(file.elements * (int64_t)sizeof(double), x->file, error)))
         status = -1;
     else
-        status = read_doubles(&file, x->values);
+        cr_npy_read_f64(&file, x->values);
     cr_npy_close(&file);
     return status;
 }

@@ -13,11 +13,11 @@ static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *
     struct cr_npy batch = feed->file;
     if (batch.rank == port->rank)
         return batch;
-    int width = batch.type == CR_NPY_F8 || batch.type == CR_NPY_I8 ? 8 : 4;
+    batch.data += (size_t)(i * batch.stride[0]) * cr_npy_width(batch.type);
     batch.rank--;
     memmove(batch.shape, batch.shape + 1, (size_t)batch.rank * sizeof *batch.shape);
+    memmove(batch.stride, batch.stride + 1, (size_t)batch.rank * sizeof *batch.stride);
     batch.elements /= feed->batches;
-    batch.data += i * batch.elements * width;
     return batch;
 }
 

@@ -32,6 +32,16 @@
     F(end, "vector_end.h")                                                                         \
     F(pool, "pool.c")                                                                              \
     F(place, "place.c")                                                                            \
+    F(mapping_h, "mapping.h")                                                                      \
+    F(mapping, "mapping.c")                                                                        \
+    F(json_h, "json.h")                                                                            \
+    F(json, "json.c")                                                                              \
+    F(numbers_h, "numbers.h")                                                                      \
+    F(numbers, "numbers.c")                                                                        \
+    F(npy_h, "npy_read.h")                                                                         \
+    F(npy, "npy_read.c")                                                                           \
+    F(safetensors_h, "safetensors_read.h")                                                         \
+    F(safetensors, "safetensors_read.c")                                                           \
     F(main, "main.inc")
 
 #define EMBED(symbol, file)                                                                        \
@@ -110,7 +120,7 @@ static bool is_guarded(const char *text)
     return guard && strstr(guard, "_H\n#define CR_") == strchr(guard, '\n') - 2;
 }
 
-void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_needs_op *needs,
+void cr_add_runtime(struct cr_text *text, const char *file, uint64_t *done, cr_needs_op *needs,
                     void *context)
 {
     int index = find_file(file, strlen(file));
@@ -118,7 +128,7 @@ void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_n
     if (is_guarded(line)) {
         if (*done >> index & 1)
             return;
-        *done |= 1u << index;
+        *done |= UINT64_C(1) << index;
     }
     for (; *line; line = end) {
         end = end_of(line);
@@ -142,7 +152,7 @@ static struct cr_text declarations;
 
 static void make_declarations(void)
 {
-    unsigned done = 0;
+    uint64_t done = 0;
     cr_add_runtime(&declarations, "runtime.h", &done, NULL, NULL);
 }
 

@@ -3,6 +3,7 @@
 #define CR_RUNTIME_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "text.h"
 
@@ -14,7 +15,7 @@ typedef bool cr_needs_op(void *context, const char *name);
  * Adds a file of runtime/ with its #include "..." lines replaced by the files they name; a
  * file with an include guard goes in once.  `done` is a zeroed set of such files.
  */
-void cr_add_runtime(struct cr_text *text, const char *file, unsigned *done, cr_needs_op *needs,
+void cr_add_runtime(struct cr_text *text, const char *file, uint64_t *done, cr_needs_op *needs,
                     void *context);
 
 #endif

@@ -268,7 +268,7 @@ static void print_main_table(struct cr_text *t, const char *name, const struct c
 static void print_main(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
-    unsigned done = 0;
+    uint64_t done = 0;
     cr_put(t, "\n#ifdef %s_MAIN\n\n", w->upper);
     cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
               "    long elements;\n    int is_i32;\n};\n\n");
@@ -292,7 +292,10 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
     for (int i = 0; i < p->n_outputs; i++)
         cr_put(t, ", (float *)outputs[%d]", i);
     cr_put(t, ", arena);\n}\n\n");
-    cr_add_runtime(t, "main.inc", &done, NULL, NULL);
+    static const char *const readers[] = {"mapping.c", "json.c", "numbers.c", "npy_read.c",
+                                          "safetensors_read.c", "main.inc"};
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        cr_add_runtime(t, readers[i], &done, NULL, NULL);
     cr_put(t, "\n#endif\n");
 }
 
@@ -324,7 +327,7 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
 static void print_source(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
-    unsigned done = 0;
+    uint64_t done = 0;
     print_contents(t, w);
     cr_put(t,
            "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define "

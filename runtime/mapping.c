@@ -1,0 +1,176 @@
+#include "mapping.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+enum { CR_SHOWN_PATH = 300 /* bytes of a path worth showing */ };
+
+/* Copies a path for a message: its last CR_SHOWN_PATH bytes, control characters as '?'. */
+static size_t cr_show_path(char *out, const char *path)
+{
+    size_t length = strlen(path), n = 0;
+
+    if (length > CR_SHOWN_PATH) {
+        memcpy(out, "...", 3);
+        n = 3;
+        path += length - CR_SHOWN_PATH;
+    }
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+        out[n++] = c < 0x20 || c == 0x7f ? '?' : *path;
+    }
+    out[n] = '\0';
+    return n;
+}
+
+CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *format, ...)
+{
+    char shown[CR_SHOWN_PATH + 8];
+    size_t n = cr_show_path(shown, path);
+    va_list args;
+
+    snprintf(error, size, "%s: ", shown);
+    n += 2;
+    if (n < size) {
+        va_start(args, format);
+        vsnprintf(error + n, size - n, format, args);
+        va_end(args);
+    }
+    return -1;
+}
+
+/* Anything but printable ASCII becomes \xNN, so that no file can steer a terminal. */
+CR_API struct cr_shown cr_show(const char *text, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct cr_shown shown;
+    size_t n = 0, i;
+
+    shown.text[n++] = '\'';
+    for (i = 0; i < length && n < sizeof shown.text - 9; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c < 0x7f) {
+            shown.text[n++] = text[i];
+            continue;
+        }
+        shown.text[n++] = '\\';
+        shown.text[n++] = 'x';
+        shown.text[n++] = digits[c >> 4];
+        shown.text[n++] = digits[c & 15];
+    }
+    memcpy(shown.text + n, i < length ? "...'" : "'", i < length ? 5 : 2);
+    return shown;
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0
+#endif
+
+CR_API const char *cr_file_kind(unsigned mode)
+{
+    return S_ISREG(mode)    ? NULL
+           : S_ISDIR(mode)  ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISCHR(mode)  ? "a character device"
+           : S_ISBLK(mode)  ? "a block device"
+                            : "a special file";
+}
+
+/* Maps an open file; a file of no bytes needs no mapping. */
+static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *path, char *error,
+                             size_t size)
+{
+    struct stat status;
+    const char *kind;
+    void *bytes;
+
+    if (fstat(fd, &status) != 0)
+        return cr_file_fail(error, size, path, "cannot be examined: %s", strerror(errno));
+    kind = cr_file_kind(status.st_mode);
+    if (kind)
+        return cr_file_fail(error, size, path, "%s, expected a regular file", kind);
+    mapping->bytes = (const unsigned char *)"";
+    mapping->size = (size_t)status.st_size;
+    if (mapping->size == 0)
+        return 0;
+    bytes = mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return cr_file_fail(error, size, path, "cannot be mapped: %s", strerror(errno));
+    mapping->bytes = bytes;
+    return 0;
+}
+
+/* O_NONBLOCK, so that the name of a pipe is refused and not waited for. */
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
+
+    *mapping = (struct cr_mapping){0};
+    if (fd < 0)
+        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
+    status = cr_map_descriptor(mapping, fd, path, error, size);
+    close(fd);
+    return status;
+}
+
+CR_API void cr_unmap_file(struct cr_mapping *mapping)
+{
+    if (mapping->size > 0)
+        munmap((void *)mapping->bytes, mapping->size);
+    *mapping = (struct cr_mapping){0};
+}
+
+#else
+
+/* Reads an open file into memory; a file that cannot be sought is no regular one. */
+static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
+                          size_t size)
+{
+    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    unsigned char *bytes;
+
+    if (length < 0 || fseek(file, 0, SEEK_SET) != 0)
+        return cr_file_fail(error, size, path, "cannot be read, expected a regular file");
+    bytes = malloc((size_t)length + 1);
+    if (!bytes)
+        return cr_file_fail(error, size, path, "out of memory for %ld bytes", length);
+    mapping->bytes = bytes;
+    mapping->size = (size_t)length;
+    if (fread(bytes, 1, mapping->size, file) == mapping->size)
+        return 0;
+    cr_unmap_file(mapping);
+    return cr_file_fail(error, size, path, "cannot be read");
+}
+
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    int status;
+
+    *mapping = (struct cr_mapping){0};
+    if (!file)
+        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
+    status = cr_read_stream(mapping, file, path, error, size);
+    fclose(file);
+    return status;
+}
+
+CR_API void cr_unmap_file(struct cr_mapping *mapping)
+{
+    free((void *)mapping->bytes);
+    *mapping = (struct cr_mapping){0};
+}
+
+#endif

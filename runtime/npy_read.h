@@ -1,0 +1,61 @@
+/*
+ * npy_read.h - reading NumPy's .npy files of floats and integers, and the header of those
+ * that are written.
+ *
+ * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order; elements in C
+ * or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
+ */
+#ifndef CR_NPY_READ_H
+#define CR_NPY_READ_H
+
+#include <stdint.h>
+
+#include "mapping.h"
+
+enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
+
+enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2 };
+
+/* As NumPy writes it: "<f4" and so on. */
+CR_API const char *cr_npy_type_name(enum cr_npy_type type);
+
+/* The bytes of an element. */
+CR_API size_t cr_npy_width(enum cr_npy_type type);
+
+struct cr_npy {
+    const char *path; /* the caller's, until the file is closed */
+    struct cr_mapping mapping;
+    enum cr_npy_type type;
+    int big; /* whether the bytes of an element are big-endian */
+    int rank;
+    int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* strides are in elements */
+    int64_t elements;
+    const unsigned char *data; /* at any address, aligned or not */
+};
+
+CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size);
+CR_API void cr_npy_close(struct cr_npy *file);
+
+/* The same for bytes that are in memory already, and stay the caller's if this fails.
+ * cr_npy_open is this and a mapping. */
+CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
+                        char *error, size_t size);
+
+/* Copies the elements to out[elements], in C order.  Floats come from f2, f4, or f8 rounded to
+ * nearest; integers from i4, or i8 where each fits 32 bits.  No float is taken for an integer
+ * nor an integer for a float. */
+CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
+CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);
+
+/* The bytes of an array, or -1 if they cannot be counted. */
+CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shape);
+
+/* Where element i in C order stands. */
+CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i);
+
+/* The header that numpy.save writes, of little-endian elements in C order; returns its length,
+ * a multiple of 64. */
+CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,
+                                  const int64_t *shape);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * numbers.h - elements as they stand in files, at any address, turned into the program's own.
+ *
+ * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity where it is out of
+ * range), F32 keeps its bits.
+ */
+#ifndef CR_NUMBERS_H
+#define CR_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef CR_API
+#define CR_API
+#endif
+
+enum cr_number {
+    CR_NUMBER_F16,
+    CR_NUMBER_BF16,
+    CR_NUMBER_F32,
+    CR_NUMBER_F64,
+    CR_NUMBER_I32,
+    CR_NUMBER_I64
+};
+
+/* The bytes of an element. */
+CR_API size_t cr_number_width(enum cr_number type);
+
+/* One element of a floating-point type, or of an integer type; `big`: of big-endian bytes. */
+CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at);
+CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at);
+
+/* The same, of an F64 in full. */
+CR_API double cr_number_double(int big, const unsigned char *at);
+
+/* n elements of a floating-point type, side by side and little-endian. */
+CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n,
+                              float *out);
+
+#endif

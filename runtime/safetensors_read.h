@@ -1,0 +1,82 @@
+/*
+ * safetensors_read.h - reading .safetensors files.
+ *
+ * Such a file is the length of a header (8 bytes), the header (a JSON object that
+ * gives each tensor's type, shape and place), and the tensors' bytes without gaps.
+ * A file is checked as a whole when it is opened: every size below is true
+ * afterwards.  Errors: see mapping.h.
+ */
+#ifndef CR_SAFETENSORS_READ_H
+#define CR_SAFETENSORS_READ_H
+
+#include <stdint.h>
+
+#include "mapping.h"
+
+/* Every element type of the format, with its width in bits. */
+/* clang-format off */
+#define CR_ST_TYPES(TYPE)                                                                          \
+    TYPE(F4, 4) TYPE(F6_E2M3, 6) TYPE(F6_E3M2, 6) TYPE(BOOL, 8) TYPE(U8, 8) TYPE(I8, 8)            \
+    TYPE(F8_E5M2, 8) TYPE(F8_E4M3, 8) TYPE(F8_E8M0, 8) TYPE(F8_E4M3FNUZ, 8) TYPE(F8_E5M2FNUZ, 8)   \
+    TYPE(I16, 16) TYPE(U16, 16) TYPE(F16, 16) TYPE(BF16, 16) TYPE(I32, 32) TYPE(U32, 32)           \
+    TYPE(F32, 32) TYPE(C64, 64) TYPE(F64, 64) TYPE(I64, 64) TYPE(U64, 64)
+/* clang-format on */
+
+enum cr_st_type {
+#define CR_ST_ENUM(name, bits) CR_ST_##name,
+    CR_ST_TYPES(CR_ST_ENUM)
+#undef CR_ST_ENUM
+};
+
+CR_API const char *cr_st_type_name(enum cr_st_type type);
+
+/* A tensor of a file, or one to be written. */
+struct cr_st_tensor {
+    const char *name; /* UTF-8 */
+    enum cr_st_type type;
+    int rank;
+    const int64_t *shape;
+    int64_t elements; /* set by the reader; the writer computes its own */
+    size_t bytes;     /* likewise */
+    const void *data; /* in a file: at any address, aligned or not */
+};
+
+struct cr_st_metadata {
+    const char *key, *value;
+};
+
+struct cr_safetensors {
+    const char *path; /* the caller's, until the file is closed */
+    struct cr_mapping mapping;
+    struct cr_st_tensor *tensors;    /* in order of their names' bytes */
+    struct cr_st_metadata *metadata; /* in order of their keys' bytes */
+    int n_tensors, n_metadata;
+    char *strings;   /* the memory of names, keys and values */
+    int64_t *shapes; /* and of shapes */
+};
+
+CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
+                               size_t size);
+CR_API void cr_safetensors_close(struct cr_safetensors *file);
+
+/* The same for bytes that are in memory already, and stay the caller's if this fails.
+ * cr_safetensors_open is this and a mapping. */
+CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
+                                struct cr_mapping mapping, char *error, size_t size);
+
+/* The tensor of a name, or null. */
+CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
+                                                      const char *name);
+
+/* Elements and bytes of a shape and type into the tensor; -1 if they cannot be counted or are
+ * no whole number of bytes. */
+CR_API int cr_st_measure(struct cr_st_tensor *tensor);
+
+/* Refuses a tensor that cannot be read as floats: that is not F32, F16, BF16 or F64. */
+CR_API int cr_safetensors_check(const struct cr_safetensors *file,
+                                const struct cr_st_tensor *tensor, char *error, size_t size);
+
+/* Copies n elements from `first` on of a tensor that can be read as floats (numbers.h). */
+CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out);
+
+#endif
