@@ -24,14 +24,22 @@ static const struct {
     int threads;
     crescent_setting settings[4];
 } jobs[] = {
-    {"graphs/gpt2_block.lua", CRESCENT_TCC, 2, {{"B", "1"}, {"T", "5"}, {"n_embd", "32"},
-                                                {"n_head", "4"}}},
-    {"graphs/heads_block.lua", CRESCENT_REF, 1, {{"B", "1"}, {"T", "4"}, {"n_embd", "24"},
-                                                 {"n_head", "2"}}},
-    {"graphs/tiny_block.lua", CRESCENT_TCC, 1, {{"B", "2"}, {"T", "3"}, {"n_embd", "16"},
-                                                {"n_head", "2"}}},
-    {"graphs/gpt2_block.lua", CRESCENT_CC, 1, {{"B", "1"}, {"T", "3"}, {"n_embd", "16"},
-                                               {"n_head", "1"}}},
+    {"graphs/gpt2_block.lua",
+     CRESCENT_TCC,
+     2,
+     {{"B", "1"}, {"T", "5"}, {"n_embd", "32"}, {"n_head", "4"}}},
+    {"graphs/heads_block.lua",
+     CRESCENT_REF,
+     1,
+     {{"B", "1"}, {"T", "4"}, {"n_embd", "24"}, {"n_head", "2"}}},
+    {"graphs/tiny_block.lua",
+     CRESCENT_TCC,
+     1,
+     {{"B", "2"}, {"T", "3"}, {"n_embd", "16"}, {"n_head", "2"}}},
+    {"graphs/gpt2_block.lua",
+     CRESCENT_CC,
+     1,
+     {{"B", "1"}, {"T", "3"}, {"n_embd", "16"}, {"n_head", "1"}}},
 };
 
 enum { JOBS = sizeof jobs / sizeof *jobs };
@@ -89,8 +97,10 @@ static void do_job(int j, int who, struct outcome *out)
 {
     char path[128];
     crescent_model *model = NULL, *none = NULL;
-    crescent_config config = {.backend = jobs[j].backend, .threads = jobs[j].threads,
-                              .settings = jobs[j].settings, .n_settings = 4};
+    crescent_config config = {.backend = jobs[j].backend,
+                              .threads = jobs[j].threads,
+                              .settings = jobs[j].settings,
+                              .n_settings = 4};
     memset(out, 0, sizeof *out);
     snprintf(path, sizeof path, "%s/%d", folder, who);
     mkdir(path, 0700);
