@@ -47,6 +47,12 @@ support_sources  := $(wildcard tests/support*.c)
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
 suites   = $(patsubst tests/%.c,$(BUILD)/$(1)/tests/%,$(test_sources))
+fuzzers  = $(fuzz_targets:%=$(BUILD)/$(1)/fuzz/%)
+
+# What runs the fuzz targets: nothing where libFuzzer does.
+FUZZ_DRIVER ?= tests/fuzz_readers/driver.c
+
+fuzz_targets     := $(filter-out driver,$(patsubst tests/fuzz_readers/%.c,%,$(wildcard tests/fuzz_readers/*.c)))
 
 main_object     := $(call object,compiler/cli/main.c)
 compiler_objects := $(filter-out $(main_object),$(call object,$(compiler_sources)))
@@ -99,6 +105,10 @@ $(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c $(call object,$(support_so
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
 	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d \
 	    $$< $$(filter %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
+
+$(call fuzzers,$(1)): $(BUILD)/$(1)/fuzz/%: tests/fuzz_readers/%.c $(call object,$(FUZZ_DRIVER)) \
+    $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
+	$$(link) $$(FUZZ_LINK) -MF $$@.d $$< $$(filter %.o %.a,$$^) -o $$@ $$(call libraries,$(1))
 endef
 $(foreach lua,$(LUAS),$(eval $(call rules_of_a_lua,$(lua))))
 
@@ -117,7 +127,7 @@ setup:
 ifneq ($(filter setup test demo train-demo experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(main_object) $(compiler_objects) $(runtime_objects) \
     $(call object,$(support_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
-    $(call suites,$(lua)))
+    $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
 $(everything_compiled): | setup
 endif
 
@@ -130,8 +140,9 @@ suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s
     $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) \
     $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) $(call script,$(1),golden.sh) \
     $(call generate,--check,$(1)) \
-    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check'
-built_for = $(call suites,$(1)) $(BUILD)/$(1)/crescent
+    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
+    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
+built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent
 
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
@@ -157,6 +168,28 @@ asan:
 	@ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(MAKE) --no-print-directory check BUILD=build/asan CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+
+# The readers, the front end and printed graphs, on mutations of small files: by libFuzzer where
+# clang has it, else by tests/fuzz_readers/driver.c.  N inputs for each, or SECONDS.
+N       ?= 1000000
+SECONDS ?= 60
+SEED    ?= 1
+fuzz_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+fuzz-readers:
+	@mkdir -p $(BUILD)/fuzz
+	@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+	    clang -fsanitize=fuzzer,address -x c - -o $(BUILD)/fuzz/probe 2>/dev/null; then \
+	    $(MAKE) --no-print-directory run-fuzzers BUILD=build/fuzz CC=clang CFLAGS='-O1 -g' \
+	        SANITIZE='-fsanitize=fuzzer-no-link $(fuzz_sanitize)' FUZZ_DRIVER= FUZZ_LINK=-fsanitize=fuzzer; \
+	else \
+	    echo 'clang has no libFuzzer here: mutations are made by tests/fuzz_readers/driver.c'; \
+	    $(MAKE) --no-print-directory run-fuzzers BUILD=build/fuzz CFLAGS='-O1 -g' \
+	        SANITIZE='$(fuzz_sanitize)'; \
+	fi
+
+run-fuzzers: $(call fuzzers,$(LUA)) $(BUILD)/$(LUA)/crescent
+	@N=$(N) SECONDS_EACH=$(SECONDS) SEED=$(SEED) CRESCENT=$(BUILD)/$(LUA)/crescent \
+	    sh tests/fuzz_readers.sh $(call fuzzers,$(LUA))
 
 # Threads that use the library at the same time, under ThreadSanitizer.  Its shadow memory has
 # no room where addresses are spread over more bits than it knows: hence setarch.
@@ -276,6 +309,7 @@ help:
 	@echo 'make check             build and run the tests with one Lua; no set-up'
 	@echo 'make setup             install what is missing (Debian packages)'
 	@echo 'make asan, valgrind    the tests under sanitizers, under valgrind'
+	@echo 'make fuzz-readers      the readers and the front end on mutated files; N= SECONDS= SEED='
 	@echo 'make tsan              the library in several threads, under ThreadSanitizer'
 	@echo 'make layers            prove that includes follow the layers'
 	@echo 'make generated         write generated/ anew; check-generated compares'
@@ -290,4 +324,4 @@ help:
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean demo docs \
-    experiments format generated help install layers setup test train-demo tsan valgrind
+    experiments format fuzz-readers generated help install layers run-fuzzers setup test train-demo tsan valgrind

@@ -77,6 +77,16 @@ steps first 1
 data="--input ids=$T/ids.npy --input target=$T/1.npy"
 steps second 1 --resume "$T/first"
 same 'two batches in turn' "$T/two" "$T/second"
+
+# The same batches in Fortran order: those of the transposed array, under another header.
+make 'local function batch(n)
+    return where(lt(iota({12, 1}, 1), 6), const(n, {12, 1}, "i32"), 3)
+end
+return {t = concat({batch(0), batch(1)}, 2)}' t "$T/columns.npy"
+LC_ALL=C sed '1s/False, .shape.: (12, 2)/True , '"'shape'"': (2, 12)/' "$T/columns.npy" >"$T/fortran.npy"
+data="--input ids=$T/ids.npy --input target=$T/fortran.npy"
+steps fortran 2
+same 'two batches in turn, in Fortran order' "$T/two" "$T/fortran"
 data="--input ids=$T/ids.npy --input target=$T/both.npy"
 
 # ---- options ----

@@ -1,0 +1,38 @@
+/* json.c - any bytes as JSON text, taken piece by piece in whatever order they ask for. */
+#include "runtime/json.h"
+
+#include "target.h"
+
+/* What was decoded is valid UTF-8 without a NUL inside. */
+static void promise_string(const char *string, size_t n)
+{
+    const char *end = string + n - 1, *at = string;
+    PROMISE(n > 0 && *end == '\0');
+    while (at < end) {
+        size_t bytes = cr_utf8(at, end);
+        PROMISE(bytes > 0 && *at);
+        at += bytes;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    struct cr_json json = {text, text, text + size, NULL};
+    char *out = malloc(size + 1);
+    int64_t value = 0;
+    PROMISE(out);
+    while (!json.wrong && !cr_json_ended(&json)) {
+        const char *before = json.at;
+        size_t left = (size_t)(json.end - before), n = cr_json_string(&json, out);
+        if (n > 0) {
+            promise_string(out, n);
+            PROMISE(n <= left);
+        } else if (!cr_json_integer(&json, &value) && !cr_json_take(&json, *json.at)) {
+            PROMISE(json.wrong);
+        }
+        PROMISE(json.at <= json.end && (json.at > before || json.wrong));
+    }
+    free(out);
+    return 0;
+}
