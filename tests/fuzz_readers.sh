@@ -79,7 +79,7 @@ done
 for program in "$@"; do
     target=$(basename "$program")
     left="build/fuzz-$target"
-    if "$program" -help=1 2>/dev/null | grep -q libFuzzer; then
+    if "$program" -help=1 2>&1 | grep -q libFuzzer; then
         "$program" -max_total_time="$seconds" -runs="$n" -seed="$seed" -timeout=60 \
             -rss_limit_mb=4096 -artifact_prefix="$left-" -close_fd_mask=1 "$T/$target" \
             >"$log" 2>&1

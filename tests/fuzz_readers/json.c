@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (n > 0) {
             promise_string(out, n);
             PROMISE(n <= left);
-        } else if (!cr_json_integer(&json, &value) && !cr_json_take(&json, *json.at)) {
-            PROMISE(json.wrong);
+        } else if (!cr_json_integer(&json, &value) && !json.wrong) {
+            PROMISE(cr_json_take(&json, *json.at));
         }
         PROMISE(json.at <= json.end && (json.at > before || json.wrong));
     }
