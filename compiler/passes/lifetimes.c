@@ -111,14 +111,24 @@ static cr_id made_by(const struct finder *f, const struct cr_loop *loop, int at,
     return f->m->kernels[loop->first + iteration * loop->period + at].buffer;
 }
 
-/* Whether iterations can use as many places in turns, and none needs longer what it has left. */
-static bool is_enough(const struct finder *f, const struct cr_loop *loop, int at, int places)
+/*
+ * True if `places` buffers, used round-robin, suffice for what kernel `at` makes: in each buffer,
+ * every value's live range ends before the next value is written.  The next value may be several
+ * rounds away, as outputs lie elsewhere and leave their turn out; and a live range goes on to the
+ * last reader, inside the loop or behind it.
+ */
+static bool suffice(const struct finder *f, const struct cr_loop *loop, int at, int places)
 {
-    for (int i = 0; i + places < loop->count; i++) {
-        cr_id id = made_by(f, loop, at, i), next = made_by(f, loop, at, i + places);
-        if (is_in_arena(f, id) && is_in_arena(f, next) &&
-            f->found->last[id] >= f->found->first[next])
-            return false;
+    for (int buffer = 0; buffer < places; buffer++) {
+        int end = -1; /* of the live range of the last value before */
+        for (int i = buffer; i < loop->count; i += places) {
+            cr_id id = made_by(f, loop, at, i);
+            if (!is_in_arena(f, id))
+                continue;
+            if (f->found->first[id] <= end)
+                return false;
+            end = f->found->last[id];
+        }
     }
     return true;
 }
@@ -157,11 +167,10 @@ static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
     for (int at = 0; at < loop->period; at++) {
         if (f->found->first[made_by(f, loop, at, 0)] != loop->first + at)
             continue; /* a concat of which a part is there */
-        int places = 1;
-        while (places < loop->count && !is_enough(f, loop, at, places))
-            places++;
-        if (places == 1 || (places == 2 && !outlives(f, loop, at)))
-            share(f, loop, at, places);
+        if (suffice(f, loop, at, 1))
+            share(f, loop, at, 1);
+        else if (!outlives(f, loop, at) && suffice(f, loop, at, 2))
+            share(f, loop, at, 2);
         else
             keep(f, loop, at);
     }
