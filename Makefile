@@ -166,7 +166,7 @@ layers:
 
 asan:
 	@ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	$(MAKE) --no-print-directory check BUILD=build/asan CFLAGS='-O1 -g' \
+	$(MAKE) --no-print-directory check BUILD=build/asan CFLAGS='-O1 -g -DCR_DEBUG' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 
 # The readers, the front end and printed graphs, on mutations of small files: by libFuzzer where

@@ -173,7 +173,7 @@ static const struct {
     {"run graphs/gpt2_block.lua --set B=300000 --set T=500", "bytes"},
     {"run " COMPILED "--skip fuse", "skipped"},
     {"run " BLOCK "--set T=9000000000000", "gpt2_block.lua"},
-    {"run " BLOCK "--skip fus", "fus: no such pass, expected one of script, "},
+    {"run " BLOCK "--skip fus", "fus: no such pass, expected one of simplify, "},
     {"emit " BLOCK, "emit has no option --backend"},
     {"emit graphs/gpt2_block.lua", "expected -o FILE.c"},
     {"emit graphs/gpt2_block.lua -o $T/x.cc", "expected a name that ends in .c"},

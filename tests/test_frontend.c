@@ -59,7 +59,7 @@ static struct cr_script must_run_path(const char *path, const char *settings)
     struct cr_error error = {""};
     int status = run_path(path, settings, &script, &error);
     ck_assert_msg(status == 0, "%s %s: %s", path, settings, error.text);
-    cr_verify(script.graph, "script");
+    ck_assert_msg(cr_verify(script.graph, &error) == 0, "%s", error.text);
     return script;
 }
 

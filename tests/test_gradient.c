@@ -72,7 +72,8 @@ static cr_id add_gradient(struct trial *t, cr_id y, cr_id wanted)
     struct cr_seed seed = {y, add_input(t, CR_F32, attr.shape, c)};
     cr_add_gradients(t->g, 1, &seed, 1, &wanted, &gradient);
     ck_assert(cr_same_shape(&t->g->nodes[gradient], &t->g->nodes[wanted]));
-    cr_verify(t->g, "gradients");
+    struct cr_error error;
+    ck_assert_msg(cr_verify(t->g, &error) == 0, "%s", error.text);
     return gradient;
 }
 
@@ -288,7 +289,8 @@ static void gradients_of(cr_id (*make)(struct cr_graph *g, cr_id a, cr_id b), co
     memcpy(one.shape, t.g->nodes[y].shape, sizeof one.shape);
     struct cr_seed seed = {y, cr_must(t.g, CR_OP_const, 0, NULL, &one)};
     cr_add_gradients(t.g, 1, &seed, 2, t.in, gradients);
-    cr_verify(t.g, "gradients");
+    struct cr_error error;
+    ck_assert_msg(cr_verify(t.g, &error) == 0, "%s", error.text);
     cr_add_output(t.g, "a", gradients[0]);
     cr_add_output(t.g, "b", gradients[1]);
     run(&t, (double *[]){by_a, by_b});

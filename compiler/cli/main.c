@@ -74,5 +74,5 @@ int main(int argc, char **argv)
     }
     if (status == 2)
         print_error(&error);
-    return status;
+    return status == 2 && cr_is_bug(&error) ? 3 : status;
 }

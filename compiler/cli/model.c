@@ -118,23 +118,24 @@ static int add_taps(struct cr_model *m, const char *option, const struct cr_pair
 
 /* ---- passes ---- */
 
-/* All names of passes, in order, in one line. */
-static void pass_names(char *buf, size_t size)
+/* All names of passes, in order, in one line, behind `first`. */
+static void pass_names(char *buf, size_t size, const char *first)
 {
-    size_t at = (size_t)snprintf(buf, size, "script");
+    size_t at = (size_t)snprintf(buf, size, "%s", first);
     for (int i = 0; i < cr_n_passes && at < size; i++)
-        at += (size_t)snprintf(buf + at, size - at, ", %s", cr_passes[i].name);
+        at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", cr_passes[i].name);
 }
 
 static int check_pass(const char *option, const char *name, struct cr_error *error)
 {
     char names[512];
-    bool known = strcmp(name, "script") == 0;
+    const char *script = strcmp(option, "skip") == 0 ? "" : "script"; /* nothing to skip */
+    bool known = *script && strcmp(name, script) == 0;
     for (int i = 0; i < cr_n_passes; i++)
         known |= strcmp(name, cr_passes[i].name) == 0;
     if (known)
         return 0;
-    pass_names(names, sizeof names);
+    pass_names(names, sizeof names, script);
     return cr_fail(error, "--%s %.60s: no such pass, expected one of %s", option, name, names);
 }
 

@@ -491,7 +491,8 @@ void cr_help(FILE *out)
           "for instance:\n"
           "  crescent run graphs/gpt2_block.lua --set T=64\n"
           "  crescent emit graphs/gpt2_block.lua -o gpt2_block.c\n\n"
-          "exit status: 0 done, 1 a comparison failed, 2 the input is at fault, 130 interrupted\n",
+          "exit status: 0 done, 1 a comparison failed, 2 the input is at fault, 3 Crescent is, "
+          "130 interrupted\n",
           out);
 }
 

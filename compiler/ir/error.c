@@ -2,6 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+static const char bug[] = "bug: ";
 
 int cr_fail(struct cr_error *error, const char *format, ...)
 {
@@ -10,4 +13,19 @@ int cr_fail(struct cr_error *error, const char *format, ...)
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
     return -1;
+}
+
+int cr_bug(struct cr_error *error, const char *format, ...)
+{
+    size_t at = strlen(strcpy(error->text, bug));
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->text + at, sizeof error->text - at, format, args);
+    va_end(args);
+    return -1;
+}
+
+bool cr_is_bug(const struct cr_error *error)
+{
+    return strncmp(error->text, bug, strlen(bug)) == 0;
 }

@@ -1,14 +1,20 @@
-/* error.h - the user's mistakes, as one line of text. */
+/* error.h - mistakes of the user, and of ours, as one line of text. */
 #ifndef CR_ERROR_H
 #define CR_ERROR_H
 
+#include <stdbool.h>
+
 /* "FILE[:LINE]: what was found, what was expected"; the command line prints it
- * behind "crescent: " and exits with status 2. */
+ * behind "crescent: " and exits with status 2, or for a bug with status 3. */
 struct cr_error {
     char text[1024];
 };
 
 /* Sets the text and returns -1, so that a function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for a mistake of ours: the text begins with "bug: ". */
+int cr_bug(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool cr_is_bug(const struct cr_error *error);
 
 #endif

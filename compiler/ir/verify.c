@@ -6,64 +6,215 @@
 
 #include "mem.h"
 
-static void broken(const char *after, cr_id id, const char *what)
+static int broken(struct cr_error *error, const struct cr_graph *g, cr_id id, const char *what)
 {
-    fprintf(stderr, "crescent: bug: after %s, node %d: %s\n", after, (int)id, what);
-    abort();
+    unsigned op = (unsigned)g->nodes[id].op;
+    return cr_fail(error, "node %d (%s): %s", (int)id, op < CR_OP_COUNT ? cr_ops[op].name : "?",
+                   what);
+}
+
+/* ---- nodes ---- */
+
+/* What can be seen of a node without trusting any of its fields. */
+static const char *check_fields(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    bool named = node->op == CR_OP_input || node->op == CR_OP_param;
+    if ((unsigned)node->op >= CR_OP_COUNT)
+        return "no such op";
+    if ((unsigned)node->dtype > CR_BOOL)
+        return "no such type";
+    if (node->rank < 0 || node->rank > CR_MAX_RANK)
+        return "no such rank";
+    if (node->n_in < 0 || node->first_in < 0 || node->first_in > g->n_operands - node->n_in)
+        return "its operands lie outside the pool";
+    for (int i = 0; i < node->n_in; i++)
+        if (cr_in(g, id, i) < 0 || cr_in(g, id, i) >= id)
+            return "an operand does not come before it";
+    if (named != (node->name != NULL))
+        return named ? "it has no name" : "it has a name, but is no input or parameter";
+    if ((unsigned)node->init > CR_INIT_FILL)
+        return "no such init";
+    return NULL;
 }
 
 /* What the op infers from the operands once more must be what the node says. */
-static void verify_inference(struct cr_graph *g, cr_id id, const char *after)
+static const char *check_inference(struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
     struct cr_attr attr = cr_attr_of(node);
     struct cr_node again;
     if (!cr_infer(g, node->op, node->n_in, cr_inputs(g, node), &attr, &again))
-        broken(after, id, g->error);
+        return g->error;
     if (!cr_same_shape(&again, node) || again.dtype != node->dtype)
-        broken(after, id, "shape or type is not what its operands give");
+        return "shape or type is not what its operands give";
+    if (again.axis != node->axis || again.init != node->init ||
+        memcmp(again.index, node->index, sizeof again.index) != 0 ||
+        memcmp(&again.value, &node->value, sizeof again.value) != 0)
+        return "it has an attribute that its op does not";
+    return again.name == node->name ? NULL : "its name is not interned";
 }
 
-static void verify_node(struct cr_graph *g, cr_id id, const char *after)
+static bool is_interned(struct cr_graph *g, const char *text)
 {
-    const struct cr_node *node = &g->nodes[id];
-    if ((unsigned)node->op >= CR_OP_COUNT)
-        broken(after, id, "no such op");
-    if (node->first_in < 0 || node->first_in + node->n_in > g->n_operands)
-        broken(after, id, "operands outside the pool");
-    for (int i = 0; i < node->n_in; i++)
-        if (cr_in(g, id, i) < 0 || cr_in(g, id, i) >= id)
-            broken(after, id, "an operand does not come before its user");
-    verify_inference(g, id, after);
+    return text && cr_intern(g, text) == text;
 }
 
-static int by_name(const void *a, const void *b)
+/* The strings that a node has besides its name.  Neighbours mostly come from one place, which is
+ * looked up once. */
+static const char *check_strings(struct cr_graph *g, cr_id id)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct cr_node *node = &g->nodes[id], *last = id ? node - 1 : NULL;
+    if (!(last && last->where.file == node->where.file) && !is_interned(g, node->where.file))
+        return "its file is not interned";
+    if (!(last && last->where.scope == node->where.scope) && !is_interned(g, node->where.scope))
+        return "its scope is not interned";
+    return !node->tap || is_interned(g, node->tap) ? NULL : "its tap is not interned";
+}
+
+/* ---- names ---- */
+
+static int by_address(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* The name that stands twice among interned ones, or null.  Sorts them. */
+static const char *find_twice(const char **names, int n)
+{
+    qsort(names, (size_t)n, sizeof *names, by_address);
+    for (int i = 1; i < n; i++)
+        if (names[i - 1] == names[i])
+            return names[i];
+    return NULL;
 }
 
 /* Inputs share one space of names, parameters another. */
-static void verify_names(const struct cr_graph *g, enum cr_op op, const char *after)
+static int verify_names(const struct cr_graph *g, enum cr_op op, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_nodes, sizeof *names);
     int n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].op == op)
             names[n++] = g->nodes[id].name;
-    qsort(names, (size_t)n, sizeof *names, by_name);
-    for (int i = 1; i < n; i++)
-        if (strcmp(names[i - 1], names[i]) == 0)
-            broken(after, CR_NONE, names[i]);
+    const char *twice = find_twice(names, n);
     free(names);
+    return twice ? cr_fail(error, "%s %.200s: there are two", cr_ops[op].name, twice) : 0;
 }
 
-void cr_verify(struct cr_graph *g, const char *after)
+static int verify_outputs(struct cr_graph *g, struct cr_error *error)
 {
-    for (cr_id id = 0; id < g->n_nodes; id++)
-        verify_node(g, id, after);
-    verify_names(g, CR_OP_input, after);
-    verify_names(g, CR_OP_param, after);
-    for (int i = 0; i < g->n_outputs; i++)
+    const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice;
+    int status = 0;
+    for (int i = 0; !status && i < g->n_outputs; i++) {
+        names[i] = g->outputs[i].name;
         if (g->outputs[i].id < 0 || g->outputs[i].id >= g->n_nodes)
-            broken(after, g->outputs[i].id, "an output that does not exist");
+            status = cr_fail(error, "output %d: there is no node %d", i, (int)g->outputs[i].id);
+        else if (!is_interned(g, names[i]))
+            status = cr_fail(error, "output %d: its name is not interned", i);
+    }
+    if (!status && (twice = find_twice(names, g->n_outputs)))
+        status = cr_fail(error, "output %.200s: there are two", twice);
+    free(names);
+    return status;
+}
+
+int cr_verify(struct cr_graph *g, struct cr_error *error)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const char *what = check_fields(g, id);
+        what = what ? what : check_inference(g, id);
+        what = what ? what : check_strings(g, id);
+        if (what)
+            return broken(error, g, id, what);
+    }
+    if (verify_names(g, CR_OP_input, error) || verify_names(g, CR_OP_param, error))
+        return -1;
+    return verify_outputs(g, error);
+}
+
+/* ---- hashes of nodes ---- */
+
+/* One more word into a hash: a multiplication, and its high half folded in. */
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
+uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    uint64_t value, h;
+    memcpy(&value, &node->value, sizeof value);
+    h = mix((uint64_t)node->op << 32 | (uint64_t)node->dtype << 24 | (uint64_t)node->init << 16 |
+                (uint64_t)node->rank << 8 | (uint64_t)node->axis,
+            value ^ (uintptr_t)node->name);
+    for (int i = 0; i < node->rank; i++)
+        h = mix(h, (uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40);
+    for (int i = 0; i < node->n_in; i++)
+        h = mix(h, (uint64_t)cr_inputs(g, node)[i]);
+    return h;
+}
+
+uint64_t cr_hash_outputs(const struct cr_graph *g)
+{
+    uint64_t h = (uint64_t)g->n_outputs;
+    for (int i = 0; i < g->n_outputs; i++)
+        h = mix(mix(h, (uint64_t)g->outputs[i].id), (uintptr_t)g->outputs[i].name);
+    return h;
+}
+
+/* ---- simple graphs ---- */
+
+static int verify_live(const struct cr_graph *g, struct cr_error *error)
+{
+    bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
+    cr_id dead = CR_NONE;
+    for (int i = 0; i < g->n_outputs; i++)
+        live[g->outputs[i].id] = true;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
+        if (!live[id] && !g->nodes[id].name)
+            dead = id;
+        for (int i = 0; live[id] && i < g->nodes[id].n_in; i++)
+            live[cr_in(g, id, i)] = true;
+    }
+    free(live);
+    return dead == CR_NONE ? 0 : broken(error, g, dead, "it is dead");
+}
+
+static bool are_equal(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
+           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
+           memcmp(a->index, b->index, sizeof a->index) == 0 && a->axis == b->axis &&
+           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name;
+}
+
+/* Open hashing; each slot has a node and one more, or 0. */
+static int verify_unequal(const struct cr_graph *g, struct cr_error *error)
+{
+    unsigned size = 4;
+    while (size < 2 * (unsigned)g->n_nodes)
+        size *= 2;
+    cr_id *table = cr_calloc(size, sizeof *table), other = CR_NONE, id = 0;
+    for (; id < g->n_nodes && other == CR_NONE; id++) {
+        unsigned at = (unsigned)cr_hash_node(g, id) & (size - 1);
+        for (; table[at] && other == CR_NONE; at = (at + 1) & (size - 1))
+            if (are_equal(g, &g->nodes[id], &g->nodes[table[at] - 1]))
+                other = table[at] - 1;
+        table[at] = id + 1;
+    }
+    free(table);
+    if (other == CR_NONE)
+        return 0;
+    char what[64];
+    snprintf(what, sizeof what, "it is equal to node %d", (int)other);
+    return broken(error, g, id - 1, what);
+}
+
+int cr_verify_simple(const struct cr_graph *g, struct cr_error *error)
+{
+    return verify_live(g, error) || verify_unequal(g, error) ? -1 : 0;
 }

@@ -1,12 +1,27 @@
-/* verify.h - what must hold of a graph between any two passes. */
+/*
+ * verify.h - what must hold of a graph between any two passes.
+ *
+ * The checks return 0, or -1 and in *error the first thing that is wrong, behind the node where
+ * it is: "node 12 (mul): an operand does not come before it".
+ */
 #ifndef CR_VERIFY_H
 #define CR_VERIFY_H
 
+#include "error.h"
 #include "graph.h"
 
-/* Aborts with a message that names `after` if the graph is not well formed:
- * operands precede their users, shapes and types are those the op infers,
- * names are unique, outputs exist. */
-void cr_verify(struct cr_graph *g, const char *after);
+/*
+ * Well formed: every node is what cr_build makes of its operands and attributes; operands come
+ * before their users; strings are interned; inputs, parameters and outputs have names of their
+ * own; outputs exist.
+ */
+int cr_verify(struct cr_graph *g, struct cr_error *error);
+
+/* No node is dead, but for inputs and parameters, which are the caller's; no two nodes are equal. */
+int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
+
+/* Hashes of all that a node computes, and of which nodes are outputs: what differs has other ones. */
+uint64_t cr_hash_node(const struct cr_graph *g, cr_id id);
+uint64_t cr_hash_outputs(const struct cr_graph *g);
 
 #endif

@@ -2,10 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/print.h"
+#include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
 #include "pass_list.h"
 #include "passes.h"
+#include "verify_module.h"
 
 const struct cr_pass cr_passes[] = {
 #define PASS(name, needs, gives, breaks, doc) {#name, cr_pass_##name, needs, gives, breaks, doc},
@@ -28,7 +29,7 @@ static int check_options(const struct cr_pass_options *options, struct cr_error 
     const char *names[] = {options->dump_after, options->stop_after};
     for (int i = 0; i < 2 + options->n_skip; i++) {
         const char *name = i < 2 ? names[i] : options->skip[i - 2];
-        if (name && !is_pass(name))
+        if (name && (!is_pass(name) || (i >= 2 && strcmp(name, "script") == 0)))
             return cr_fail(error, "no pass is called '%s'; 'crescent dump' lists them", name);
     }
     return 0;
@@ -62,6 +63,129 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
                    options->path, (long long)least * (int)sizeof(float));
 }
 
+/* The skipped pass that would have given a property, or null. */
+static const char *skipped_giver(const struct cr_pass_options *options, unsigned property)
+{
+    for (int i = 0; i < cr_n_passes; i++)
+        if (cr_passes[i].gives & property && skipped(options, cr_passes[i].name))
+            return cr_passes[i].name;
+    return NULL;
+}
+
+/* Refuses to leave out a pass whose result is needed, by another or to print the program. */
+static int check_needs(const struct cr_module *module, const struct cr_pass_options *options,
+                       const char *pass, unsigned needs, struct cr_error *error)
+{
+    unsigned missing = needs & ~module->has;
+    if (!missing)
+        return 0;
+    const char *giver = skipped_giver(options, missing);
+    if (giver)
+        return cr_fail(error, "--skip %s: %s needs what it gives, and is not skipped", giver, pass);
+    return cr_fail(error, "pass %s lacks what it needs: see the order in passes.def", pass);
+}
+
+/* ---- verification ---- */
+
+/* What no longer holds after a pass that breaks a property: what is made of it neither. */
+static unsigned broken_by(const struct cr_pass *pass)
+{
+    unsigned breaks = pass->breaks;
+    if (breaks & CR_HAS_KERNELS)
+        breaks |= CR_HAS_LOOPS;
+    if (breaks & CR_HAS_LOOPS)
+        breaks |= CR_HAS_PLAN;
+    return breaks;
+}
+
+/* All that the module has.  A graph that is as it was when it was verified is not looked at
+ * again. */
+static int verify(const struct cr_module *m, bool new_graph, struct cr_error *error)
+{
+    if (new_graph && cr_verify(m->graph, error))
+        return -1;
+    if (new_graph && m->has & CR_HAS_SIMPLE && cr_verify_simple(m->graph, error))
+        return -1;
+    if (m->has & CR_HAS_KERNELS && cr_verify_kernels(m, error))
+        return -1;
+    if (m->has & CR_HAS_LOOPS && cr_verify_steps(m, error))
+        return -1;
+    return m->has & CR_HAS_PLAN ? cr_verify_plan(m, error) : 0;
+}
+
+/* Puts in front of the message which pass is at fault. */
+static int blame(const char *pass, struct cr_error *error)
+{
+    struct cr_error what = *error;
+    return cr_bug(error, "after %s, %.900s", pass, what.text);
+}
+
+/* The first node that is not as it was at the last call, or CR_NONE; behind all nodes if it is the
+ * outputs.  Nodes are hashed apart, so that the processor works on several at once. */
+static cr_id find_change(struct cr_module *m)
+{
+    int n = m->graph->n_nodes + 1, old = m->n_hashes, changed = 0;
+    uint64_t *hashes = cr_calloc((size_t)n, sizeof *hashes);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        hashes[id] = cr_hash_node(m->graph, id);
+    hashes[n - 1] = cr_hash_outputs(m->graph);
+    while (changed < n && changed < old && hashes[changed] == m->hashes[changed])
+        changed++;
+    free(m->hashes);
+    m->hashes = hashes;
+    m->n_hashes = n;
+    return changed == n && n == old ? CR_NONE : changed;
+}
+
+/* The graph before the first pass. */
+static int verify_script(struct cr_module *module, struct cr_error *error)
+{
+    find_change(module);
+    return verify(module, true, error) ? blame("script", error) : 0;
+}
+
+/* In a debug build a bug ends here, where a debugger can look at it. */
+static int stop_at_bug(const struct cr_error *error)
+{
+#ifdef CR_DEBUG
+    if (cr_is_bug(error)) {
+        fprintf(stderr, "crescent: %s\n", error->text);
+        abort();
+    }
+#endif
+    (void)error;
+    return -1;
+}
+
+int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_error *error)
+{
+    if (!module->hashes && verify_script(module, error))
+        return -1;
+    const struct cr_graph *graph = module->graph;
+    unsigned had = module->has;
+    if ((had & pass->needs) != pass->needs)
+        return cr_bug(error, "pass %s lacks what it needs", pass->name);
+    pass->run(module);
+    module->has = (had & ~broken_by(pass)) | pass->gives;
+    cr_id changed = find_change(module);
+    bool rebuilt = module->graph != graph, simple = module->has & ~had & CR_HAS_SIMPLE;
+    if (changed != CR_NONE && !rebuilt && !(pass->breaks & CR_HAS_SIMPLE))
+        return cr_bug(error, "after %s, node %d: it was changed in place, not by a rewrite",
+                      pass->name, (int)changed);
+    return verify(module, rebuilt || changed != CR_NONE || simple, error)
+               ? blame(pass->name, error)
+               : 0;
+}
+
+/* ---- the loop ---- */
+
+static void dump_after(const struct cr_module *module, const struct cr_pass_options *options,
+                       const char *pass)
+{
+    if (options->dump_after && strcmp(options->dump_after, pass) == 0)
+        cr_dump(options->dump_to, module, pass);
+}
+
 int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
                   struct cr_error *error)
 {
@@ -69,30 +193,23 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
     const struct cr_pass_options *o = options ? options : &none;
     if (check_options(o, error) < 0)
         return -1;
-    cr_verify(module->graph, "script");
+    if (verify_script(module, error))
+        return stop_at_bug(error);
     module->max_arena = o->max_arena;
-    if (o->dump_after && strcmp(o->dump_after, "script") == 0)
-        cr_dump(o->dump_to, module, "script");
+    dump_after(module, o, "script");
     for (int i = 0; i < cr_n_passes; i++) {
         const struct cr_pass *pass = &cr_passes[i];
         if (skipped(o, pass->name))
             continue;
-        if ((module->has & pass->needs) != pass->needs)
-            return cr_fail(error, "pass %s lacks what it needs: %s", pass->name,
-                           o->n_skip ? "a pass was skipped" : "see the order in passes.def");
-        const struct cr_graph *graph = module->graph;
-        int n_nodes = graph->n_nodes;
-        pass->run(module);
-        module->has = (module->has & ~pass->breaks) | pass->gives;
-        if (module->graph != graph || n_nodes != module->graph->n_nodes)
-            cr_verify(module->graph, pass->name);
-        cr_verify_module(module, pass->name);
+        if (check_needs(module, o, pass->name, pass->needs, error))
+            return -1;
+        if (cr_run_pass(module, pass, error))
+            return stop_at_bug(error);
         if (check_arena(module, o, error))
             return -1;
-        if (o->dump_after && strcmp(o->dump_after, pass->name) == 0)
-            cr_dump(o->dump_to, module, pass->name);
+        dump_after(module, o, pass->name);
         if (o->stop_after && strcmp(o->stop_after, pass->name) == 0)
-            break;
+            return 0;
     }
-    return 0;
+    return check_needs(module, o, "emit", CR_HAS_PLAN, error);
 }

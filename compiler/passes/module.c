@@ -71,6 +71,7 @@ void cr_module_free(struct cr_module *module)
     free(module->materialised);
     free(module->attentions);
     free(module->backwards);
+    free(module->hashes);
     cr_module_forget_plan(module);
     free(module);
 }

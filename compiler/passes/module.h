@@ -7,9 +7,10 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/kernel.h"
 
-/* Properties that passes need, give and break. */
+/* Properties that passes need, give and break.  Kernels, loops and plan are each made of what comes
+ * before: a pass that breaks one breaks those behind it. */
 enum {
-    CR_HAS_SIMPLE = 1 << 0,  /* no dead nodes, no two equal ones */
+    CR_HAS_SIMPLE = 1 << 0,  /* no two nodes are equal; none is dead but inputs and parameters */
     CR_HAS_KERNELS = 1 << 1, /* module->kernels, in an order that respects data flow */
     CR_HAS_LOOPS = 1 << 2,   /* module->steps, module->functions */
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
@@ -86,6 +87,8 @@ struct cr_storage {
 struct cr_module {
     struct cr_graph *graph;
     unsigned has;
+    uint64_t *hashes; /* of the nodes, then of the outputs, when the driver looked last */
+    int n_hashes;
     int ops_before;    /* arithmetic nodes as the script made them */
     int64_t max_arena; /* bytes that the arena may have, or 0 for any number */
 
@@ -122,9 +125,6 @@ struct cr_module {
 
 /* The loop a kernel is in, or null. */
 const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel);
-
-/* Aborts, naming the pass, if kernels, loops or plan contradict each other. */
-void cr_verify_module(const struct cr_module *module, const char *after);
 
 /* Takes over the graph. */
 struct cr_module *cr_module_new(struct cr_graph *graph);

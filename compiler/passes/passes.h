@@ -35,10 +35,20 @@ struct cr_pass_options {
     const char *path;  /* of the script, if max_arena is given: for the message */
 };
 
-/* Takes the module through the table.  Fails if an option names no pass, or if a
- * skipped pass leaves a later one without what it needs. */
+/*
+ * Takes the module through the table, to its end or to stop_after.  Fails if an option names no
+ * pass, if a skipped pass leaves a later one, or emit, without what it needs, and if a pass is at
+ * fault (see cr_run_pass).
+ */
 int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
                   struct cr_error *error);
+
+/*
+ * Runs one pass and verifies all that the module then has: the graph, kernels, steps and plan,
+ * whatever the pass was to change.  A mistake in them is ours and not the user's: the error
+ * is "bug: after PASS, " and the node or kernel where it is.  The module is good for nothing then.
+ */
+int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_error *error);
 
 /* Prints what there is after a pass: the graph, then the kernels, then the plan. */
 void cr_dump(FILE *out, const struct cr_module *module, const char *after);

@@ -143,7 +143,6 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id 
         for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++)
             rename_node(tiles[j], kernel->refs[i], latest[value]);
     }
-    m->graph->nodes[buffer].kernel = m->n_kernels - 1;
 }
 
 /* Takes back what the last schedule made of the module. */
@@ -262,16 +261,17 @@ static int64_t find_least(struct recompute *r, int64_t plain)
     return least;
 }
 
-/* Gives the nodes that were added their places in arrays by node. */
-static void grow_arrays(struct recompute *r)
+/* What is stored now: nodes were added, and values that nobody reads left out. */
+static void set_materialised(struct cr_module *m)
 {
-    struct cr_module *m = r->m;
-    bool *materialised = cr_calloc((size_t)m->graph->n_nodes, sizeof *materialised);
-    memcpy(materialised, m->materialised, (size_t)r->n_nodes * sizeof *materialised);
-    for (cr_id id = r->n_nodes; id < m->graph->n_nodes; id++)
-        materialised[id] = true;
     free(m->materialised);
-    m->materialised = materialised;
+    m->materialised = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->materialised);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        m->graph->nodes[id].kernel = CR_NONE;
+    for (int i = 0; i < m->n_kernels; i++) {
+        m->materialised[m->kernels[i].buffer] = true;
+        m->graph->nodes[m->kernels[i].buffer].kernel = i;
+    }
 }
 
 /* Takes the kernels out of the module, to put others there. */
@@ -294,6 +294,8 @@ static void restore(struct recompute *r)
     free(r->m->kernels);
     r->m->kernels = r->kernels;
     r->m->n_kernels = r->m->cap_kernels = r->n_kernels;
+    for (int i = 0; i < r->n_kernels; i++)
+        r->m->graph->nodes[r->kernels[i].buffer].kernel = i;
     r->kernels = NULL;
     r->n_kernels = 0;
 }
@@ -330,7 +332,7 @@ void cr_pass_recompute(struct cr_module *module)
     }
     make_ladder(&r, most);
     if (fit(&r, limit)) {
-        grow_arrays(&r);
+        set_materialised(module);
     } else {
         module->least_arena_floats = find_least(&r, plain);
         module->unrolled = false;

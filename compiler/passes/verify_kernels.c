@@ -1,0 +1,637 @@
+/*
+ * Kernels on their own: loops, tile programs, operands and results.
+ *
+ * Each kind of kernel has a row for every tile program, operand and result it has, which says
+ * the loops that may stand in its index.  All indices are affine, so their least and largest
+ * values over the loops are exact.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "verify_module.h"
+
+/* The loops of a kernel by what they are for; as bits, several of them. */
+enum loops { OUTER = 1, ROW = 2, COL = 4, SUM = 8, KEY = 16 };
+
+/* What is checked now, and where a message goes. */
+struct check {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_error *error;
+    int kernel;
+    const struct cr_kernel *k;
+    unsigned roles[CR_MAX_ATOMS]; /* by atom */
+};
+
+static int broken(const struct check *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int broken(const struct check *c, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return cr_fail(c->error, "kernel %d: %s", c->kernel, what);
+}
+
+static bool is_node(const struct check *c, cr_id id)
+{
+    return id >= 0 && id < c->g->n_nodes;
+}
+
+static int64_t elements(const struct check *c, cr_id id)
+{
+    return cr_elements(c->g->nodes[id].rank, c->g->nodes[id].shape);
+}
+
+static int64_t extent(const struct cr_kernel *k, int atom)
+{
+    return atom < 0 ? 1 : k->atoms.extent[atom];
+}
+
+/* ---- loops ---- */
+
+/* Gives an atom a role; false if there is no such atom, or it has one. */
+static bool take_role(struct check *c, int atom, unsigned role)
+{
+    if (atom < 0)
+        return atom == -1;
+    if (atom >= c->k->atoms.n || c->roles[atom])
+        return false;
+    c->roles[atom] = role;
+    return true;
+}
+
+static int verify_loops(struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    memset(c->roles, 0, sizeof c->roles);
+    if (k->atoms.n < 0 || k->atoms.n > CR_MAX_ATOMS || k->n_outer < 0 || k->n_outer > k->atoms.n)
+        return broken(c, "%d atoms, %d of them outer", k->atoms.n, k->n_outer);
+    for (int a = 0; a < k->atoms.n; a++)
+        if (k->atoms.extent[a] < 1 || k->atoms.extent[a] > CR_MAX_ELEMENTS)
+            return broken(c, "atom %d has extent %lld", a, (long long)k->atoms.extent[a]);
+    bool fine = take_role(c, k->row, ROW) && take_role(c, k->col, COL) &&
+                take_role(c, k->k, SUM) && take_role(c, k->key, KEY);
+    for (int i = 0; fine && i < k->n_outer; i++)
+        fine = k->outer[i] >= 0 && take_role(c, k->outer[i], OUTER);
+    return fine ? 0 : broken(c, "an atom has two parts, or does not exist");
+}
+
+/* ---- indices ---- */
+
+/* An affine index over the loops `loops`: its least and its largest value. */
+static int find_range(const struct check *c, const struct cr_affine *at, unsigned loops,
+                      const char *what, int64_t *least, int64_t *most)
+{
+    *least = *most = at->base;
+    for (int a = 0; a < CR_MAX_ATOMS; a++) {
+        if (!at->coef[a] || (a < c->k->atoms.n && c->k->atoms.extent[a] == 1))
+            continue;
+        if (a >= c->k->atoms.n || !(c->roles[a] & loops))
+            return broken(c, "the index of %s goes along atom %d, which is no loop of it", what, a);
+        int64_t way, *end = at->coef[a] < 0 ? least : most;
+        if (__builtin_mul_overflow(at->coef[a], c->k->atoms.extent[a] - 1, &way) ||
+            __builtin_add_overflow(*end, way, end))
+            return broken(c, "the index of %s overflows", what);
+    }
+    return 0;
+}
+
+static int verify_index(const struct check *c, const struct cr_affine *at, unsigned loops,
+                        int64_t size, const char *what)
+{
+    int64_t least, most;
+    if (find_range(c, at, loops, what, &least, &most))
+        return -1;
+    if (least < 0 || most >= size)
+        return broken(c, "the index of %s goes from %lld to %lld, of %lld elements", what,
+                      (long long)least, (long long)most, (long long)size);
+    return 0;
+}
+
+/* ---- tile programs ---- */
+
+/* A tile program of a kind of kernel. */
+struct program_rule {
+    enum cr_kernel_kind kind;
+    size_t tiles; /* offset in cr_kernel */
+    const char *name;
+    unsigned loops;
+    unsigned across; /* the loop that goes along its columns */
+    bool needed, core, reduces;
+};
+
+#define TILES(name) offsetof(struct cr_kernel, name), #name
+
+static const struct program_rule programs[] = {
+    {CR_KERNEL_TILE, TILES(program), OUTER | ROW | COL, COL, true, false, true},
+    {CR_KERNEL_COLUMNS, TILES(program), OUTER | ROW | COL, COL, true, false, true},
+    {CR_KERNEL_GEMM, TILES(prologue), OUTER | ROW | SUM, SUM, false, false, true},
+    {CR_KERNEL_GEMM, TILES(program), OUTER | ROW | COL, COL, true, true, false},
+    {CR_KERNEL_ATTENTION, TILES(prologue), OUTER | ROW | SUM, SUM, false, false, true},
+    {CR_KERNEL_ATTENTION, TILES(scores), OUTER | ROW | KEY, ROW, true, true, false},
+    {CR_KERNEL_ATTENTION, TILES(dropout), OUTER | ROW | KEY, ROW, false, false, false},
+    {CR_KERNEL_ATTENTION, TILES(program), OUTER | ROW | COL, COL, true, true, false},
+    {CR_KERNEL_ATTENTION_BACKWARD, TILES(scores), OUTER | ROW | KEY, ROW, true, true, false},
+    {CR_KERNEL_ATTENTION_BACKWARD, TILES(dropout), OUTER | ROW | KEY, ROW, false, false, false},
+    {CR_KERNEL_ATTENTION_BACKWARD, TILES(program), OUTER | ROW | KEY, ROW, true, true, false},
+};
+
+enum { N_PROGRAMS = sizeof programs / sizeof *programs };
+
+/* The atom that goes along the columns of a program's tiles, or -1. */
+static int column_atom(const struct cr_kernel *k, const struct program_rule *rule)
+{
+    return rule->across == COL ? k->col : rule->across == SUM ? k->k : k->row;
+}
+
+/* What a value reads from memory: inside of it, and in even steps along columns. */
+static int verify_access(const struct check *c, const struct program_rule *rule,
+                         const struct cr_value *v)
+{
+    const struct cr_node *node = &c->g->nodes[v->node];
+    int64_t size = 0;
+    if (v->source == CR_LOAD || v->source == CR_GATHER) {
+        if (v->ref < 0 || v->ref >= c->k->n_refs)
+            return broken(c, "%s: there is no operand %d", rule->name, v->ref);
+        size = elements(c, c->k->refs[v->ref]);
+    }
+    if (v->source == CR_GATHER) {
+        if (v->table_stride < 1 || v->table_rows < 1 || size % v->table_stride != 0 ||
+            size / v->table_stride != v->table_rows)
+            return broken(c, "%s: v[%d] is no table of %lld rows", rule->name,
+                          (int)c->k->refs[v->ref], (long long)v->table_rows);
+        size = v->table_stride;
+    }
+    if (v->source == CR_IOTA)
+        size = node->op == CR_OP_iota ? node->shape[node->axis] : 0;
+    if (v->source == CR_RANDOM) {
+        size = node->op == CR_OP_random ? elements(c, v->node) : 0;
+        if (v->ref < 0 || v->ref >= c->k->n_streams ||
+            c->k->streams[v->ref] != (int64_t)node->value)
+            return broken(c, "%s: stream %d is not that of v[%d]", rule->name, v->ref,
+                          (int)v->node);
+    }
+    return verify_index(c, &v->at, rule->loops, size, rule->name);
+}
+
+/* An op must be that of the node it computes; a sum may be contracted with a product. */
+static bool is_op_of(const struct cr_node *node, enum cr_op op)
+{
+    return node->op == op || (op == CR_OP_fma && node->op == CR_OP_add);
+}
+
+/* Whether a value that claims to be one number a row is. */
+static bool is_by_row(const struct check *c, const struct cr_tiles *tiles, const struct cr_value *v,
+                      int across)
+{
+    switch (v->source) {
+    case CR_CORE:
+        return false;
+    case CR_LOAD:
+    case CR_GATHER:
+    case CR_IOTA:
+    case CR_RANDOM:
+        return across < 0 || c->k->atoms.extent[across] == 1 || v->at.coef[across] == 0;
+    case CR_MAP:
+        for (int i = 0; i < cr_value_args(v); i++)
+            if (!tiles->values[v->arg[i]].by_row)
+                return false;
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* Elements along the axis that a reduction goes over. */
+static int64_t reduced_size(const struct check *c, cr_id id)
+{
+    return c->g->nodes[cr_in(c->g, id, 0)].shape[c->g->nodes[id].axis];
+}
+
+/* Value i, whose arguments are fine. */
+static int verify_source(const struct check *c, const struct program_rule *rule,
+                         const struct cr_tiles *tiles, int i)
+{
+    const struct cr_value *v = &tiles->values[i];
+    const struct cr_node *node = &c->g->nodes[v->node];
+    enum cr_kind kind = cr_ops[node->op].kind;
+    int across = column_atom(c->k, rule);
+    bool down = c->k->kind == CR_KERNEL_COLUMNS && i == tiles->result;
+    switch (v->source) {
+    case CR_MAP:
+        if (kind != CR_KIND_ELEMENTWISE || !is_op_of(node, v->op))
+            return broken(c, "%s: value %d is no %s", rule->name, i, cr_ops[v->op].name);
+        break;
+    case CR_REDUCE:
+        if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->reduces ||
+            down != (c->k->kind == CR_KERNEL_COLUMNS) ||
+            reduced_size(c, v->node) != extent(c->k, down ? c->k->row : across))
+            return broken(c, "%s: value %d cannot be reduced", rule->name, i);
+        break;
+    case CR_CORE:
+        if (!rule->core)
+            return broken(c, "%s: value %d is of a product that is not there", rule->name, i);
+        break;
+    case CR_CONST:
+        break;
+    case CR_GATHER:
+        if (!tiles->values[v->arg[0]].by_row || (across >= 0 && v->at.coef[across] > 1))
+            return broken(c, "%s: value %d gathers more than one row", rule->name, i);
+        return verify_access(c, rule, v);
+    default:
+        return verify_access(c, rule, v);
+    }
+    return 0;
+}
+
+static int verify_value(const struct check *c, const struct program_rule *rule,
+                        const struct cr_tiles *tiles, int i)
+{
+    const struct cr_value *v = &tiles->values[i];
+    bool known = (unsigned)v->source <= CR_REDUCE && (unsigned)v->op < CR_OP_COUNT;
+    if (!known || !is_node(c, v->node) ||
+        (v->source == CR_MAP && cr_ops[v->op].kind != CR_KIND_ELEMENTWISE))
+        return broken(c, "%s: there is no such value as %d", rule->name, i);
+    for (int a = 0; a < cr_value_args(v); a++)
+        if (v->arg[a] < 0 || v->arg[a] >= i)
+            return broken(c, "%s: value %d is made of value %d", rule->name, i, v->arg[a]);
+    if (v->by_row && !is_by_row(c, tiles, v, column_atom(c->k, rule)))
+        return broken(c, "%s: value %d is not the same in all columns", rule->name, i);
+    return verify_source(c, rule, tiles, i);
+}
+
+static int verify_program(const struct check *c, const struct program_rule *rule,
+                          const struct cr_tiles *tiles)
+{
+    int cores = 0;
+    if (!tiles->n)
+        return rule->needed ? broken(c, "it has no %s", rule->name) : 0;
+    if (tiles->n < 0 || tiles->n > CR_MAX_VALUES || tiles->result < 0 || tiles->result >= tiles->n)
+        return broken(c, "%s: the result is value %d of %d", rule->name, tiles->result, tiles->n);
+    for (int i = 0; i < tiles->n; i++) {
+        if (verify_value(c, rule, tiles, i))
+            return -1;
+        cores += tiles->values[i].source == CR_CORE;
+    }
+    if (cores > 1)
+        return broken(c, "%s: it takes the product twice", rule->name);
+    if (c->k->kind == CR_KERNEL_COLUMNS && (tiles->result != tiles->n - 1 ||
+                                            tiles->values[tiles->result].source != CR_REDUCE))
+        return broken(c, "%s: it does not end with a reduction", rule->name);
+    return 0;
+}
+
+/* Each program that the kind has, and no other. */
+static int verify_programs(const struct check *c)
+{
+    static const size_t all[] = {
+        offsetof(struct cr_kernel, program), offsetof(struct cr_kernel, prologue),
+        offsetof(struct cr_kernel, scores), offsetof(struct cr_kernel, dropout)};
+    for (size_t p = 0; p < sizeof all / sizeof *all; p++) {
+        const struct cr_tiles *tiles = (const void *)((const char *)c->k + all[p]);
+        const struct program_rule *rule = NULL;
+        for (int i = 0; i < N_PROGRAMS; i++)
+            if (programs[i].kind == c->k->kind && programs[i].tiles == all[p])
+                rule = &programs[i];
+        if (!rule && tiles->n)
+            return broken(c, "it has a tile program that its kind has not");
+        if (rule && verify_program(c, rule, tiles))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- operands ---- */
+
+/* An operand of a kind of kernel. */
+struct operand_rule {
+    enum cr_kernel_kind kind;
+    size_t operand; /* offset in cr_kernel */
+    const char *name;
+    unsigned loops;
+};
+
+#define OPERAND(name) offsetof(struct cr_kernel, name), #name
+
+static const struct operand_rule operands[] = {
+    {CR_KERNEL_GEMM, OPERAND(a), OUTER | ROW | SUM},
+    {CR_KERNEL_GEMM, OPERAND(b), OUTER | SUM | COL},
+    {CR_KERNEL_ATTENTION, OPERAND(a), OUTER | ROW | SUM},
+    {CR_KERNEL_ATTENTION, OPERAND(b), OUTER | SUM | KEY},
+    {CR_KERNEL_ATTENTION, OPERAND(v), OUTER | KEY | COL},
+    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(a), OUTER | ROW | SUM},
+    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(b), OUTER | SUM | KEY},
+    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(v), OUTER | KEY | COL},
+    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(g), OUTER | ROW | COL},
+    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(delta), OUTER | ROW},
+    {CR_KERNEL_SCATTER, OPERAND(a), 0},
+    {CR_KERNEL_SCATTER, OPERAND(b), 0},
+};
+
+enum { N_OPERANDS = sizeof operands / sizeof *operands };
+
+/* Elements that a scatter reads of an operand from its index on; all others read one. */
+static int64_t elements_read(const struct cr_kernel *k, const struct operand_rule *rule)
+{
+    if (k->kind != CR_KERNEL_SCATTER)
+        return 1;
+    return rule->operand == offsetof(struct cr_kernel, a) ? k->K * k->N : k->K;
+}
+
+/* Whether an operand is computed, or packed when weights are loaded, instead of read. */
+static bool is_replaced(const struct cr_kernel *k, const struct operand_rule *rule)
+{
+    return (rule->operand == offsetof(struct cr_kernel, a) && k->prologue.n) ||
+           (rule->operand == offsetof(struct cr_kernel, b) && k->packed != CR_NONE);
+}
+
+static int verify_operand(const struct check *c, const struct operand_rule *rule)
+{
+    const struct cr_operand *o = (const void *)((const char *)c->k + rule->operand);
+    if (is_replaced(c->k, rule))
+        return 0;
+    if (o->ref < 0 || o->ref >= c->k->n_refs)
+        return broken(c, "operand %s: there is no operand %d", rule->name, o->ref);
+    int64_t size = elements(c, c->k->refs[o->ref]) - elements_read(c->k, rule) + 1;
+    return verify_index(c, &o->at, rule->loops, size, rule->name);
+}
+
+static int verify_operands(const struct check *c)
+{
+    for (int i = 0; i < N_OPERANDS; i++)
+        if (operands[i].kind == c->k->kind && verify_operand(c, &operands[i]))
+            return -1;
+    return 0;
+}
+
+/* ---- sizes ---- */
+
+/* The product that a kernel ends with: M x N a batch, summed over K (or keys). */
+static int verify_core(const struct check *c, int64_t sum)
+{
+    const struct cr_kernel *k = c->k;
+    if (!is_node(c, k->core) || c->g->nodes[k->core].op != CR_OP_matmul)
+        return broken(c, "its core is no matmul");
+    const struct cr_node *core = &c->g->nodes[k->core];
+    const struct cr_node *left = &c->g->nodes[cr_in(c->g, k->core, 0)];
+    if (k->N != core->shape[core->rank - 1] || sum != left->shape[left->rank - 1] ||
+        elements(c, k->core) != elements(c, k->root))
+        return broken(c, "its sizes are not those of its core, v[%d]", (int)k->core);
+    return 0;
+}
+
+/* Weights are packed as a matrix of the kernel's size. */
+static int verify_packed(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->packed == CR_NONE)
+        return 0;
+    if (k->kind != CR_KERNEL_GEMM || !is_node(c, k->packed))
+        return broken(c, "it has packed weights");
+    const struct cr_node *node = &c->g->nodes[k->packed];
+    if (node->rank < 2 || node->shape[node->rank - 2] != k->K ||
+        node->shape[node->rank - 1] != k->N || elements(c, k->packed) != k->K * k->N)
+        return broken(c, "its packed weights v[%d] are no %lld x %lld", (int)k->packed,
+                      (long long)k->K, (long long)k->N);
+    return 0;
+}
+
+static int verify_sizes(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    bool attention = k->kind == CR_KERNEL_ATTENTION || k->kind == CR_KERNEL_ATTENTION_BACKWARD;
+    bool contracts = attention || k->kind == CR_KERNEL_GEMM;
+    if (contracts && (k->K != extent(k, k->k) || k->N != extent(k, k->col)))
+        return broken(c, "K or N is not the extent of its loop");
+    if (attention && k->keys != extent(k, k->key))
+        return broken(c, "there are not as many keys as its loop has");
+    if (k->kind == CR_KERNEL_COLUMNS && k->K != extent(k, k->row))
+        return broken(c, "K is not the extent of its loop");
+    if (k->kind == CR_KERNEL_SCATTER && (k->K < 1 || k->N < 1))
+        return broken(c, "it scatters nothing");
+    if (k->n_bounds < 0 || k->n_bounds > CR_MAX_BOUNDS || (k->n_bounds && !attention))
+        return broken(c, "it has %d bounds", k->n_bounds);
+    if (k->kind == CR_KERNEL_GEMM || k->kind == CR_KERNEL_ATTENTION)
+        if (verify_core(c, k->kind == CR_KERNEL_GEMM ? k->K : k->keys))
+            return -1;
+    return verify_packed(c);
+}
+
+/* ---- results ---- */
+
+/* A way through memory: `count` runs of `width` elements, `step` apart, from `first` on. */
+struct runs {
+    int64_t first, width, step, count;
+};
+
+/* A term of an index. */
+struct term {
+    int64_t coef, extent;
+};
+
+/* The terms of an index, smallest steps first. */
+static int sort_terms(const struct cr_kernel *k, const struct cr_affine *at, struct term *terms)
+{
+    int n = 0;
+    for (int a = 0; a < k->atoms.n; a++) {
+        if (!at->coef[a] || k->atoms.extent[a] == 1)
+            continue;
+        int i = n++;
+        for (; i > 0 && terms[i - 1].coef > at->coef[a]; i--)
+            terms[i] = terms[i - 1];
+        terms[i] = (struct term){at->coef[a], k->atoms.extent[a]};
+    }
+    return n;
+}
+
+/* The runs that an index takes, each element once; false if it does not. */
+static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, struct runs *runs)
+{
+    struct term terms[CR_MAX_ATOMS];
+    int n = sort_terms(k, at, terms), i = 0;
+    *runs = (struct runs){at->base, 1, 0, 1};
+    for (; i < n && terms[i].coef == runs->width; i++)
+        runs->width *= terms[i].extent;
+    if (i < n)
+        runs->step = terms[i].coef;
+    for (; i < n && terms[i].coef == runs->step * runs->count; i++)
+        runs->count *= terms[i].extent;
+    return i == n && (runs->count == 1 || runs->step > runs->width);
+}
+
+/* How the axis of a concat, or the whole of another node, lies in memory. */
+static struct runs room_of(const struct check *c, cr_id id)
+{
+    const struct cr_node *node = &c->g->nodes[id];
+    struct runs room = {0, elements(c, id), 0, 1};
+    if (node->op != CR_OP_concat)
+        return room;
+    for (int i = 0; i < node->axis; i++)
+        room.count *= node->shape[i];
+    room.step = room.width = room.width / room.count;
+    return room;
+}
+
+/* Part of a concat: which operand, and where it begins along a run. */
+static bool find_part(const struct check *c, cr_id concat, int64_t start, int64_t width)
+{
+    const struct cr_node *node = &c->g->nodes[concat];
+    int64_t at = 0, inner = 1;
+    for (int i = node->axis + 1; i < node->rank; i++)
+        inner *= node->shape[i];
+    for (int i = 0; i < node->n_in && at <= start; i++) {
+        int64_t size = c->g->nodes[cr_in(c->g, concat, i)].shape[node->axis] * inner;
+        if (at == start && size == width)
+            return true;
+        at += size;
+    }
+    return false;
+}
+
+/* What kernels made of a node so far. */
+struct made {
+    int64_t stored; /* elements */
+    int64_t last;   /* where the last part of a concat began */
+};
+
+/* One result of a kernel: takes its loops through each element of its part once. */
+static int verify_result(const struct check *c, const struct cr_affine *at, unsigned loops,
+                         struct made *made)
+{
+    cr_id buffer = c->k->buffer;
+    struct runs room = room_of(c, buffer), runs;
+    int64_t times = 1;
+    if (verify_index(c, at, loops, elements(c, buffer), "its result"))
+        return -1;
+    for (int a = 0; a < c->k->atoms.n; a++)
+        if (c->roles[a] & loops)
+            times *= c->k->atoms.extent[a];
+    bool fits = find_runs(c->k, at, &runs) && runs.width * runs.count == times;
+    if (fits && runs.width == room.width * room.count)
+        runs.width = room.width, runs.step = room.step, runs.count = room.count;
+    if (!fits || runs.count != room.count || (room.count > 1 && runs.step != room.step) ||
+        (c->g->nodes[buffer].op == CR_OP_concat ? !find_part(c, buffer, runs.first, runs.width)
+                                                : runs.first || runs.width != room.width))
+        return broken(c, "its loops do not go through the elements of its result once");
+    made->stored += times;
+    return 0;
+}
+
+/* The columns of a TILE may be those of a reduction, which its result has not. */
+static unsigned result_loops(const struct cr_kernel *k)
+{
+    bool reduced = k->kind == CR_KERNEL_TILE && k->col >= 0 && k->dest.coef[k->col] == 0;
+    bool down = k->kind == CR_KERNEL_COLUMNS;
+    return OUTER | (down ? 0 : ROW) | (reduced ? 0 : COL);
+}
+
+static int verify_results(const struct check *c, struct made *made)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD) {
+        if (verify_result(c, &k->dest, OUTER | ROW | SUM, made) ||
+            verify_result(c, &k->dest_k, OUTER | KEY | SUM, made) ||
+            verify_result(c, &k->dest_v, OUTER | KEY | COL, made))
+            return -1;
+        if (k->dest.base == k->dest_k.base || k->dest_k.base == k->dest_v.base ||
+            k->dest_v.base == k->dest.base)
+            return broken(c, "two of its results are one part of v[%d]", (int)k->buffer);
+        return 0;
+    }
+    unsigned loops = result_loops(k);
+    if (k->kind == CR_KERNEL_TILE && !(loops & COL) && extent(k, k->col) > 1 &&
+        !k->program.values[k->program.result].by_row)
+        return broken(c, "its columns are not reduced");
+    return verify_result(c, &k->dest, loops, made);
+}
+
+/* ---- a kernel ---- */
+
+/* What it is made for: a stored node, or an operand of a stored concat. */
+static int verify_root(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if ((unsigned)k->kind > CR_KERNEL_ATTENTION_BACKWARD)
+        return broken(c, "no such kind");
+    if (!is_node(c, k->root) || !is_node(c, k->buffer))
+        return broken(c, "no such node");
+    if (!c->m->materialised[k->buffer] || c->g->nodes[k->buffer].name)
+        return broken(c, "v[%d] is not to be stored", (int)k->buffer);
+    bool found = k->root == k->buffer;
+    const struct cr_node *buffer = &c->g->nodes[k->buffer];
+    for (int i = 0; !found && i < buffer->n_in && buffer->op == CR_OP_concat; i++)
+        found = cr_in(c->g, k->buffer, i) == k->root;
+    return found ? 0 : broken(c, "v[%d] is no part of v[%d]", (int)k->root, (int)k->buffer);
+}
+
+static int verify_refs(const struct check *c, const struct made *made)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->n_refs < 0 || k->n_refs > CR_MAX_REFS || k->n_streams < 0 ||
+        k->n_streams > CR_MAX_STREAMS)
+        return broken(c, "%d operands, %d streams", k->n_refs, k->n_streams);
+    for (int i = 0; i < k->n_refs; i++) {
+        cr_id ref = k->refs[i];
+        if (!is_node(c, ref))
+            return broken(c, "it reads v[%d], which does not exist", (int)ref);
+        if (!c->g->nodes[ref].name && made[ref].stored != elements(c, ref))
+            return broken(c, "it reads v[%d], which is not made yet", (int)ref);
+    }
+    return 0;
+}
+
+/* Parts of a concat are stored in order, each once, from its first element to its last. */
+static int verify_kernel(struct check *c, struct made *all)
+{
+    const struct cr_kernel *k = c->k;
+    if (verify_root(c) || verify_refs(c, all) || verify_loops(c) || verify_programs(c) ||
+        verify_operands(c) || verify_sizes(c))
+        return -1;
+    struct made *made = &all[k->buffer];
+    if (made->stored && made->last >= k->dest.base)
+        return broken(c, "it stores v[%d], or a part of it, a second time", (int)k->buffer);
+    made->last = k->dest.base;
+    return verify_results(c, made);
+}
+
+/* What is stored and what was to be stored are the same; nodes know their kernels. */
+static int verify_stored(const struct check *c, const struct made *all)
+{
+    for (cr_id id = 0; id < c->g->n_nodes; id++) {
+        int kernel = c->g->nodes[id].kernel;
+        bool stored = c->m->materialised[id];
+        if (stored && all[id].stored != elements(c, id))
+            return cr_fail(c->error, "node %d: no kernel stores all of it", (int)id);
+        if (stored ? kernel < 0 || kernel >= c->m->n_kernels || c->m->kernels[kernel].buffer != id
+                   : kernel != CR_NONE)
+            return cr_fail(c->error, "node %d: kernel %d does not store it", (int)id, kernel);
+    }
+    for (int i = 0; i < c->g->n_outputs; i++)
+        if (!c->m->materialised[c->g->outputs[i].id])
+            return cr_fail(c->error, "output %.200s: no kernel stores it", c->g->outputs[i].name);
+    return 0;
+}
+
+int cr_verify_kernels(const struct cr_module *m, struct cr_error *error)
+{
+    struct check c = {.m = m, .g = m->graph, .error = error};
+    struct made *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);
+    int status = 0;
+    for (int i = 0; !status && i < m->n_kernels; i++) {
+        c.kernel = i;
+        c.k = &m->kernels[i];
+        status = verify_kernel(&c, made);
+    }
+    if (!status)
+        status = verify_stored(&c, made);
+    free(made);
+    return status ? -1 : 0;
+}

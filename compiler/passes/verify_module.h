@@ -1,0 +1,33 @@
+/*
+ * verify_module.h - what must hold of kernels, steps and plan between any two passes.
+ *
+ * Each check believes the graph (compiler/ir/verify.h) and what the checks before it are of, and
+ * nothing else: none uses what the passes computed on the way.  They return 0, or -1 and in
+ * *error the first thing that is wrong: "kernel 3: it reads v[5], which is not made yet".  All
+ * take time that is near linear in the size of the module.
+ */
+#ifndef CR_VERIFY_MODULE_H
+#define CR_VERIFY_MODULE_H
+
+#include "compiler/ir/error.h"
+#include "module.h"
+
+/*
+ * CR_HAS_KERNELS: every stored node is made once and completely, by kernels that read what is
+ * made before; every loop a kernel's index speaks of is there, and every index stays inside its
+ * tensor for all iterations of all loops; tile programs make values of earlier ones.
+ */
+int cr_verify_kernels(const struct cr_module *m, struct cr_error *error);
+
+/* CR_HAS_LOOPS: the steps call each kernel once and in order; kernels that share a function, and
+ * the iterations of a loop, do the same. */
+int cr_verify_steps(const struct cr_module *m, struct cr_error *error);
+
+/*
+ * CR_HAS_PLAN: every operand lies inside its buffer.  When a kernel reads a value, each float of
+ * it was written last for that value.  Outputs are written once and completely.  Weights do not
+ * overlap and hold what the kernels read.  The arena is no smaller than what is live at once.
+ */
+int cr_verify_plan(const struct cr_module *m, struct cr_error *error);
+
+#endif

@@ -1,0 +1,428 @@
+/*
+ * The plan, by a run of its own: every step in the order of execution, loops iteration by
+ * iteration, with a record of what was written where.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "last_writer.h"
+#include "lifetimes.h"
+#include "verify_module.h"
+#include "weights.h"
+
+enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
+
+struct run {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_error *error;
+    int *inputs;           /* by node: the number of an input, or -1 */
+    int *outputs;          /* by node: the number of an output, or -1 */
+    int *parts;            /* by node: kernels that make it ... */
+    int *made;             /* ... and those of them that ran */
+    int *first, *last;     /* by node: when it is written first, and written or read last */
+    struct cr_last_writer arena;
+};
+
+static int broken(const struct run *r, int kernel, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int broken(const struct run *r, int kernel, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return cr_fail(r->error, "kernel %d: %s", kernel, what);
+}
+
+static int64_t elements(const struct run *r, cr_id id)
+{
+    return cr_elements(r->g->nodes[id].rank, r->g->nodes[id].shape);
+}
+
+static struct cr_range range_of(const struct run *r, cr_id id)
+{
+    int64_t begin = r->m->storage[id].offset;
+    return (struct cr_range){begin, begin + elements(r, id)};
+}
+
+/* ---- where values lie ---- */
+
+/* Whether a range of floats begins on a cache line and ends inside a buffer. */
+static bool is_inside(int64_t offset, int64_t floats, int64_t buffer)
+{
+    return offset >= 0 && offset % CR_ALIGN == 0 && floats <= buffer && offset <= buffer - floats;
+}
+
+/* A value that kernels make lies in the arena, or is the output of its number. */
+static int verify_result(const struct run *r, int kernel, cr_id id)
+{
+    const struct cr_storage *at = &r->m->storage[id];
+    if (r->outputs[id] >= 0
+            ? at->space != CR_SPACE_OUTPUT || at->offset != r->outputs[id]
+            : at->space != CR_SPACE_ARENA)
+        return broken(r, kernel, "its result v[%d] lies in the wrong space", (int)id);
+    if (at->space == CR_SPACE_ARENA && !is_inside(at->offset, elements(r, id), r->m->arena_floats))
+        return broken(r, kernel, "its result v[%d] lies outside the arena", (int)id);
+    return 0;
+}
+
+/* What is handed in lies in the input of its number, a parameter in the weights. */
+static int verify_leaf(const struct run *r, int kernel, cr_id id)
+{
+    const struct cr_storage *at = &r->m->storage[id];
+    bool input = r->g->nodes[id].op == CR_OP_input;
+    if (at->space != (input ? CR_SPACE_INPUT : CR_SPACE_WEIGHTS) ||
+        (input && at->offset != r->inputs[id]))
+        return broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
+    if (!input && !is_inside(at->offset, elements(r, id), r->m->weights_floats))
+        return broken(r, kernel, "its operand v[%d] lies outside the weights", (int)id);
+    return 0;
+}
+
+static int verify_storage(const struct run *r)
+{
+    for (int i = 0; i < r->m->n_kernels; i++) {
+        const struct cr_kernel *k = &r->m->kernels[i];
+        if (verify_result(r, i, k->buffer))
+            return -1;
+        for (int j = 0; j < k->n_refs; j++)
+            if (r->g->nodes[k->refs[j]].name && verify_leaf(r, i, k->refs[j]))
+                return -1;
+    }
+    return 0;
+}
+
+/* ---- the run ---- */
+
+/* What kernel i reads must be whole, and still be there although it has begun to write. */
+static int read_operand(struct run *r, int kernel, cr_id id, int now)
+{
+    if (r->g->nodes[id].name)
+        return 0;
+    if (!r->made[id] || r->made[id] != r->parts[id])
+        return broken(r, kernel, "it reads v[%d] before all of it is written", (int)id);
+    r->last[id] = now;
+    if (r->m->storage[id].space != CR_SPACE_ARENA)
+        return 0;
+    int writer = cr_other_writer(&r->arena, range_of(r, id), id);
+    if (writer != id)
+        return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, writer);
+    return 0;
+}
+
+/* The first of several parts of a value takes its place, the others find it as it was. */
+static int write_result(struct run *r, int kernel, cr_id id, int now)
+{
+    if (r->made[id] == r->parts[id])
+        return broken(r, kernel, "it writes v[%d] again", (int)id);
+    r->last[id] = now;
+    if (!r->made[id])
+        r->first[id] = now;
+    if (r->m->storage[id].space != CR_SPACE_ARENA)
+        return 0;
+    if (!r->made[id])
+        cr_write_range(&r->arena, range_of(r, id), id);
+    int writer = cr_other_writer(&r->arena, range_of(r, id), id);
+    if (writer != id)
+        return broken(r, kernel, "it writes a part of v[%d], where v[%d] is written over another",
+                      (int)id, writer);
+    return 0;
+}
+
+static int run_kernel(struct run *r, int kernel, int now)
+{
+    const struct cr_kernel *k = &r->m->kernels[kernel];
+    if (write_result(r, kernel, k->buffer, now))
+        return -1;
+    for (int i = 0; i < k->n_refs; i++)
+        if (read_operand(r, kernel, k->refs[i], now))
+            return -1;
+    r->made[k->buffer]++;
+    return 0;
+}
+
+static int run_steps(struct run *r)
+{
+    int now = 0;
+    for (int s = 0; s < r->m->n_steps; s++) {
+        const struct cr_step *step = &r->m->steps[s];
+        const struct cr_loop *loop = step->loop < 0 ? NULL : &r->m->loops[step->loop];
+        int kernels = loop ? loop->period * loop->count : 1;
+        for (int k = step->kernel; k < step->kernel + kernels; k++)
+            if (run_kernel(r, k, now++))
+                return -1;
+    }
+    for (int i = 0; i < r->g->n_outputs; i++)
+        if (r->made[r->g->outputs[i].id] != r->parts[r->g->outputs[i].id])
+            return cr_fail(r->error, "output %.200s: not all of it is written",
+                           r->g->outputs[i].name);
+    return 0;
+}
+
+/* ---- the least arena ---- */
+
+/* Floats of all values in the arena that are live at once, at most. */
+static int64_t most_live(const struct run *r)
+{
+    int64_t live = 0, most = 0;
+    int64_t *change = cr_calloc((size_t)r->m->n_kernels + 2, sizeof *change);
+    for (cr_id id = 0; id < r->g->n_nodes; id++) {
+        if (!r->made[id] || r->m->storage[id].space != CR_SPACE_ARENA)
+            continue;
+        change[r->first[id]] += cr_align(elements(r, id));
+        change[r->last[id] + 1] -= cr_align(elements(r, id));
+    }
+    for (int i = 0; i < r->m->n_kernels; i++) {
+        live += change[i];
+        most = live > most ? live : most;
+    }
+    free(change);
+    return most;
+}
+
+static int verify_size(const struct run *r)
+{
+    int64_t least = most_live(r);
+    if (r->m->arena_floats < least)
+        return cr_fail(r->error, "arena: %lld floats, %lld are live at once",
+                       (long long)r->m->arena_floats, (long long)least);
+    if (r->m->lower_bound_floats != least)
+        return cr_fail(r->error, "arena: at least %lld floats are claimed, %lld are live at once",
+                       (long long)r->m->lower_bound_floats, (long long)least);
+    return 0;
+}
+
+/* ---- loops ---- */
+
+/* In a loop an operand lies in one space, but for the first and the last iteration. */
+static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at, int ref)
+{
+    enum cr_space space = CR_SPACE_NONE;
+    for (int i = 1; i + 1 < loop->count; i++) {
+        int kernel = loop->first + i * loop->period + at;
+        const struct cr_kernel *k = &r->m->kernels[kernel];
+        enum cr_space here = r->m->storage[ref < 0 ? k->buffer : k->refs[ref]].space;
+        if (i > 1 && here != space)
+            return broken(r, kernel, "an operand lies in another space than in the iteration before");
+        space = here;
+    }
+    return 0;
+}
+
+static int verify_loops(const struct run *r)
+{
+    for (int l = 0; l < r->m->n_loops; l++) {
+        const struct cr_loop *loop = &r->m->loops[l];
+        for (int at = 0; at < loop->period; at++)
+            for (int ref = -1; ref < r->m->kernels[loop->first + at].n_refs; ref++)
+                if (verify_spaces(r, loop, at, ref))
+                    return -1;
+    }
+    return 0;
+}
+
+/* ---- weights ---- */
+
+/* Pieces first .. end - 1 of the places, which share their panels, or one that is plain. */
+struct matrix {
+    int first, end;
+    int64_t target, floats, K, N;
+};
+
+struct matrices {
+    struct matrix *items;
+    int n;
+};
+
+static int broken_place(const struct run *r, int place, const char *what)
+{
+    return cr_fail(r->error, "place %d of the weights: %s", place, what);
+}
+
+/* One piece takes elements that its parameter has. */
+static int verify_place(const struct run *r, int i)
+{
+    const struct cr_place_info *p = &r->m->places[i];
+    if (p->param < 0 || p->param >= r->g->n_nodes || r->g->nodes[p->param].op != CR_OP_param)
+        return broken_place(r, i, "it is of no parameter");
+    if (p->cols < 1 || p->rows < 1 || p->rows > CR_MAX_ELEMENTS / p->cols ||
+        p->row_stride < 0 || p->col_stride < 0 || p->first_col < 0)
+        return broken_place(r, i, "it has no size");
+    int64_t most = elements(r, p->param) - 1, down, along;
+    if (__builtin_mul_overflow(p->rows - 1, p->row_stride, &down) ||
+        __builtin_mul_overflow(p->cols - 1, p->col_stride, &along) || p->source < 0 ||
+        down > most || along > most || p->source > most - down - along)
+        return broken_place(r, i, "it takes elements that its parameter does not have");
+    return 0;
+}
+
+/* A matrix of panels: pieces side by side, the last of which pads its panel. */
+static int find_panels(const struct run *r, int first, struct matrix *matrix)
+{
+    const struct cr_place_info *p = &r->m->places[first];
+    int end = first;
+    *matrix = (struct matrix){first, first, p->target, 0, p->rows, 0};
+    for (bool last = false; !last; end++) {
+        const struct cr_place_info *piece = &r->m->places[end];
+        if (end < r->m->n_places && verify_place(r, end))
+            return -1;
+        if (end == r->m->n_places || piece->target != p->target || piece->rows != p->rows ||
+            piece->panel_stride != p->rows * PANEL || piece->first_col != matrix->N)
+            return broken_place(r, first, "the pieces of its panels do not follow each other");
+        matrix->N += piece->cols;
+        last = piece->last;
+    }
+    matrix->end = end;
+    matrix->floats = matrix->K * ((matrix->N + PANEL - 1) / PANEL * PANEL);
+    return 0;
+}
+
+static int find_matrices(const struct run *r, struct matrices *all)
+{
+    for (int i = 0; i < r->m->n_places; i = all->items[all->n++].end) {
+        const struct cr_place_info *p = &r->m->places[i];
+        struct matrix *matrix = &all->items[all->n];
+        if (p->panel_stride ? find_panels(r, i, matrix) : verify_place(r, i))
+            return -1;
+        if (!p->panel_stride)
+            *matrix = (struct matrix){i, i + 1, p->target, p->rows * p->cols, p->rows, p->cols};
+        if (!is_inside(p->target, matrix->floats, r->m->weights_floats))
+            return broken_place(r, i, "it lies outside the weights");
+    }
+    return 0;
+}
+
+static int by_target(const void *a, const void *b)
+{
+    const struct matrix *x = a, *y = b;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+static const struct matrix *find_matrix(const struct matrices *all, int64_t target)
+{
+    const struct matrix key = {.target = target};
+    return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
+}
+
+/* A parameter that is read as it is has a place of its own, from its first element to its last. */
+static bool is_plain(const struct run *r, const struct matrix *matrix, cr_id param)
+{
+    const struct cr_place_info *p = matrix ? &r->m->places[matrix->first] : NULL;
+    return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
+           p->col_stride == 1 && p->cols == elements(r, param);
+}
+
+/* The pieces of a matrix, as they are met. */
+struct pieces {
+    const struct cr_place_info *next, *end;
+    bool same;
+};
+
+static void compare_piece(void *context, const struct cr_place_info *info)
+{
+    struct pieces *p = context;
+    const struct cr_place_info *place = p->next;
+    if (place == p->end) {
+        p->same = false;
+        return;
+    }
+    p->same &= place->param == info->param && place->source == info->source &&
+               place->rows == info->rows && place->cols == info->cols &&
+               place->row_stride == info->row_stride && place->col_stride == info->col_stride &&
+               place->first_col == info->first_col;
+    p->next++;
+}
+
+/* Panels hold the matrix that a kernel multiplies by. */
+static bool is_packed(const struct run *r, const struct matrix *matrix, const struct cr_kernel *k)
+{
+    if (!matrix || matrix->K != k->K || matrix->N != k->N ||
+        !r->m->places[matrix->first].panel_stride)
+        return false;
+    struct pieces p = {&r->m->places[matrix->first], &r->m->places[matrix->end], true};
+    return cr_weight_pieces(r->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
+}
+
+static int verify_readers(const struct run *r, const struct matrices *all)
+{
+    for (int i = 0; i < r->m->n_kernels; i++) {
+        const struct cr_kernel *k = &r->m->kernels[i];
+        for (int j = 0; j < k->n_refs; j++) {
+            cr_id id = k->refs[j];
+            if (r->g->nodes[id].op == CR_OP_param &&
+                !is_plain(r, find_matrix(all, r->m->storage[id].offset), id))
+                return broken(r, i, "its parameter v[%d] is not laid where it reads it", (int)id);
+        }
+        if (k->packed == CR_NONE ? r->m->packed[i] != -1
+                                 : !is_packed(r, find_matrix(all, r->m->packed[i]), k))
+            return broken(r, i, "its weights are not packed where it reads them");
+    }
+    return 0;
+}
+
+static int verify_weights(const struct run *r)
+{
+    struct matrices all = {cr_calloc((size_t)r->m->n_places + 1, sizeof *all.items), 0};
+    int status = find_matrices(r, &all);
+    if (!status && all.n)
+        qsort(all.items, (size_t)all.n, sizeof *all.items, by_target);
+    for (int i = 1; !status && i < all.n; i++)
+        if (all.items[i].target < all.items[i - 1].target + all.items[i - 1].floats)
+            status = broken_place(r, all.items[i].first, "it overlaps another");
+    if (!status)
+        status = verify_readers(r, &all);
+    free(all.items);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static void number_ports(struct run *r)
+{
+    int n = 0;
+    for (cr_id id = 0; id < r->g->n_nodes; id++) {
+        r->inputs[id] = r->g->nodes[id].op == CR_OP_input ? n++ : -1;
+        r->outputs[id] = -1;
+    }
+    for (int i = 0; i < r->g->n_outputs; i++)
+        r->outputs[r->g->outputs[i].id] = i;
+}
+
+/* The record of the arena, for the values that kernels make in it. */
+static void begin_arena(struct run *r)
+{
+    struct cr_range *ranges = cr_calloc((size_t)r->m->n_kernels, sizeof *ranges);
+    int n = 0;
+    for (int i = 0; i < r->m->n_kernels; i++) {
+        cr_id id = r->m->kernels[i].buffer;
+        if (!r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
+            ranges[n++] = range_of(r, id);
+    }
+    cr_last_writer_begin(&r->arena, ranges, n);
+    free(ranges);
+}
+
+int cr_verify_plan(const struct cr_module *m, struct cr_error *error)
+{
+    struct run r = {.m = m, .g = m->graph, .error = error};
+    int **arrays[] = {&r.inputs, &r.outputs, &r.parts, &r.made, &r.first, &r.last};
+    enum { N = sizeof arrays / sizeof *arrays };
+    for (int i = 0; i < N; i++)
+        *arrays[i] = cr_calloc((size_t)m->graph->n_nodes, sizeof **arrays[i]);
+    number_ports(&r);
+    int status = verify_storage(&r);
+    if (!status) {
+        begin_arena(&r);
+        status = run_steps(&r) || verify_size(&r) || verify_loops(&r) || verify_weights(&r);
+        cr_last_writer_end(&r.arena);
+    }
+    for (int i = 0; i < N; i++)
+        free(*arrays[i]);
+    return status ? -1 : 0;
+}

@@ -1,0 +1,134 @@
+/* Steps, loops, and the functions that kernels share. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify_module.h"
+
+static int broken(struct cr_error *error, int kernel, const char *what)
+{
+    return cr_fail(error, "kernel %d: %s", kernel, what);
+}
+
+/* ---- kernels that are alike ---- */
+
+static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+static bool same_value(const struct cr_value *a, const struct cr_value *b)
+{
+    bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
+                a->table_rows == b->table_rows && a->table_stride == b->table_stride &&
+                memcmp(&a->number, &b->number, sizeof a->number) == 0 && same_affine(&a->at, &b->at);
+    if (a->source == CR_MAP || a->source == CR_REDUCE)
+        same &= a->op == b->op;
+    for (int i = 0; same && i < cr_value_args(a); i++)
+        same = a->arg[i] == b->arg[i];
+    return same;
+}
+
+static bool same_tiles(const struct cr_tiles *a, const struct cr_tiles *b)
+{
+    bool same = a->n == b->n && (!a->n || a->result == b->result);
+    for (int i = 0; same && i < a->n; i++)
+        same = same_value(&a->values[i], &b->values[i]);
+    return same;
+}
+
+static bool same_operand(const struct cr_operand *a, const struct cr_operand *b)
+{
+    return a->ref == b->ref && same_affine(&a->at, &b->at);
+}
+
+static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
+           a->col == b->col && a->k == b->k && a->key == b->key && a->K == b->K && a->N == b->N &&
+           a->keys == b->keys &&
+           !memcmp(a->atoms.extent, b->atoms.extent, (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
+           !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
+}
+
+static bool same_bounds(const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    bool same = a->n_bounds == b->n_bounds;
+    for (int i = 0; same && i < a->n_bounds; i++)
+        same = a->bounds[i].upper == b->bounds[i].upper && a->bounds[i].offset == b->bounds[i].offset;
+    return same;
+}
+
+/* Whether operands are of one type in memory: what the caller hands in may be i32. */
+static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
+                       const struct cr_kernel *b)
+{
+    bool same = a->n_refs == b->n_refs;
+    for (int i = 0; same && i < a->n_refs; i++) {
+        const struct cr_node *x = &g->nodes[a->refs[i]], *y = &g->nodes[b->refs[i]];
+        same = (x->op == CR_OP_input && x->dtype == CR_I32) ==
+               (y->op == CR_OP_input && y->dtype == CR_I32);
+    }
+    return same;
+}
+
+/* Whether one function can do the work of both, with other tensors and random streams. */
+static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
+           a->n_streams == b->n_streams && (a->packed == CR_NONE) == (b->packed == CR_NONE) &&
+           same_tiles(&a->program, &b->program) && same_tiles(&a->prologue, &b->prologue) &&
+           same_tiles(&a->scores, &b->scores) && same_tiles(&a->dropout, &b->dropout) &&
+           same_operand(&a->a, &b->a) && same_operand(&a->b, &b->b) && same_operand(&a->v, &b->v) &&
+           same_operand(&a->g, &b->g) && same_operand(&a->delta, &b->delta) &&
+           same_affine(&a->dest, &b->dest) && same_affine(&a->dest_k, &b->dest_k) &&
+           same_affine(&a->dest_v, &b->dest_v);
+}
+
+static int verify_functions(const struct cr_module *m, struct cr_error *error)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        int function = m->function[i];
+        if (function < 0 || function > i || m->function[function] != function)
+            return broken(error, i, "its function is not that of an earlier kernel");
+        if (!are_alike(m->graph, &m->kernels[i], &m->kernels[function]))
+            return broken(error, i, "it differs from the kernel whose function it shares");
+    }
+    return 0;
+}
+
+/* ---- steps ---- */
+
+static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
+                       struct cr_error *error)
+{
+    int kernels = m->n_kernels - loop->first;
+    if (loop->period < 1 || loop->count < 2 || loop->count > kernels / loop->period)
+        return broken(error, loop->first, "its loop has no iterations, or too many");
+    if (abs(loop->direction) != 1 || loop->start < 0 || cr_layer_of(loop, loop->count - 1) < 0)
+        return broken(error, loop->first, "the layers of its loop are not numbers from 0 on");
+    int end = loop->first + loop->period * loop->count;
+    for (int k = loop->first + loop->period; k < end; k++)
+        if (m->function[k] != m->function[k - loop->period])
+            return broken(error, k, "the iterations of its loop differ");
+    return 0;
+}
+
+int cr_verify_steps(const struct cr_module *m, struct cr_error *error)
+{
+    int at = 0;
+    if (verify_functions(m, error))
+        return -1;
+    for (int i = 0; i < m->n_steps; i++) {
+        const struct cr_step *step = &m->steps[i];
+        if (step->loop < -1 || step->loop >= m->n_loops)
+            return cr_fail(error, "step %d: there is no loop %d", i, step->loop);
+        const struct cr_loop *loop = step->loop < 0 ? NULL : &m->loops[step->loop];
+        if (step->kernel != at || at >= m->n_kernels || (loop && loop->first != at))
+            return cr_fail(error, "step %d: it calls kernel %d, kernel %d is next", i, step->kernel,
+                           at);
+        if (loop && verify_loop(m, loop, error))
+            return -1;
+        at += loop ? loop->period * loop->count : 1;
+    }
+    return at == m->n_kernels ? 0 : broken(error, at, "no step calls it");
+}
