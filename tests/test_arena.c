@@ -50,8 +50,10 @@ static struct model make_chain(int n_layers)
 static struct model make_gpt2(int n_layers)
 {
     char layers[8] = {(char)('0' + n_layers)};
-    const struct cr_setting settings[] = {
-        {"n_layer", layers, false}, {"T", "3", false}, {"n_embd", "4", false}, {"n_head", "2", false}};
+    const struct cr_setting settings[] = {{"n_layer", layers, false},
+                                          {"T", "3", false},
+                                          {"n_embd", "4", false},
+                                          {"n_head", "2", false}};
     struct cr_script script;
     struct cr_error error;
     struct model m = {0};
@@ -95,7 +97,8 @@ static void add_outputs(struct model *m, int n_layers, unsigned set)
 /* The outputs of one run, one after another; *floats is how many numbers. */
 static float *run(struct model m, const char *skip, size_t *floats)
 {
-    const struct cr_engine_options options = {.path = "test", .skip = &skip, .n_skip = skip != NULL};
+    const struct cr_engine_options options = {
+        .path = "test", .skip = &skip, .n_skip = skip != NULL};
     struct cr_engine e;
     struct cr_error error;
     void *outputs[MOST_PORTS];
@@ -144,7 +147,7 @@ START_TEST(all_subsets_of_layers)
         }
         ck_assert_uint_eq(floats[0], floats[1]);
         ck_assert_msg(memcmp(data[0], data[1], floats[0] * sizeof(float)) == 0,
-                      "%s of %d layers: with the layers of set 0x%x asked for, loops give other bits",
+                      "%s of %d layers: asked for those of set 0x%x, loops give other bits",
                       models[_i].name, n_layers, set);
         free(data[0]);
         free(data[1]);

@@ -143,9 +143,9 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
+/* Of all that makes nodes equal. */
+static uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
 {
-    const struct cr_node *node = &g->nodes[id];
     uint64_t value, h;
     memcpy(&value, &node->value, sizeof value);
     h = mix((uint64_t)node->op << 32 | (uint64_t)node->dtype << 24 | (uint64_t)node->init << 16 |
@@ -156,6 +156,14 @@ uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
     for (int i = 0; i < node->n_in; i++)
         h = mix(h, (uint64_t)cr_inputs(g, node)[i]);
     return h;
+}
+
+uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    uint64_t h = hash_meaning(g, node);
+    h = mix(h, (uintptr_t)node->tap);
+    return mix(h, (uintptr_t)node->where.file ^ (uintptr_t)node->where.scope << 16);
 }
 
 uint64_t cr_hash_outputs(const struct cr_graph *g)
@@ -200,7 +208,7 @@ static int verify_unequal(const struct cr_graph *g, struct cr_error *error)
         size *= 2;
     cr_id *table = cr_calloc(size, sizeof *table), other = CR_NONE, id = 0;
     for (; id < g->n_nodes && other == CR_NONE; id++) {
-        unsigned at = (unsigned)cr_hash_node(g, id) & (size - 1);
+        unsigned at = (unsigned)hash_meaning(g, &g->nodes[id]) & (size - 1);
         for (; table[at] && other == CR_NONE; at = (at + 1) & (size - 1))
             if (are_equal(g, &g->nodes[id], &g->nodes[table[at] - 1]))
                 other = table[at] - 1;

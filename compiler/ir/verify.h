@@ -17,10 +17,11 @@
  */
 int cr_verify(struct cr_graph *g, struct cr_error *error);
 
-/* No node is dead, but for inputs and parameters, which are the caller's; no two nodes are equal. */
+/* No two nodes are equal; none is dead but inputs and parameters, which are the caller's. */
 int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
 
-/* Hashes of all that a node computes, and of which nodes are outputs: what differs has other ones. */
+/* Hashes of all that is said of a node but its number of a kernel, and of the outputs: after a
+ * change they are others. */
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id);
 uint64_t cr_hash_outputs(const struct cr_graph *g);
 

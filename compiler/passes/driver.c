@@ -110,7 +110,9 @@ static int verify(const struct cr_module *m, bool new_graph, struct cr_error *er
         return -1;
     if (m->has & CR_HAS_LOOPS && cr_verify_steps(m, error))
         return -1;
-    return m->has & CR_HAS_PLAN ? cr_verify_plan(m, error) : 0;
+    if (m->has & CR_HAS_PLAN && (cr_verify_plan(m, error) || cr_verify_weights(m, error)))
+        return -1;
+    return 0;
 }
 
 /* Puts in front of the message which pass is at fault. */

@@ -48,7 +48,9 @@ static struct subtree root_of(const struct cr_last_writer *w)
 static struct subtree child(struct subtree t, bool second)
 {
     int middle = t.first + (t.end - t.first) / 2;
-    return (struct subtree){2 * t.node + second, second ? middle : t.first, second ? t.end : middle};
+    if (second)
+        return (struct subtree){2 * t.node + 1, middle, t.end};
+    return (struct subtree){2 * t.node, t.first, middle};
 }
 
 /* Whether a range has nothing of a subtree; whether it has all of it. */

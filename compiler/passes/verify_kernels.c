@@ -281,8 +281,8 @@ static int verify_program(const struct check *c, const struct program_rule *rule
             return -1;
         cores += tiles->values[i].source == CR_CORE;
     }
-    if (cores > 1)
-        return broken(c, "%s: it takes the product twice", rule->name);
+    if (cores != rule->core)
+        return broken(c, "%s: it takes the product %d times", rule->name, cores);
     if (c->k->kind == CR_KERNEL_COLUMNS && (tiles->result != tiles->n - 1 ||
                                             tiles->values[tiles->result].source != CR_REDUCE))
         return broken(c, "%s: it does not end with a reduction", rule->name);

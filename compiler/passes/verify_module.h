@@ -10,6 +10,7 @@
 #define CR_VERIFY_MODULE_H
 
 #include "compiler/ir/error.h"
+#include "lifetimes.h"
 #include "module.h"
 
 /*
@@ -25,9 +26,18 @@ int cr_verify_steps(const struct cr_module *m, struct cr_error *error);
 
 /*
  * CR_HAS_PLAN: every operand lies inside its buffer.  When a kernel reads a value, each float of
- * it was written last for that value.  Outputs are written once and completely.  Weights do not
- * overlap and hold what the kernels read.  The arena is no smaller than what is live at once.
+ * it was written last for that value.  Outputs are written once and completely.  The arena is no
+ * smaller than what is live at once.
  */
 int cr_verify_plan(const struct cr_module *m, struct cr_error *error);
+
+/* CR_HAS_PLAN, too: places of weights do not overlap, and hold what the kernels read there. */
+int cr_verify_weights(const struct cr_module *m, struct cr_error *error);
+
+/* Whether a range of floats begins on a cache line and ends inside a buffer. */
+static inline bool cr_is_inside(int64_t offset, int64_t floats, int64_t buffer)
+{
+    return offset >= 0 && offset % CR_ALIGN == 0 && floats <= buffer && offset <= buffer - floats;
+}
 
 #endif

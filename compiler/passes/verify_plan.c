@@ -9,21 +9,17 @@
 
 #include "compiler/ir/mem.h"
 #include "last_writer.h"
-#include "lifetimes.h"
 #include "verify_module.h"
-#include "weights.h"
-
-enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
 
 struct run {
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_error *error;
-    int *inputs;           /* by node: the number of an input, or -1 */
-    int *outputs;          /* by node: the number of an output, or -1 */
-    int *parts;            /* by node: kernels that make it ... */
-    int *made;             /* ... and those of them that ran */
-    int *first, *last;     /* by node: when it is written first, and written or read last */
+    int *inputs;       /* by node: the number of an input, or -1 */
+    int *outputs;      /* by node: the number of an output, or -1 */
+    int *parts;        /* by node: kernels that make it ... */
+    int *made;         /* ... and those of them that ran */
+    int *first, *last; /* by node: when it is written first, and written or read last */
     struct cr_last_writer arena;
 };
 
@@ -53,12 +49,6 @@ static struct cr_range range_of(const struct run *r, cr_id id)
 
 /* ---- where values lie ---- */
 
-/* Whether a range of floats begins on a cache line and ends inside a buffer. */
-static bool is_inside(int64_t offset, int64_t floats, int64_t buffer)
-{
-    return offset >= 0 && offset % CR_ALIGN == 0 && floats <= buffer && offset <= buffer - floats;
-}
-
 /* A value that kernels make lies in the arena, or is the output of its number. */
 static int verify_result(const struct run *r, int kernel, cr_id id)
 {
@@ -67,7 +57,8 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
             ? at->space != CR_SPACE_OUTPUT || at->offset != r->outputs[id]
             : at->space != CR_SPACE_ARENA)
         return broken(r, kernel, "its result v[%d] lies in the wrong space", (int)id);
-    if (at->space == CR_SPACE_ARENA && !is_inside(at->offset, elements(r, id), r->m->arena_floats))
+    if (at->space == CR_SPACE_ARENA &&
+        !cr_is_inside(at->offset, elements(r, id), r->m->arena_floats))
         return broken(r, kernel, "its result v[%d] lies outside the arena", (int)id);
     return 0;
 }
@@ -80,7 +71,7 @@ static int verify_leaf(const struct run *r, int kernel, cr_id id)
     if (at->space != (input ? CR_SPACE_INPUT : CR_SPACE_WEIGHTS) ||
         (input && at->offset != r->inputs[id]))
         return broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
-    if (!input && !is_inside(at->offset, elements(r, id), r->m->weights_floats))
+    if (!input && !cr_is_inside(at->offset, elements(r, id), r->m->weights_floats))
         return broken(r, kernel, "its operand v[%d] lies outside the weights", (int)id);
     return 0;
 }
@@ -209,7 +200,7 @@ static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at
         const struct cr_kernel *k = &r->m->kernels[kernel];
         enum cr_space here = r->m->storage[ref < 0 ? k->buffer : k->refs[ref]].space;
         if (i > 1 && here != space)
-            return broken(r, kernel, "an operand lies in another space than in the iteration before");
+            return broken(r, kernel, "an operand lies in another space than before");
         space = here;
     }
     return 0;
@@ -225,160 +216,6 @@ static int verify_loops(const struct run *r)
                     return -1;
     }
     return 0;
-}
-
-/* ---- weights ---- */
-
-/* Pieces first .. end - 1 of the places, which share their panels, or one that is plain. */
-struct matrix {
-    int first, end;
-    int64_t target, floats, K, N;
-};
-
-struct matrices {
-    struct matrix *items;
-    int n;
-};
-
-static int broken_place(const struct run *r, int place, const char *what)
-{
-    return cr_fail(r->error, "place %d of the weights: %s", place, what);
-}
-
-/* One piece takes elements that its parameter has. */
-static int verify_place(const struct run *r, int i)
-{
-    const struct cr_place_info *p = &r->m->places[i];
-    if (p->param < 0 || p->param >= r->g->n_nodes || r->g->nodes[p->param].op != CR_OP_param)
-        return broken_place(r, i, "it is of no parameter");
-    if (p->cols < 1 || p->rows < 1 || p->rows > CR_MAX_ELEMENTS / p->cols ||
-        p->row_stride < 0 || p->col_stride < 0 || p->first_col < 0)
-        return broken_place(r, i, "it has no size");
-    int64_t most = elements(r, p->param) - 1, down, along;
-    if (__builtin_mul_overflow(p->rows - 1, p->row_stride, &down) ||
-        __builtin_mul_overflow(p->cols - 1, p->col_stride, &along) || p->source < 0 ||
-        down > most || along > most || p->source > most - down - along)
-        return broken_place(r, i, "it takes elements that its parameter does not have");
-    return 0;
-}
-
-/* A matrix of panels: pieces side by side, the last of which pads its panel. */
-static int find_panels(const struct run *r, int first, struct matrix *matrix)
-{
-    const struct cr_place_info *p = &r->m->places[first];
-    int end = first;
-    *matrix = (struct matrix){first, first, p->target, 0, p->rows, 0};
-    for (bool last = false; !last; end++) {
-        const struct cr_place_info *piece = &r->m->places[end];
-        if (end < r->m->n_places && verify_place(r, end))
-            return -1;
-        if (end == r->m->n_places || piece->target != p->target || piece->rows != p->rows ||
-            piece->panel_stride != p->rows * PANEL || piece->first_col != matrix->N)
-            return broken_place(r, first, "the pieces of its panels do not follow each other");
-        matrix->N += piece->cols;
-        last = piece->last;
-    }
-    matrix->end = end;
-    matrix->floats = matrix->K * ((matrix->N + PANEL - 1) / PANEL * PANEL);
-    return 0;
-}
-
-static int find_matrices(const struct run *r, struct matrices *all)
-{
-    for (int i = 0; i < r->m->n_places; i = all->items[all->n++].end) {
-        const struct cr_place_info *p = &r->m->places[i];
-        struct matrix *matrix = &all->items[all->n];
-        if (p->panel_stride ? find_panels(r, i, matrix) : verify_place(r, i))
-            return -1;
-        if (!p->panel_stride)
-            *matrix = (struct matrix){i, i + 1, p->target, p->rows * p->cols, p->rows, p->cols};
-        if (!is_inside(p->target, matrix->floats, r->m->weights_floats))
-            return broken_place(r, i, "it lies outside the weights");
-    }
-    return 0;
-}
-
-static int by_target(const void *a, const void *b)
-{
-    const struct matrix *x = a, *y = b;
-    return (x->target > y->target) - (x->target < y->target);
-}
-
-static const struct matrix *find_matrix(const struct matrices *all, int64_t target)
-{
-    const struct matrix key = {.target = target};
-    return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
-}
-
-/* A parameter that is read as it is has a place of its own, from its first element to its last. */
-static bool is_plain(const struct run *r, const struct matrix *matrix, cr_id param)
-{
-    const struct cr_place_info *p = matrix ? &r->m->places[matrix->first] : NULL;
-    return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
-           p->col_stride == 1 && p->cols == elements(r, param);
-}
-
-/* The pieces of a matrix, as they are met. */
-struct pieces {
-    const struct cr_place_info *next, *end;
-    bool same;
-};
-
-static void compare_piece(void *context, const struct cr_place_info *info)
-{
-    struct pieces *p = context;
-    const struct cr_place_info *place = p->next;
-    if (place == p->end) {
-        p->same = false;
-        return;
-    }
-    p->same &= place->param == info->param && place->source == info->source &&
-               place->rows == info->rows && place->cols == info->cols &&
-               place->row_stride == info->row_stride && place->col_stride == info->col_stride &&
-               place->first_col == info->first_col;
-    p->next++;
-}
-
-/* Panels hold the matrix that a kernel multiplies by. */
-static bool is_packed(const struct run *r, const struct matrix *matrix, const struct cr_kernel *k)
-{
-    if (!matrix || matrix->K != k->K || matrix->N != k->N ||
-        !r->m->places[matrix->first].panel_stride)
-        return false;
-    struct pieces p = {&r->m->places[matrix->first], &r->m->places[matrix->end], true};
-    return cr_weight_pieces(r->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
-}
-
-static int verify_readers(const struct run *r, const struct matrices *all)
-{
-    for (int i = 0; i < r->m->n_kernels; i++) {
-        const struct cr_kernel *k = &r->m->kernels[i];
-        for (int j = 0; j < k->n_refs; j++) {
-            cr_id id = k->refs[j];
-            if (r->g->nodes[id].op == CR_OP_param &&
-                !is_plain(r, find_matrix(all, r->m->storage[id].offset), id))
-                return broken(r, i, "its parameter v[%d] is not laid where it reads it", (int)id);
-        }
-        if (k->packed == CR_NONE ? r->m->packed[i] != -1
-                                 : !is_packed(r, find_matrix(all, r->m->packed[i]), k))
-            return broken(r, i, "its weights are not packed where it reads them");
-    }
-    return 0;
-}
-
-static int verify_weights(const struct run *r)
-{
-    struct matrices all = {cr_calloc((size_t)r->m->n_places + 1, sizeof *all.items), 0};
-    int status = find_matrices(r, &all);
-    if (!status && all.n)
-        qsort(all.items, (size_t)all.n, sizeof *all.items, by_target);
-    for (int i = 1; !status && i < all.n; i++)
-        if (all.items[i].target < all.items[i - 1].target + all.items[i - 1].floats)
-            status = broken_place(r, all.items[i].first, "it overlaps another");
-    if (!status)
-        status = verify_readers(r, &all);
-    free(all.items);
-    return status;
 }
 
 /* ---- all of it ---- */
@@ -419,7 +256,7 @@ int cr_verify_plan(const struct cr_module *m, struct cr_error *error)
     int status = verify_storage(&r);
     if (!status) {
         begin_arena(&r);
-        status = run_steps(&r) || verify_size(&r) || verify_loops(&r) || verify_weights(&r);
+        status = run_steps(&r) || verify_size(&r) || verify_loops(&r);
         cr_last_writer_end(&r.arena);
     }
     for (int i = 0; i < N; i++)

@@ -20,7 +20,8 @@ static bool same_value(const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
                 a->table_rows == b->table_rows && a->table_stride == b->table_stride &&
-                memcmp(&a->number, &b->number, sizeof a->number) == 0 && same_affine(&a->at, &b->at);
+                memcmp(&a->number, &b->number, sizeof a->number) == 0 &&
+                same_affine(&a->at, &b->at);
     if (a->source == CR_MAP || a->source == CR_REDUCE)
         same &= a->op == b->op;
     for (int i = 0; same && i < cr_value_args(a); i++)
@@ -46,7 +47,8 @@ static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
     return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
            a->col == b->col && a->k == b->k && a->key == b->key && a->K == b->K && a->N == b->N &&
            a->keys == b->keys &&
-           !memcmp(a->atoms.extent, b->atoms.extent, (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
+           !memcmp(a->atoms.extent, b->atoms.extent,
+                   (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
            !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
 }
 
@@ -54,7 +56,8 @@ static bool same_bounds(const struct cr_kernel *a, const struct cr_kernel *b)
 {
     bool same = a->n_bounds == b->n_bounds;
     for (int i = 0; same && i < a->n_bounds; i++)
-        same = a->bounds[i].upper == b->bounds[i].upper && a->bounds[i].offset == b->bounds[i].offset;
+        same = a->bounds[i].upper == b->bounds[i].upper &&
+               a->bounds[i].offset == b->bounds[i].offset;
     return same;
 }
 
@@ -72,7 +75,8 @@ static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
 }
 
 /* Whether one function can do the work of both, with other tensors and random streams. */
-static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a, const struct cr_kernel *b)
+static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
+                      const struct cr_kernel *b)
 {
     return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
            a->n_streams == b->n_streams && (a->packed == CR_NONE) == (b->packed == CR_NONE) &&

@@ -1,0 +1,179 @@
+/*
+ * Weights: the places of parameters side by side, each where the kernels read it.
+ */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "verify_module.h"
+#include "weights.h"
+
+enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
+
+/* What is checked, and where a message goes. */
+struct check {
+    const struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_error *error;
+};
+
+/* Pieces first .. end - 1 of the places, which share their panels, or one that is plain. */
+struct matrix {
+    int first, end;
+    int64_t target, floats, K, N;
+};
+
+struct matrices {
+    struct matrix *items;
+    int n;
+};
+
+static int64_t elements_of(const struct check *c, cr_id id)
+{
+    return cr_elements(c->g->nodes[id].rank, c->g->nodes[id].shape);
+}
+
+static int broken_place(const struct check *c, int place, const char *what)
+{
+    return cr_fail(c->error, "place %d of the weights: %s", place, what);
+}
+
+/* One piece takes elements that its parameter has. */
+static int verify_place(const struct check *c, int i)
+{
+    const struct cr_place_info *p = &c->m->places[i];
+    if (p->param < 0 || p->param >= c->g->n_nodes ||
+        c->g->nodes[p->param].op != CR_OP_param)
+        return broken_place(c, i, "it is of no parameter");
+    if (p->cols < 1 || p->rows < 1 || p->rows > CR_MAX_ELEMENTS / p->cols || p->row_stride < 0 ||
+        p->col_stride < 0 || p->first_col < 0)
+        return broken_place(c, i, "it has no size");
+    int64_t most = elements_of(c, p->param) - 1, down, along;
+    if (__builtin_mul_overflow(p->rows - 1, p->row_stride, &down) ||
+        __builtin_mul_overflow(p->cols - 1, p->col_stride, &along) || p->source < 0 ||
+        down > most || along > most || p->source > most - down - along)
+        return broken_place(c, i, "it takes elements that its parameter does not have");
+    return 0;
+}
+
+/* A matrix of panels: pieces side by side, the last of which pads its panel. */
+static int find_panels(const struct check *c, int first, struct matrix *matrix)
+{
+    const struct cr_place_info *p = &c->m->places[first];
+    int end = first;
+    *matrix = (struct matrix){first, first, p->target, 0, p->rows, 0};
+    for (bool last = false; !last; end++) {
+        const struct cr_place_info *piece = &c->m->places[end];
+        if (end < c->m->n_places && verify_place(c, end))
+            return -1;
+        if (end == c->m->n_places || piece->target != p->target || piece->rows != p->rows ||
+            piece->panel_stride != p->rows * PANEL || piece->first_col != matrix->N)
+            return broken_place(c, first, "the pieces of its panels do not follow each other");
+        matrix->N += piece->cols;
+        last = piece->last;
+    }
+    matrix->end = end;
+    matrix->floats = matrix->K * ((matrix->N + PANEL - 1) / PANEL * PANEL);
+    return 0;
+}
+
+static int find_matrices(const struct check *c, struct matrices *all)
+{
+    for (int i = 0; i < c->m->n_places; i = all->items[all->n++].end) {
+        const struct cr_place_info *p = &c->m->places[i];
+        struct matrix *matrix = &all->items[all->n];
+        if (p->panel_stride ? find_panels(c, i, matrix) : verify_place(c, i))
+            return -1;
+        if (!p->panel_stride)
+            *matrix = (struct matrix){i, i + 1, p->target, p->rows * p->cols, p->rows, p->cols};
+        if (!cr_is_inside(p->target, matrix->floats, c->m->weights_floats))
+            return broken_place(c, i, "it lies outside the weights");
+    }
+    return 0;
+}
+
+static int by_target(const void *a, const void *b)
+{
+    const struct matrix *x = a, *y = b;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+static const struct matrix *find_matrix(const struct matrices *all, int64_t target)
+{
+    const struct matrix key = {.target = target};
+    return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
+}
+
+/* A parameter that is read as it is has a place of its own, from its first element to its last. */
+static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
+{
+    const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
+    return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
+           p->col_stride == 1 && p->cols == elements_of(c, param);
+}
+
+/* The pieces of a matrix, as they are met. */
+struct pieces {
+    const struct cr_place_info *next, *end;
+    bool same;
+};
+
+static void compare_piece(void *context, const struct cr_place_info *info)
+{
+    struct pieces *p = context;
+    const struct cr_place_info *place = p->next;
+    if (place == p->end) {
+        p->same = false;
+        return;
+    }
+    p->same &= place->param == info->param && place->source == info->source &&
+               place->rows == info->rows && place->cols == info->cols &&
+               place->row_stride == info->row_stride && place->col_stride == info->col_stride &&
+               place->first_col == info->first_col;
+    p->next++;
+}
+
+/* Panels hold the matrix that a kernel multiplies by. */
+static bool is_packed(const struct check *c, const struct matrix *matrix,
+                      const struct cr_kernel *k)
+{
+    if (!matrix || matrix->K != k->K || matrix->N != k->N ||
+        !c->m->places[matrix->first].panel_stride)
+        return false;
+    struct pieces p = {&c->m->places[matrix->first], &c->m->places[matrix->end], true};
+    return cr_weight_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
+}
+
+static int verify_readers(const struct check *c, const struct matrices *all)
+{
+    for (int i = 0; i < c->m->n_kernels; i++) {
+        const struct cr_kernel *k = &c->m->kernels[i];
+        for (int j = 0; j < k->n_refs; j++) {
+            cr_id id = k->refs[j];
+            if (c->g->nodes[id].op == CR_OP_param &&
+                !is_plain(c, find_matrix(all, c->m->storage[id].offset), id))
+                return cr_fail(c->error, "kernel %d: its parameter v[%d] is not where it reads it",
+                               i, (int)id);
+        }
+        if (k->packed == CR_NONE ? c->m->packed[i] != -1
+                                 : !is_packed(c, find_matrix(all, c->m->packed[i]), k))
+            return cr_fail(c->error, "kernel %d: its weights are not packed where it reads them",
+                           i);
+    }
+    return 0;
+}
+
+int cr_verify_weights(const struct cr_module *m, struct cr_error *error)
+{
+    const struct check c = {m, m->graph, error};
+    struct matrices all = {cr_calloc((size_t)m->n_places + 1, sizeof *all.items), 0};
+    int status = find_matrices(&c, &all);
+    if (!status && all.n)
+        qsort(all.items, (size_t)all.n, sizeof *all.items, by_target);
+    for (int i = 1; !status && i < all.n; i++)
+        if (all.items[i].target < all.items[i - 1].target + all.items[i - 1].floats)
+            status = broken_place(&c, all.items[i].first, "it overlaps another");
+    if (!status)
+        status = verify_readers(&c, &all);
+    free(all.items);
+    return status;
+}

@@ -1,0 +1,697 @@
+/*
+ * test_verify.c - the verifier, shown by damage: a valid module is damaged by a pass of the test's
+ * own, in one way a row, and the driver has to say which pass it was, where and what.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/script.h"
+#include "compiler/passes/passes.h"
+
+/* ---- modules to damage ---- */
+
+/* A training step of a small GPT: every kind of kernel, random numbers, loops up and down. */
+static const struct cr_setting step_settings[] = {
+    {"n_layer", "4", false}, {"T", "8", false},      {"n_embd", "12", false},
+    {"n_head", "2", false},  {"vocab", "10", false},
+};
+
+/* One whose values are joined by several kernels. */
+static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
+
+static struct cr_module *make_module(bool sort)
+{
+    struct cr_script script;
+    struct cr_error error;
+    const char *path = sort ? "graphs/train_sort.lua" : "tests/scripts/stack_training.lua";
+    int status = cr_script_run(path, sort ? sort_settings : step_settings, sort ? 1 : 5, &script,
+                               &error);
+    ck_assert_msg(status == 0, "%s", error.text);
+    struct cr_module *m = cr_module_new(script.graph);
+    script.graph = NULL;
+    cr_script_free(&script);
+    return m;
+}
+
+/* Runs the passes up to one, each of which has to be fine; a null name is none of them. */
+static void run_until(struct cr_module *m, const char *last)
+{
+    struct cr_error error;
+    for (int i = 0; last && i < cr_n_passes; i++) {
+        ck_assert_msg(cr_run_pass(m, &cr_passes[i], &error) == 0, "%s", error.text);
+        if (strcmp(cr_passes[i].name, last) == 0)
+            return;
+    }
+}
+
+/* ---- what to damage ---- */
+
+static struct cr_node *node_of(struct cr_module *m, enum cr_op op)
+{
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (m->graph->nodes[id].op == op)
+            return &m->graph->nodes[id];
+    ck_abort_msg("no %s in the graph", cr_ops[op].name);
+    return NULL;
+}
+
+static cr_id *operands_of(struct cr_module *m, const struct cr_node *node)
+{
+    return m->graph->operands + node->first_in;
+}
+
+static struct cr_kernel *kernel_of(struct cr_module *m, enum cr_kernel_kind kind)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        if (m->kernels[i].kind == kind)
+            return &m->kernels[i];
+    ck_abort_msg("no kernel of kind %d", (int)kind);
+    return NULL;
+}
+
+/* A kernel that has rows and columns and loads what it works on. */
+static struct cr_kernel *tile_of(struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        struct cr_kernel *k = &m->kernels[i];
+        if (k->kind == CR_KERNEL_TILE && k->row >= 0 && k->col >= 0 && k->dest.coef[k->col] == 1 &&
+            k->program.n > 2 && k->program.values[0].source == CR_LOAD &&
+            !k->program.values[0].by_row)
+            return k;
+    }
+    ck_abort_msg("no tile");
+    return NULL;
+}
+
+/* The first value of a source in any kernel's tile programs. */
+static struct cr_value *value_of(struct cr_module *m, enum cr_source source)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        struct cr_tiles *all[] = {&m->kernels[i].program, &m->kernels[i].prologue,
+                                  &m->kernels[i].scores, &m->kernels[i].dropout};
+        for (int t = 0; t < 4; t++)
+            for (int v = 0; v < all[t]->n; v++)
+                if (all[t]->values[v].source == source)
+                    return &all[t]->values[v];
+    }
+    ck_abort_msg("no value of source %d", (int)source);
+    return NULL;
+}
+
+static int number_of(const struct cr_module *m, const struct cr_kernel *k)
+{
+    return (int)(k - m->kernels);
+}
+
+static const struct cr_storage *arena_end(const struct cr_module *m)
+{
+    const struct cr_storage *end = NULL;
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_storage *s = &m->storage[m->kernels[i].buffer];
+        if (s->space == CR_SPACE_ARENA && (!end || s->offset > end->offset))
+            end = s;
+    }
+    return end;
+}
+
+/* A kernel whose result is in the arena and is read by another than the next. */
+static int long_lived(const struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id id = m->kernels[i].buffer;
+        for (int k = i + 2; m->storage[id].space == CR_SPACE_ARENA && k < m->n_kernels; k++)
+            for (int r = 0; r < m->kernels[k].n_refs; r++)
+                if (m->kernels[k].refs[r] == id && m->kernels[i + 1].buffer != id &&
+                    m->storage[m->kernels[i + 1].buffer].space == CR_SPACE_ARENA)
+                    return i;
+    }
+    ck_abort_msg("no value lives long");
+    return 0;
+}
+
+static struct cr_loop *first_loop(struct cr_module *m)
+{
+    ck_assert_int_gt(m->n_loops, 0);
+    return &m->loops[0];
+}
+
+/* ---- damage to the graph ---- */
+
+#define DAMAGE(name) static void name(struct cr_module *m)
+
+DAMAGE(no_such_op) { node_of(m, CR_OP_mul)->op = CR_OP_COUNT; }
+DAMAGE(another_op) { node_of(m, CR_OP_add)->op = CR_OP_lt; }
+DAMAGE(no_such_type) { node_of(m, CR_OP_mul)->dtype = (enum cr_dtype)7; }
+DAMAGE(another_type) { node_of(m, CR_OP_mul)->dtype = CR_I32; }
+DAMAGE(too_many_axes) { node_of(m, CR_OP_reshape)->rank = CR_MAX_RANK + 1; }
+DAMAGE(another_shape) { node_of(m, CR_OP_matmul)->shape[1]++; }
+DAMAGE(huge_shape) { node_of(m, CR_OP_expand)->shape[0] = INT64_MAX; }
+DAMAGE(itself_as_operand)
+{
+    struct cr_node *node = node_of(m, CR_OP_mul);
+    operands_of(m, node)[0] = (cr_id)(node - m->graph->nodes);
+}
+DAMAGE(negative_operand) { operands_of(m, node_of(m, CR_OP_mul))[1] = -1; }
+DAMAGE(operands_beyond) { node_of(m, CR_OP_mul)->first_in = m->graph->n_operands - 1; }
+DAMAGE(operand_too_many) { node_of(m, CR_OP_mul)->n_in = 3; }
+DAMAGE(axis_beyond) { node_of(m, CR_OP_sum)->axis = 5; }
+DAMAGE(axis_of_an_add) { node_of(m, CR_OP_add)->axis = 1; }
+DAMAGE(axis_twice) { node_of(m, CR_OP_permute)->index[0] = node_of(m, CR_OP_permute)->index[1]; }
+DAMAGE(slice_beyond) { node_of(m, CR_OP_slice)->index[0] += 1000; }
+DAMAGE(no_such_init) { node_of(m, CR_OP_param)->init = (enum cr_init)9; }
+DAMAGE(name_from_elsewhere) { node_of(m, CR_OP_param)->name = "elsewhere"; }
+DAMAGE(no_name) { node_of(m, CR_OP_input)->name = NULL; }
+DAMAGE(name_of_a_const) { node_of(m, CR_OP_const)->name = m->graph->name; }
+DAMAGE(two_of_a_name)
+{
+    struct cr_node *first = node_of(m, CR_OP_param), *second = first + 1;
+    while (second->op != CR_OP_param)
+        second++;
+    second->name = first->name;
+}
+DAMAGE(tap_from_elsewhere) { node_of(m, CR_OP_mul)->tap = "elsewhere"; }
+DAMAGE(scope_from_elsewhere) { node_of(m, CR_OP_mul)->where.scope = "elsewhere"; }
+DAMAGE(no_file) { node_of(m, CR_OP_mul)->where.file = NULL; }
+DAMAGE(no_such_output) { m->graph->outputs[1].id = m->graph->n_nodes; }
+DAMAGE(two_outputs_of_a_name) { m->graph->outputs[1].name = m->graph->outputs[0].name; }
+DAMAGE(output_from_elsewhere) { m->graph->outputs[1].name = "elsewhere"; }
+
+/* A node that is there already, in use or not. */
+static cr_id add_again(struct cr_module *m)
+{
+    const struct cr_node *node = node_of(m, CR_OP_mul);
+    const cr_id in[] = {operands_of(m, node)[0], operands_of(m, node)[1]};
+    return cr_must(m->graph, CR_OP_mul, 2, in, NULL);
+}
+
+DAMAGE(equal_nodes) { cr_add_output(m->graph, "equal", add_again(m)); }
+DAMAGE(dead_node)
+{
+    cr_id id = (cr_id)(node_of(m, CR_OP_mul) - m->graph->nodes);
+    cr_must(m->graph, CR_OP_tanh, 1, &id, NULL);
+}
+DAMAGE(rewired)
+{
+    cr_id *in = operands_of(m, node_of(m, CR_OP_sub));
+    in[0] = in[1];
+}
+DAMAGE(another_output) { m->graph->outputs[0].id = m->graph->outputs[1].id; }
+DAMAGE(nothing) { (void)m; }
+
+/* ---- damage to kernels ---- */
+
+DAMAGE(no_such_kind) { tile_of(m)->kind = (enum cr_kernel_kind)17; }
+DAMAGE(another_kind) { kernel_of(m, CR_KERNEL_GEMM)->kind = CR_KERNEL_TILE; }
+DAMAGE(no_such_root) { tile_of(m)->root = m->graph->n_nodes; }
+DAMAGE(another_root) { tile_of(m)->root = 0; }
+DAMAGE(not_to_be_stored) { m->materialised[tile_of(m)->buffer] = false; }
+DAMAGE(stored_by_nobody) { cr_kernel_free(&m->kernels[--m->n_kernels]); }
+DAMAGE(to_be_stored) { m->materialised[(cr_id)(node_of(m, CR_OP_iota) - m->graph->nodes)] = true; }
+DAMAGE(stored_twice)
+{
+    m->kernels = realloc(m->kernels, (size_t)(m->n_kernels + 1) * sizeof *m->kernels);
+    m->cap_kernels = m->n_kernels + 1;
+    cr_kernel_copy(&m->kernels[m->n_kernels], &m->kernels[m->n_kernels - 1]);
+    m->n_kernels++;
+}
+DAMAGE(out_of_order)
+{
+    struct cr_kernel *k = m->kernels;
+    while (k[1].n_refs != 1 || k[1].refs[0] != k->buffer)
+        k++;
+    struct cr_kernel first = k[0];
+    k[0] = k[1];
+    k[1] = first;
+}
+DAMAGE(another_number) { m->graph->nodes[tile_of(m)->buffer].kernel++; }
+DAMAGE(number_of_an_input) { node_of(m, CR_OP_input)->kernel = 0; }
+DAMAGE(part_left_out)
+{
+    struct cr_kernel *k = m->kernels;
+    while (k->buffer == k->root)
+        k++;
+    cr_kernel_free(k);
+    memmove(k, k + 1, (size_t)(--m->n_kernels - number_of(m, k)) * sizeof *k);
+}
+DAMAGE(part_moved)
+{
+    struct cr_kernel *k = m->kernels;
+    while (k->buffer == k->root || k[1].buffer != k->buffer)
+        k++;
+    k->dest.base++;
+}
+DAMAGE(shorter_loop) { tile_of(m)->atoms.extent[tile_of(m)->row]--; }
+DAMAGE(longer_loop) { tile_of(m)->atoms.extent[tile_of(m)->row]++; }
+DAMAGE(no_loop) { tile_of(m)->atoms.extent[tile_of(m)->row] = 0; }
+DAMAGE(row_and_column) { tile_of(m)->row = tile_of(m)->col; }
+DAMAGE(no_such_atom) { tile_of(m)->col = CR_MAX_ATOMS; }
+DAMAGE(lost_loop) { tile_of(m)->row = -1; }
+DAMAGE(result_moved) { tile_of(m)->dest.base = 1; }
+DAMAGE(result_stretched) { tile_of(m)->dest.coef[tile_of(m)->row]++; }
+DAMAGE(result_not_moving) { tile_of(m)->dest.coef[tile_of(m)->row] = 0; }
+DAMAGE(operand_moved) { tile_of(m)->program.values[0].at.base++; }
+DAMAGE(operand_before) { tile_of(m)->program.values[0].at.base = -1; }
+DAMAGE(operand_overflows) { tile_of(m)->program.values[0].at.coef[tile_of(m)->row] = INT64_MAX; }
+DAMAGE(no_such_operand) { tile_of(m)->program.values[0].ref = tile_of(m)->n_refs; }
+DAMAGE(not_made_operand) { tile_of(m)->refs[0] = tile_of(m)->buffer; }
+DAMAGE(too_many_operands) { tile_of(m)->n_refs = CR_MAX_REFS + 1; }
+DAMAGE(no_such_source) { tile_of(m)->program.values[0].source = (enum cr_source)12; }
+DAMAGE(no_such_result) { tile_of(m)->program.result = tile_of(m)->program.n; }
+DAMAGE(argument_ahead) { value_of(m, CR_MAP)->arg[0] = CR_MAX_VALUES - 1; }
+DAMAGE(another_map) { value_of(m, CR_MAP)->op = CR_OP_sigmoid; }
+DAMAGE(one_a_row) { tile_of(m)->program.values[0].by_row = true; }
+DAMAGE(another_reduction)
+{
+    struct cr_value *v = value_of(m, CR_REDUCE);
+    v->op = v->op == CR_OP_sum ? CR_OP_max : CR_OP_sum;
+}
+DAMAGE(no_product) { value_of(m, CR_CORE)->source = CR_CONST; }
+DAMAGE(index_beyond) { value_of(m, CR_IOTA)->at.base += 1000; }
+DAMAGE(table_too_long) { value_of(m, CR_GATHER)->table_rows++; }
+DAMAGE(another_stream) { value_of(m, CR_RANDOM)->ref = CR_MAX_STREAMS - 1; }
+DAMAGE(numbers_beyond) { value_of(m, CR_RANDOM)->at.base++; }
+DAMAGE(no_end_of_columns) { kernel_of(m, CR_KERNEL_COLUMNS)->program.result = 0; }
+DAMAGE(sum_too_short) { kernel_of(m, CR_KERNEL_GEMM)->K--; }
+DAMAGE(no_core) { kernel_of(m, CR_KERNEL_GEMM)->core = 0; }
+DAMAGE(another_matrix)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
+    while (k->packed == CR_NONE)
+        k++;
+    k->packed = k->root;
+}
+DAMAGE(no_epilogue) { kernel_of(m, CR_KERNEL_ATTENTION)->program.n = 0; }
+DAMAGE(prologue_of_a_tile)
+{
+    tile_of(m)->prologue = (struct cr_tiles){calloc(1, sizeof(struct cr_value)), 1, 0};
+}
+DAMAGE(keys_too_few) { kernel_of(m, CR_KERNEL_ATTENTION)->keys--; }
+DAMAGE(keys_elsewhere) { kernel_of(m, CR_KERNEL_ATTENTION)->b.at.base += 100000; }
+DAMAGE(values_by_query)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION);
+    k->v.at.coef[k->row] = 1;
+}
+DAMAGE(too_many_bounds) { kernel_of(m, CR_KERNEL_ATTENTION)->n_bounds = CR_MAX_BOUNDS + 1; }
+DAMAGE(one_gradient_twice)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->dest_v = k->dest_k;
+    k->dest_v.coef[k->col] = k->dest_v.coef[k->k];
+    k->dest_v.coef[k->k] = 0;
+}
+DAMAGE(rows_too_many) { kernel_of(m, CR_KERNEL_SCATTER)->K++; }
+
+/* ---- damage to steps ---- */
+
+DAMAGE(another_function)
+{
+    for (int i = 1; i < m->n_kernels; i++)
+        if (m->function[i] != i) {
+            m->function[i] = 0;
+            return;
+        }
+}
+DAMAGE(later_function) { m->function[0] = 1; }
+DAMAGE(differs_a_little)
+{
+    for (int i = 1; i < m->n_kernels; i++)
+        if (m->function[i] != i && m->kernels[i].n_bounds) {
+            m->kernels[i].bounds[0].offset--;
+            return;
+        }
+    ck_abort_msg("no attention has a mask");
+}
+DAMAGE(step_left_out) { m->n_steps--; }
+DAMAGE(step_twice) { m->steps[1] = m->steps[0]; }
+DAMAGE(no_such_loop) { m->steps[0].loop = m->n_loops; }
+DAMAGE(loop_too_long) { first_loop(m)->count++; }
+DAMAGE(loop_too_short) { first_loop(m)->count--; }
+DAMAGE(no_period) { first_loop(m)->period = 0; }
+DAMAGE(no_direction) { first_loop(m)->direction = 0; }
+DAMAGE(layers_below_zero) { first_loop(m)->start = -1; }
+
+/* ---- damage to the plan ---- */
+
+DAMAGE(live_values_overlap)
+{
+    int i = long_lived(m);
+    m->storage[m->kernels[i + 1].buffer] = m->storage[m->kernels[i].buffer];
+}
+/* As if one buffer were enough for all layers. */
+DAMAGE(layers_share_a_buffer)
+{
+    const struct cr_loop *loop = first_loop(m);
+    for (int at = 0; at < loop->period; at++) {
+        cr_id a = m->kernels[loop->first + at].buffer;
+        cr_id b = m->kernels[loop->first + loop->period * (loop->count - 1) + at].buffer;
+        if (m->storage[a].space == CR_SPACE_ARENA && m->storage[b].space == CR_SPACE_ARENA)
+            m->storage[b] = m->storage[a];
+    }
+}
+DAMAGE(result_over_operand)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int r = 0; r < m->kernels[i].n_refs; r++)
+            if (m->storage[m->kernels[i].refs[r]].space == CR_SPACE_ARENA &&
+                m->storage[m->kernels[i].buffer].space == CR_SPACE_ARENA) {
+                m->storage[m->kernels[i].buffer] = m->storage[m->kernels[i].refs[r]];
+                return;
+            }
+}
+DAMAGE(beyond_the_arena) { ((struct cr_storage *)arena_end(m))->offset = m->arena_floats; }
+DAMAGE(before_the_arena) { ((struct cr_storage *)arena_end(m))->offset = -16; }
+DAMAGE(between_cache_lines) { ((struct cr_storage *)arena_end(m))->offset--; }
+DAMAGE(arena_too_small) { m->arena_floats = m->lower_bound_floats - 16; }
+DAMAGE(bound_too_low) { m->lower_bound_floats -= 16; }
+DAMAGE(output_in_the_arena) { m->storage[m->graph->outputs[0].id].space = CR_SPACE_ARENA; }
+DAMAGE(outputs_exchanged) { m->storage[m->graph->outputs[0].id].offset = 1; }
+DAMAGE(another_input)
+{
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (m->graph->nodes[id].op == CR_OP_input)
+            m->storage[id].offset ^= 1;
+}
+DAMAGE(weights_too_small) { m->weights_floats -= 16; }
+DAMAGE(weights_overlap) { m->places[m->n_places - 1].target = m->places[0].target; }
+DAMAGE(weights_of_no_parameter) { m->places[0].param = m->graph->outputs[0].id; }
+DAMAGE(weights_of_another)
+{
+    for (int i = 1; i < m->n_places; i++)
+        if (m->places[i].cols == m->places[0].cols && m->places[i].rows == m->places[0].rows &&
+            m->places[i].param != m->places[0].param) {
+            m->places[0].param = m->places[i].param;
+            return;
+        }
+    ck_abort_msg("no two places of a size");
+}
+
+static struct cr_place_info *panels_of(struct cr_module *m)
+{
+    struct cr_place_info *p = m->places;
+    while (!p->panel_stride)
+        p++;
+    return p;
+}
+
+DAMAGE(weights_beyond_a_parameter) { panels_of(m)->source++; }
+DAMAGE(weights_transposed)
+{
+    struct cr_place_info *p = panels_of(m);
+    while (p->rows != p->cols || p->row_stride == p->col_stride)
+        p++;
+    int64_t row = p->row_stride;
+    p->row_stride = p->col_stride;
+    p->col_stride = row;
+}
+DAMAGE(panels_not_ended) { panels_of(m)->last = false; }
+DAMAGE(columns_left_out) { panels_of(m)->first_col = 1; }
+DAMAGE(packed_elsewhere)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
+    while (k->packed == CR_NONE)
+        k++;
+    m->packed[number_of(m, k)] += 16;
+}
+DAMAGE(nothing_packed)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
+    while (k->packed == CR_NONE)
+        k++;
+    m->packed[number_of(m, k)] = -1;
+}
+DAMAGE(parameter_elsewhere)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int r = 0; r < m->kernels[i].n_refs; r++)
+            if (m->graph->nodes[m->kernels[i].refs[r]].op == CR_OP_param) {
+                m->storage[m->kernels[i].refs[r]].offset += 16;
+                return;
+            }
+}
+
+/* ---- the table ---- */
+
+/* Properties that the pass of a row claims to break, and to give. */
+enum { KEEP = 0, MAY = CR_HAS_SIMPLE };
+
+static const struct {
+    const char *name;
+    const char *after; /* a pass, or null: the graph of the script */
+    void (*damage)(struct cr_module *m);
+    unsigned breaks, gives;
+    bool sort;           /* which module */
+    const char *message; /* behind "bug: after damage, " */
+} rows[] = {
+#define ROW(damage, after, breaks, gives, message)                                                 \
+    {#damage, after, damage, breaks, gives, false, message}
+#define SORT(damage, message) {#damage, "fuse", damage, KEEP, 0, true, message}
+    /* the graph */
+    ROW(no_such_op, "simplify", MAY, 0, "node %d (?): no such op"),
+    ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
+    ROW(no_such_type, "simplify", MAY, 0, "node %d (mul): no such type"),
+    ROW(another_type, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
+    ROW(too_many_axes, "simplify", MAY, 0, "node %d (reshape): no such rank"),
+    ROW(another_shape, "simplify", MAY, 0, "node %d (matmul): shape or type is not what"),
+    ROW(huge_shape, "simplify", MAY, 0, "node %d (expand): expand: more than "),
+    ROW(itself_as_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
+    ROW(negative_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
+    ROW(operands_beyond, "simplify", MAY, 0, "node %d (mul): its operands lie outside the pool"),
+    ROW(operand_too_many, "simplify", MAY, 0, "node %d (mul): mul: 3 operands, 2 expected"),
+    ROW(axis_beyond, "simplify", MAY, 0, "node %d (sum): sum: axis 6 of a tensor of rank"),
+    ROW(axis_of_an_add, "simplify", MAY, 0, "node %d (add): it has an attribute"),
+    ROW(axis_twice, "simplify", MAY, 0, "node %d (permute): permute: axis "),
+    ROW(slice_beyond, "simplify", MAY, 0, "node %d (slice): slice: "),
+    ROW(no_such_init, "simplify", MAY, 0, "node %d (param): no such init"),
+    ROW(name_from_elsewhere, "simplify", MAY, 0, "node %d (param): its name is not interned"),
+    ROW(no_name, "simplify", MAY, 0, "node %d (input): it has no name"),
+    ROW(name_of_a_const, "simplify", MAY, 0, "node %d (const): it has a name"),
+    ROW(two_of_a_name, "simplify", MAY, 0, "param %s: there are two"),
+    ROW(tap_from_elsewhere, "simplify", MAY, 0, "node %d (mul): its tap is not interned"),
+    ROW(scope_from_elsewhere, "simplify", MAY, 0, "node %d (mul): its scope is not interned"),
+    ROW(no_file, "simplify", MAY, 0, "node %d (mul): its file is not interned"),
+    ROW(no_such_output, "simplify", MAY, 0, "output 1: there is no node %d"),
+    ROW(two_outputs_of_a_name, "simplify", MAY, 0, "output %s: there are two"),
+    ROW(output_from_elsewhere, "simplify", MAY, 0, "output 1: its name is not interned"),
+    /* what a pass says of the graph */
+    ROW(equal_nodes, "simplify", MAY, CR_HAS_SIMPLE, "node %d (mul): it is equal to node %d"),
+    ROW(dead_node, "simplify", MAY, CR_HAS_SIMPLE, "node %d (tanh): it is dead"),
+    ROW(nothing, NULL, MAY, CR_HAS_SIMPLE, "node %d (%s): it is "),
+    ROW(equal_nodes, "simplify", KEEP, 0, "node %d: it was changed in place"),
+    ROW(dead_node, "simplify", KEEP, 0, "node %d: it was changed in place"),
+    ROW(rewired, "simplify", KEEP, 0, "node %d: it was changed in place"),
+    ROW(another_output, "simplify", KEEP, 0, "node %d: it was changed in place"),
+    ROW(another_shape, "fuse", KEEP, 0, "node %d: it was changed in place"),
+    /* kernels */
+    ROW(no_such_kind, "fuse", KEEP, 0, "kernel %d: no such kind"),
+    ROW(another_kind, "fuse", KEEP, 0, "kernel %d: "),
+    ROW(no_such_root, "fuse", KEEP, 0, "kernel %d: no such node"),
+    ROW(another_root, "fuse", KEEP, 0, "kernel %d: v[0] is no part of v[%d]"),
+    ROW(not_to_be_stored, "fuse", KEEP, 0, "kernel %d: v[%d] is not to be stored"),
+    ROW(to_be_stored, "fuse", KEEP, 0, "node %d: no kernel stores all of it"),
+    ROW(stored_by_nobody, "fuse", KEEP, 0, "node %d: no kernel stores all of it"),
+    ROW(stored_twice, "fuse", KEEP, 0, "kernel %d: it stores v[%d], or a part of it, a "),
+    ROW(out_of_order, "fuse", KEEP, 0, "kernel %d: it reads v[%d], which is not made yet"),
+    ROW(another_number, "fuse", KEEP, 0, "node %d: kernel %d does not store it"),
+    ROW(number_of_an_input, "fuse", KEEP, 0, "node %d: kernel 0 does not store it"),
+    SORT(part_left_out, "kernel %d: it reads v[%d], which is not made yet"),
+    SORT(part_moved, "kernel %d: its loops do not go through"),
+    ROW(shorter_loop, "fuse", KEEP, 0, "kernel %d: its loops do not go through"),
+    ROW(longer_loop, "fuse", KEEP, 0, "kernel %d: the index of program goes from 0 to "),
+    ROW(no_loop, "fuse", KEEP, 0, "kernel %d: atom %d has extent 0"),
+    ROW(row_and_column, "fuse", KEEP, 0, "kernel %d: an atom has two parts"),
+    ROW(no_such_atom, "fuse", KEEP, 0, "kernel %d: an atom has two parts, or does not exist"),
+    ROW(lost_loop, "fuse", KEEP, 0, "kernel %d: the index of program goes along atom %d"),
+    ROW(result_moved, "fuse", KEEP, 0, "kernel %d: the index of its result goes from 1 to "),
+    ROW(result_stretched, "fuse", KEEP, 0, "kernel %d: the index of its result goes from 0 to "),
+    ROW(result_not_moving, "fuse", KEEP, 0, "kernel %d: its loops do not go through"),
+    ROW(operand_moved, "fuse", KEEP, 0, "kernel %d: the index of program goes from 1 to "),
+    ROW(operand_before, "fuse", KEEP, 0, "kernel %d: the index of program goes from -1 to "),
+    ROW(operand_overflows, "fuse", KEEP, 0, "kernel %d: the index of program overflows"),
+    ROW(no_such_operand, "fuse", KEEP, 0, "kernel %d: program: there is no operand %d"),
+    ROW(not_made_operand, "fuse", KEEP, 0, "kernel %d: it reads v[%d], which is not made yet"),
+    ROW(too_many_operands, "fuse", KEEP, 0, "kernel %d: 25 operands"),
+    ROW(no_such_source, "fuse", KEEP, 0, "kernel %d: program: there is no such value as 0"),
+    ROW(no_such_result, "fuse", KEEP, 0, "kernel %d: program: the result is value %d of %d"),
+    ROW(argument_ahead, "fuse", KEEP, 0, "kernel %d: %s: value %d is made of value 95"),
+    ROW(another_map, "fuse", KEEP, 0, "kernel %d: "),
+    ROW(one_a_row, "fuse", KEEP, 0, "kernel %d: program: value 0 is not the same in all columns"),
+    ROW(another_reduction, "fuse", KEEP, 0, "kernel %d: %s: value %d cannot be reduced"),
+    ROW(index_beyond, "fuse", KEEP, 0, "kernel %d: the index of %s goes from 1000 to "),
+    ROW(table_too_long, "fuse", KEEP, 0, "kernel %d: program: v[%d] is no table of 11 rows"),
+    ROW(another_stream, "fuse", KEEP, 0, "kernel %d: %s: stream 7 is not that of v[%d]"),
+    ROW(numbers_beyond, "fuse", KEEP, 0, "kernel %d: the index of %s goes from 1 to "),
+    ROW(no_end_of_columns, "fuse", KEEP, 0, "kernel %d: program: value %d cannot be reduced"),
+    ROW(no_product, "fuse", KEEP, 0, "kernel %d: program: it takes the product 0 times"),
+    ROW(sum_too_short, "fuse", KEEP, 0, "kernel %d: K or N is not the extent of its loop"),
+    ROW(no_core, "fuse", KEEP, 0, "kernel %d: its core is no matmul"),
+    ROW(another_matrix, "fuse", KEEP, 0, "kernel %d: its packed weights v[%d] are no "),
+    ROW(no_epilogue, "fuse", KEEP, 0, "kernel %d: it has no program"),
+    ROW(prologue_of_a_tile, "fuse", KEEP, 0, "kernel %d: it has a tile program that its kind"),
+    ROW(keys_too_few, "fuse", KEEP, 0, "kernel %d: there are not as many keys as its loop has"),
+    ROW(keys_elsewhere, "fuse", KEEP, 0, "kernel %d: the index of b goes from "),
+    ROW(values_by_query, "fuse", KEEP, 0, "kernel %d: the index of v goes along atom %d"),
+    ROW(too_many_bounds, "fuse", KEEP, 0, "kernel %d: it has 5 bounds"),
+    ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: two of its results are one part"),
+    ROW(rows_too_many, "fuse", KEEP, 0, "kernel %d: the index of a goes from 0 to 0, of "),
+    /* steps */
+    ROW(another_function, "outline", KEEP, 0, "kernel %d: it differs from the kernel whose"),
+    ROW(later_function, "outline", KEEP, 0, "kernel 0: its function is not that of an earlier"),
+    ROW(differs_a_little, "outline", KEEP, 0, "kernel %d: it differs from the kernel whose"),
+    ROW(step_left_out, "outline", KEEP, 0, "kernel %d: no step calls it"),
+    ROW(step_twice, "outline", KEEP, 0, "step 1: it calls kernel 0, kernel 1 is next"),
+    ROW(no_such_loop, "outline", KEEP, 0, "step 0: there is no loop %d"),
+    ROW(loop_too_long, "outline", KEEP, 0, "kernel %d: the iterations of its loop differ"),
+    ROW(loop_too_short, "outline", KEEP, 0, "step %d: it calls kernel %d, kernel %d is next"),
+    ROW(no_period, "outline", KEEP, 0, "kernel %d: its loop has no iterations"),
+    ROW(no_direction, "outline", KEEP, 0, "kernel %d: the layers of its loop are not numbers"),
+    ROW(layers_below_zero, "outline", KEEP, 0, "kernel %d: the layers of its loop are not numbers"),
+    /* the plan */
+    ROW(live_values_overlap, "plan", KEEP, 0, "kernel %d: it reads v[%d], where v[%d] is written"),
+    ROW(layers_share_a_buffer, "plan", KEEP, 0, "kernel %d: it reads v[%d], where v[%d] is "),
+    ROW(result_over_operand, "plan", KEEP, 0, "kernel %d: it reads v[%d], where v[%d] is written"),
+    ROW(beyond_the_arena, "plan", KEEP, 0, "kernel %d: its result v[%d] lies outside the arena"),
+    ROW(before_the_arena, "plan", KEEP, 0, "kernel %d: its result v[%d] lies outside the arena"),
+    ROW(between_cache_lines, "plan", KEEP, 0, "kernel %d: its result v[%d] lies outside the arena"),
+    ROW(arena_too_small, "plan", KEEP, 0, "kernel %d: its result v[%d] lies outside the arena"),
+    ROW(bound_too_low, "plan", KEEP, 0, "arena: at least %d floats are claimed, %d are live"),
+    ROW(output_in_the_arena, "plan", KEEP, 0, "kernel %d: its result v[%d] lies in the wrong"),
+    ROW(outputs_exchanged, "plan", KEEP, 0, "kernel %d: its result v[%d] lies in the wrong space"),
+    ROW(another_input, "plan", KEEP, 0, "kernel %d: its operand v[%d] lies in the wrong space"),
+    ROW(weights_too_small, "plan", KEEP, 0, "place %d of the weights: it lies outside"),
+    ROW(weights_overlap, "plan", KEEP, 0, "place %d of the weights: it overlaps another"),
+    ROW(weights_of_no_parameter, "plan", KEEP, 0, "place 0 of the weights: it is of no parameter"),
+    ROW(weights_of_another, "plan", KEEP, 0, "kernel %d: its "),
+    ROW(weights_beyond_a_parameter, "plan", KEEP, 0, "place %d of the weights: it takes elements"),
+    ROW(weights_transposed, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
+    ROW(panels_not_ended, "plan", KEEP, 0, "place %d of the weights: the pieces of its panels"),
+    ROW(columns_left_out, "plan", KEEP, 0, "place %d of the weights: the pieces of its panels"),
+    ROW(packed_elsewhere, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
+    ROW(nothing_packed, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
+    ROW(parameter_elsewhere, "plan", KEEP, 0, "kernel %d: its parameter v[%d] is not where"),
+#undef ROW
+};
+
+/* Whether a text begins with a pattern, in which %d stands for a number and %s for a word. */
+static bool begins_with(const char *text, const char *pattern)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern != '%') {
+            if (*text++ != *pattern)
+                return false;
+        } else if (*++pattern == 'd') {
+            char *end;
+            strtoll(text, &end, 10);
+            if (end == text)
+                return false;
+            text = end;
+        } else {
+            text += strcspn(text, " :,)");
+        }
+    }
+    return true;
+}
+
+START_TEST(damage_is_caught)
+{
+    static const char after[] = "bug: after damage, ";
+    struct cr_error error = {""};
+    struct cr_module *m = make_module(rows[_i].sort);
+    struct cr_pass pass = {.name = "damage",
+                           .run = rows[_i].damage,
+                           .breaks = rows[_i].breaks,
+                           .gives = rows[_i].gives};
+    run_until(m, rows[_i].after);
+    ck_assert_msg(cr_run_pass(m, &pass, &error) != 0, "%s: not caught", rows[_i].name);
+    ck_assert_msg(cr_is_bug(&error) && begins_with(error.text, after) &&
+                      begins_with(error.text + strlen(after), rows[_i].message),
+                  "%s: %s", rows[_i].name, error.text);
+    ck_assert_msg(strpbrk(error.text, "\n") == NULL, "%s: more than a line", rows[_i].name);
+    cr_module_free(m);
+}
+END_TEST
+
+/* What is not damaged passes, whatever the pass claims that is true. */
+START_TEST(nothing_is_fine)
+{
+    struct cr_error error;
+    for (int sort = 0; sort < 2; sort++) {
+        struct cr_module *m = make_module(sort);
+        struct cr_pass pass = {.name = "nothing", .run = nothing, .gives = CR_HAS_SIMPLE};
+        run_until(m, "simplify");
+        ck_assert_msg(cr_run_pass(m, &pass, &error) == 0, "%s", error.text);
+        cr_module_free(m);
+        m = make_module(sort);
+        pass.gives = 0;
+        run_until(m, "plan");
+        ck_assert_msg(cr_run_pass(m, &pass, &error) == 0, "%s", error.text);
+        cr_module_free(m);
+    }
+}
+END_TEST
+
+/* A pass without what it needs does not run; what a pass breaks is gone, and what is made of it. */
+START_TEST(needs_are_checked)
+{
+    struct cr_error error;
+    struct cr_module *m = make_module(false);
+    const struct cr_pass needs = {.name = "needs", .run = no_such_op, .needs = CR_HAS_SIMPLE};
+    const struct cr_pass breaks = {.name = "breaks", .run = nothing, .breaks = CR_HAS_KERNELS};
+    ck_assert_int_ne(cr_run_pass(m, &needs, &error), 0);
+    ck_assert_str_eq(error.text, "bug: pass needs lacks what it needs");
+    run_until(m, "plan");
+    ck_assert_msg(cr_run_pass(m, &breaks, &error) == 0, "%s", error.text);
+    ck_assert_int_eq((int)(m->has & (CR_HAS_KERNELS | CR_HAS_LOOPS | CR_HAS_PLAN)), 0);
+    cr_module_free(m);
+}
+END_TEST
+
+/* Skipping a pass is refused where another needs its result, with a line, and else is not. */
+START_TEST(needed_passes_are_not_skipped)
+{
+    static const struct {
+        const char *skip[2];
+        const char *message;
+    } skips[] = {
+        {{"simplify"}, "--skip simplify: join needs what it gives, and is not skipped"},
+        {{"simplify", "join"}, NULL},
+        {{"join"}, NULL},
+        {{"backward"}, NULL},
+        {{"fuse"}, "--skip fuse: recompute needs what it gives, and is not skipped"},
+        {{"recompute"}, NULL},
+        {{"outline"}, NULL},
+        {{"plan"}, "--skip plan: emit needs what it gives, and is not skipped"},
+    };
+    for (size_t i = 0; i < sizeof skips / sizeof *skips; i++) {
+        const struct cr_pass_options options = {.skip = skips[i].skip,
+                                                .n_skip = skips[i].skip[1] ? 2 : 1};
+        struct cr_error error = {""};
+        struct cr_module *m = make_module(false);
+        int status = cr_run_passes(m, &options, &error);
+        ck_assert_msg((status == 0) == !skips[i].message, "--skip %s: %s", skips[i].skip[0],
+                      error.text);
+        if (status)
+            ck_assert_str_eq(error.text, skips[i].message);
+        cr_module_free(m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("verify");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 120);
+    tcase_add_loop_test(all, damage_is_caught, 0, sizeof rows / sizeof *rows);
+    tcase_add_test(all, nothing_is_fine);
+    tcase_add_test(all, needs_are_checked);
+    tcase_add_test(all, needed_passes_are_not_skipped);
+    suite_add_tcase(suite, all);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
