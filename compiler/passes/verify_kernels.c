@@ -415,8 +415,8 @@ static int verify_sizes(const struct check *c)
         return broken(c, "there are not as many keys as its loop has");
     if (k->kind == CR_KERNEL_COLUMNS && k->K != extent(k, k->row))
         return broken(c, "K is not the extent of its loop");
-    if (k->kind == CR_KERNEL_SCATTER && (k->K < 1 || k->N < 1))
-        return broken(c, "it scatters nothing");
+    if (k->kind == CR_KERNEL_SCATTER && (k->K < 1 || k->N < 1 || k->K > CR_MAX_ELEMENTS / k->N))
+        return broken(c, "it scatters no rows");
     if (k->n_bounds < 0 || k->n_bounds > CR_MAX_BOUNDS || (k->n_bounds && !attention))
         return broken(c, "it has %d bounds", k->n_bounds);
     if (k->kind == CR_KERNEL_GEMM || k->kind == CR_KERNEL_ATTENTION)
@@ -480,48 +480,44 @@ static struct runs room_of(const struct check *c, cr_id id)
     return room;
 }
 
-/* Part of a concat: which operand, and where it begins along a run. */
-static bool find_part(const struct check *c, cr_id concat, int64_t start, int64_t width)
-{
-    const struct cr_node *node = &c->g->nodes[concat];
-    int64_t at = 0, inner = 1;
-    for (int i = node->axis + 1; i < node->rank; i++)
-        inner *= node->shape[i];
-    for (int i = 0; i < node->n_in && at <= start; i++) {
-        int64_t size = c->g->nodes[cr_in(c->g, concat, i)].shape[node->axis] * inner;
-        if (at == start && size == width)
-            return true;
-        at += size;
-    }
-    return false;
-}
-
 /* What kernels made of a node so far. */
 struct made {
     int64_t stored; /* elements */
-    int64_t last;   /* where the last part of a concat began */
+    int part;       /* of a concat: the operand that is stored next ... */
+    int64_t start;  /* ... and where it begins in each run */
 };
 
-/* One result of a kernel: takes its loops through each element of its part once. */
+/* How much of each run of a concat an operand takes. */
+static int64_t part_width(const struct check *c, cr_id concat, int part)
+{
+    const struct cr_node *node = &c->g->nodes[concat];
+    const struct cr_node *operand = &c->g->nodes[cr_in(c->g, concat, part)];
+    return cr_elements(node->rank - node->axis, operand->shape + node->axis);
+}
+
+/* One result of a kernel: takes its loops through `width` elements of each run from `first` on,
+ * each once. */
 static int verify_result(const struct check *c, const struct cr_affine *at, unsigned loops,
-                         struct made *made)
+                         int64_t first, int64_t width)
 {
     cr_id buffer = c->k->buffer;
     struct runs room = room_of(c, buffer), runs;
     int64_t times = 1;
+    bool fits = true;
     if (verify_index(c, at, loops, elements(c, buffer), "its result"))
         return -1;
-    for (int a = 0; a < c->k->atoms.n; a++)
+    for (int a = 0; fits && a < c->k->atoms.n; a++)
         if (c->roles[a] & loops)
-            times *= c->k->atoms.extent[a];
-    bool fits = find_runs(c->k, at, &runs) && runs.width * runs.count == times;
-    if (fits && runs.width == room.width * room.count)
-        runs.width = room.width, runs.step = room.step, runs.count = room.count;
-    if (!fits || runs.count != room.count || (room.count > 1 && runs.step != room.step) ||
-        (c->g->nodes[buffer].op == CR_OP_concat ? !find_part(c, buffer, runs.first, runs.width)
-                                                : runs.first || runs.width != room.width))
+            fits = !__builtin_mul_overflow(times, c->k->atoms.extent[a], &times);
+    fits = fits && find_runs(c->k, at, &runs) && runs.width * runs.count == times;
+    if (fits && runs.width == room.width * room.count) {
+        runs.width = room.width;
+        runs.step = room.step;
+        runs.count = room.count;
+    }
+    if (!fits || runs.first != first || runs.width != width || runs.count != room.count ||
+        (room.count > 1 && runs.step != room.step))
         return broken(c, "its loops do not go through the elements of its result once");
-    made->stored += times;
     return 0;
 }
 
@@ -533,43 +529,64 @@ static unsigned result_loops(const struct cr_kernel *k)
     return OUTER | (down ? 0 : ROW) | (reduced ? 0 : COL);
 }
 
+/* The gradients of an attention, each of which is a part of a concat. */
+static int verify_gradients(const struct check *c, struct made *made)
+{
+    const struct cr_kernel *k = c->k;
+    const struct cr_affine *results[] = {&k->dest, &k->dest_k, &k->dest_v};
+    const unsigned loops[] = {OUTER | ROW | SUM, OUTER | KEY | SUM, OUTER | KEY | COL};
+    const struct cr_node *node = &c->g->nodes[k->buffer];
+    if (node->op != CR_OP_concat || node->n_in != 3)
+        return broken(c, "v[%d] is no concat of three gradients", (int)k->buffer);
+    for (; made->part < 3; made->part++) {
+        int64_t width = part_width(c, k->buffer, made->part);
+        int i = 0;
+        while (i < 3 && results[i]->base != made->start)
+            i++;
+        if (i == 3)
+            return broken(c, "it does not store part %d of v[%d]", made->part, (int)k->buffer);
+        if (verify_result(c, results[i], loops[i], made->start, width))
+            return -1;
+        made->start += width;
+    }
+    return 0;
+}
+
 static int verify_results(const struct check *c, struct made *made)
 {
     const struct cr_kernel *k = c->k;
-    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD) {
-        if (verify_result(c, &k->dest, OUTER | ROW | SUM, made) ||
-            verify_result(c, &k->dest_k, OUTER | KEY | SUM, made) ||
-            verify_result(c, &k->dest_v, OUTER | KEY | COL, made))
-            return -1;
-        if (k->dest.base == k->dest_k.base || k->dest_k.base == k->dest_v.base ||
-            k->dest_v.base == k->dest.base)
-            return broken(c, "two of its results are one part of v[%d]", (int)k->buffer);
-        return 0;
-    }
     unsigned loops = result_loops(k);
+    bool part = k->root != k->buffer;
+    int64_t width = part ? part_width(c, k->buffer, made->part++) : elements(c, k->buffer);
     if (k->kind == CR_KERNEL_TILE && !(loops & COL) && extent(k, k->col) > 1 &&
         !k->program.values[k->program.result].by_row)
         return broken(c, "its columns are not reduced");
-    return verify_result(c, &k->dest, loops, made);
+    if (verify_result(c, &k->dest, loops, made->start, width))
+        return -1;
+    made->start += width;
+    return 0;
 }
 
 /* ---- a kernel ---- */
 
-/* What it is made for: a stored node, or an operand of a stored concat. */
-static int verify_root(const struct check *c)
+/* What it is made for: a stored node, or the next operand of a stored concat. */
+static int verify_root(const struct check *c, const struct made *all)
 {
     const struct cr_kernel *k = c->k;
     if ((unsigned)k->kind > CR_KERNEL_ATTENTION_BACKWARD)
         return broken(c, "no such kind");
     if (!is_node(c, k->root) || !is_node(c, k->buffer))
         return broken(c, "no such node");
-    if (!c->m->materialised[k->buffer] || c->g->nodes[k->buffer].name)
-        return broken(c, "v[%d] is not to be stored", (int)k->buffer);
-    bool found = k->root == k->buffer;
     const struct cr_node *buffer = &c->g->nodes[k->buffer];
-    for (int i = 0; !found && i < buffer->n_in && buffer->op == CR_OP_concat; i++)
-        found = cr_in(c->g, k->buffer, i) == k->root;
-    return found ? 0 : broken(c, "v[%d] is no part of v[%d]", (int)k->root, (int)k->buffer);
+    const struct made *made = &all[k->buffer];
+    if (!c->m->materialised[k->buffer] || buffer->name)
+        return broken(c, "v[%d] is not to be stored", (int)k->buffer);
+    if (made->stored == elements(c, k->buffer) || (k->root == k->buffer && made->stored))
+        return broken(c, "it stores v[%d] a second time", (int)k->buffer);
+    if (k->root != k->buffer && (buffer->op != CR_OP_concat || made->part >= buffer->n_in ||
+                                 cr_in(c->g, k->buffer, made->part) != k->root))
+        return broken(c, "v[%d] is not the next part of v[%d]", (int)k->root, (int)k->buffer);
+    return 0;
 }
 
 static int verify_refs(const struct check *c, const struct made *made)
@@ -588,18 +605,17 @@ static int verify_refs(const struct check *c, const struct made *made)
     return 0;
 }
 
-/* Parts of a concat are stored in order, each once, from its first element to its last. */
 static int verify_kernel(struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
-    if (verify_root(c) || verify_refs(c, all) || verify_loops(c) || verify_programs(c) ||
-        verify_operands(c) || verify_sizes(c))
+    struct made *made;
+    if (verify_root(c, all) || verify_refs(c, all) || verify_loops(c) || verify_programs(c) ||
+        verify_sizes(c) || verify_operands(c))
         return -1;
-    struct made *made = &all[k->buffer];
-    if (made->stored && made->last >= k->dest.base)
-        return broken(c, "it stores v[%d], or a part of it, a second time", (int)k->buffer);
-    made->last = k->dest.base;
-    return verify_results(c, made);
+    made = &all[k->buffer];
+    bool gradients = k->kind == CR_KERNEL_ATTENTION_BACKWARD;
+    made->stored += elements(c, k->root);
+    return gradients ? verify_gradients(c, made) : verify_results(c, made);
 }
 
 /* What is stored and what was to be stored are the same; nodes know their kernels. */
