@@ -132,6 +132,7 @@ struct cr_graph {
     struct cr_output *outputs;
     int n_outputs, cap_outputs;
     struct cr_where here;       /* given to nodes as they are made */
+    bool verified;              /* by the driver of the passes: it is not another one since */
     char error[512];            /* why the last cr_build failed */
     struct cr_names *strings;   /* interned, freed with the graph */
 };

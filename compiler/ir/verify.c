@@ -15,6 +15,11 @@ static int broken(struct cr_error *error, const struct cr_graph *g, cr_id id, co
 
 /* ---- nodes ---- */
 
+static bool has_operands(const struct cr_graph *g, const struct cr_node *node)
+{
+    return node->n_in >= 0 && node->first_in >= 0 && node->first_in <= g->n_operands - node->n_in;
+}
+
 /* What can be seen of a node without trusting any of its fields. */
 static const char *check_fields(const struct cr_graph *g, cr_id id)
 {
@@ -26,7 +31,7 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
         return "no such type";
     if (node->rank < 0 || node->rank > CR_MAX_RANK)
         return "no such rank";
-    if (node->n_in < 0 || node->first_in < 0 || node->first_in > g->n_operands - node->n_in)
+    if (!has_operands(g, node))
         return "its operands lie outside the pool";
     for (int i = 0; i < node->n_in; i++)
         if (cr_in(g, id, i) < 0 || cr_in(g, id, i) >= id)
@@ -161,6 +166,8 @@ static uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *nod
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
+    if (node->rank < 0 || node->rank > CR_MAX_RANK || !has_operands(g, node))
+        return 0; /* nothing that could be hashed */
     uint64_t h = hash_meaning(g, node);
     h = mix(h, (uintptr_t)node->tap);
     return mix(h, (uintptr_t)node->where.file ^ (uintptr_t)node->where.scope << 16);

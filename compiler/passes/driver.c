@@ -142,6 +142,7 @@ static cr_id find_change(struct cr_module *m)
 /* The graph before the first pass. */
 static int verify_script(struct cr_module *module, struct cr_error *error)
 {
+    module->graph->verified = true;
     find_change(module);
     return verify(module, true, error) ? blame("script", error) : 0;
 }
@@ -163,14 +164,14 @@ int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_
 {
     if (!module->hashes && verify_script(module, error))
         return -1;
-    const struct cr_graph *graph = module->graph;
     unsigned had = module->has;
     if ((had & pass->needs) != pass->needs)
         return cr_bug(error, "pass %s lacks what it needs", pass->name);
     pass->run(module);
     module->has = (had & ~broken_by(pass)) | pass->gives;
     cr_id changed = find_change(module);
-    bool rebuilt = module->graph != graph, simple = module->has & ~had & CR_HAS_SIMPLE;
+    bool rebuilt = !module->graph->verified, simple = module->has & ~had & CR_HAS_SIMPLE;
+    module->graph->verified = true;
     if (changed != CR_NONE && !rebuilt && !(pass->breaks & CR_HAS_SIMPLE))
         return cr_bug(error, "after %s, node %d: it was changed in place, not by a rewrite",
                       pass->name, (int)changed);

@@ -182,12 +182,6 @@ static int verify_access(const struct check *c, const struct program_rule *rule,
     return verify_index(c, &v->at, rule->loops, size, rule->name);
 }
 
-/* An op must be that of the node it computes; a sum may be contracted with a product. */
-static bool is_op_of(const struct cr_node *node, enum cr_op op)
-{
-    return node->op == op || (op == CR_OP_fma && node->op == CR_OP_add);
-}
-
 /* Whether a value that claims to be one number a row is. */
 static bool is_by_row(const struct check *c, const struct cr_tiles *tiles, const struct cr_value *v,
                       int across)
@@ -227,7 +221,7 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     bool down = c->k->kind == CR_KERNEL_COLUMNS && i == tiles->result;
     switch (v->source) {
     case CR_MAP:
-        if (kind != CR_KIND_ELEMENTWISE || !is_op_of(node, v->op))
+        if (kind != CR_KIND_ELEMENTWISE || node->op != v->op)
             return broken(c, "%s: value %d is no %s", rule->name, i, cr_ops[v->op].name);
         break;
     case CR_REDUCE:
