@@ -51,9 +51,9 @@
     OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
     OP(div,     2, FLOAT,   a / b,              "a / b", \
        (n_div(g, b), n_neg(n_div(n_mul(g, y), b)))) \
-    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b; NaN if either is", \
+    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is", \
        (n_unless(n_lt(a, b), a, b, g), n_unless(n_lt(b, a), a, b, g))) \
-    OP(minimum, 2, ARITH,   CR_MIN(a, b),       "the smaller of a and b; NaN if either is", \
+    OP(minimum, 2, ARITH,   CR_MIN(a, b),       "the smaller of a and b, -0 being smaller than +0; NaN if either is", \
        (n_unless(n_lt(b, a), a, b, g), n_unless(n_lt(a, b), a, b, g))) \
     OP(lt,      2, COMPARE, CR_LT(a, b),        "a < b", (NONE, NONE)) \
     OP(le,      2, COMPARE, CR_LE(a, b),        "a <= b", (NONE, NONE)) \

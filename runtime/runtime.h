@@ -53,6 +53,7 @@ struct cr_kernels {
 
     CR_ELEMENTWISE(CR_MEMBER)
 
+    /* of two zeros the larger is +0 */
     cr_reduce *sum, *max;
 
     /*

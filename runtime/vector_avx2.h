@@ -32,6 +32,10 @@
 #define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
 #define v_nan_or(x, other) _mm256_blendv_ps(other, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q))
+#define v_ordered_or(a, b, other)                                                                  \
+    _mm256_blendv_ps(other, (a) + (b), _mm256_cmp_ps(a, b, _CMP_UNORD_Q))
+#define v_and(a, b) _mm256_and_ps(a, b)
+#define v_or(a, b) _mm256_or_ps(a, b)
 
 #define v_first(n) v_first_avx2((int)(n))
 #define v_load_n(p, n) _mm256_maskload_ps(p, v_first(n))

@@ -33,6 +33,10 @@
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
 #define v_nan_or(x, other) _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+#define v_ordered_or(a, b, other)                                                                  \
+    _mm512_mask_add_ps(other, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), a, b)
+#define v_and(a, b) _mm512_and_ps(a, b)
+#define v_or(a, b) _mm512_or_ps(a, b)
 
 #define v_first(n) ((__mmask16)((1u << (n)) - 1))
 #define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)

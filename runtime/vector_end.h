@@ -17,6 +17,9 @@
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -39,6 +42,7 @@
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ

@@ -31,6 +31,7 @@
 #define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
 
 #define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
+#define v_ordered_or(a, b, other) ((a) == (a) && (b) == (b) ? (other) : (a) + (b))
 
 #define CR_ONE 1.0f
 #define CR_ABS(a) fabsf(a)
@@ -55,6 +56,20 @@ CR_INLINE float v_min_plain(float a, float b)
 CR_INLINE float v_max_plain(float a, float b)
 {
     return a > b ? a : b;
+}
+
+CR_INLINE float v_and_plain(float a, float b)
+{
+    union cr_bits x = {a}, y = {b};
+    x.u &= y.u;
+    return x.f;
+}
+
+CR_INLINE float v_or_plain(float a, float b)
+{
+    union cr_bits x = {a}, y = {b};
+    x.u |= y.u;
+    return x.f;
 }
 
 CR_INLINE float v_copysign_plain(float magnitude, float sign)
@@ -84,6 +99,8 @@ CR_INLINE float v_split_plain(float x, float *e)
 
 #define v_min(a, b) v_min_plain(a, b)
 #define v_max(a, b) v_max_plain(a, b)
+#define v_and(a, b) v_and_plain(a, b)
+#define v_or(a, b) v_or_plain(a, b)
 #define v_copysign(m, s) v_copysign_plain(m, s)
 #define v_pow2(t) v_pow2_plain(t)
 #define v_split(x, e) v_split_plain(x, e)

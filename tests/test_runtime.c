@@ -380,9 +380,10 @@ END_TEST
 
 /* ---- row reductions ---- */
 
+/* Of two zeros +0. */
 static float larger(float a, float b)
 {
-    return isnan(b) ? b : b > a ? b : a;
+    return isnan(b) ? b : b > a || (b == a && !signbit(b)) ? b : a;
 }
 
 static float sum_of(float a, float b)
@@ -429,6 +430,47 @@ START_TEST(test_reductions)
     }
     free(inputs[0]);
     free(inputs[1]);
+}
+END_TEST
+
+/* Zeros and NaN in every order: the sign of a zero depends neither on it nor on what else is in
+ * the row. */
+START_TEST(test_zeros)
+{
+    static const float values[] = {0.0f, -0.0f, NAN, -1.0f, -INFINITY};
+    enum { LD = 40, ORDERS = COUNT(values) * COUNT(values) };
+    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    for (int order = 0; k && order < ORDERS; order++) {
+        float a = values[order / COUNT(values)], b = values[order % COUNT(values)];
+        float row[2][LD], largest[LD], smallest[LD], y[LD], max, lanes[16 * LD];
+        for (int i = 0; i < LD; i++) {
+            row[0][i] = a;
+            row[1][i] = b;
+            largest[i] = isnan(a) ? a : larger(a, b);
+            smallest[i] = isnan(a) ? a : -larger(-a, -b);
+        }
+        k->maximum_vv(1, LD, y, LD, row[0], LD, row[1], LD);
+        assert_same(y, largest, LD, "maximum_vv", isas[_i]);
+        k->maximum_sv(1, LD - 1, y, LD, &a, 1, row[1], LD);
+        assert_same(y, largest, LD - 1, "maximum_sv", isas[_i]);
+        k->minimum_vv(1, LD, y, LD, row[0], LD, row[1], LD);
+        assert_same(y, smallest, LD, "minimum_vv", isas[_i]);
+        k->minimum_vs(1, LD - 1, y, LD, row[0], LD, &b, 1);
+        assert_same(y, smallest, LD - 1, "minimum_vs", isas[_i]);
+        for (int i = 0; i < 16 * LD; i++) {
+            lanes[i] = -INFINITY;
+        }
+        k->max_down(2, LD, lanes, row[0], LD);
+        k->max_lanes(LD, lanes);
+        assert_same(lanes, largest, LD, "max_down", isas[_i]);
+        for (int at = 0; at < LD; at++) { /* b once, among many a */
+            row[0][at] = b;
+            k->max(1, LD, &max, row[0], LD);
+            CHECK(same(max, largest[0]), "%s: max of %a, and %a at %d, is %a", isas[_i], a, b, at,
+                  max);
+            row[0][at] = a;
+        }
+    }
 }
 END_TEST
 
@@ -1189,6 +1231,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_softmax_block, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_integers, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_zeros, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));

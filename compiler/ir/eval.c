@@ -13,12 +13,20 @@
 #define CR_ERF(x) erf(x)
 #define CR_SIGMOID(x) (1.0 / (1.0 + exp(-(x))))
 #define CR_FMA(a, b, c) fma(a, b, c)
-#define CR_MAX(x, y) (isnan(x) || (x) > (y) ? (x) : (y))
-#define CR_MIN(x, y) (isnan(x) || (x) < (y) ? (x) : (y))
+#define CR_MAX(x, y) larger(x, y)
+#define CR_MIN(x, y) (-larger(-(x), -(y)))
 #define CR_LT(x, y) ((x) < (y) ? 1.0 : 0.0)
 #define CR_LE(x, y) ((x) <= (y) ? 1.0 : 0.0)
 #define CR_EQ(x, y) ((x) == (y) ? 1.0 : 0.0)
 #define CR_SELECT(x, y, z) ((x) != 0 ? (y) : (z))
+
+/* NaN if either is; of two zeros +0. */
+static double larger(double x, double y)
+{
+    if (isnan(x) || isnan(y))
+        return x + y;
+    return x > y || (x == y && !signbit(x)) ? x : y;
+}
 
 double cr_eval(enum cr_op op, double a, double b, double c)
 {
