@@ -18,8 +18,11 @@
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
  * AVX-512), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
- * integer is exact up to 2^24: kernels compute in float throughout.
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
+ *
+ * Where the rule admits i32 the same expression is compiled once more, over unsigned
+ * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
+ * and the CR_ functions take the operands for signed.  `description` holds for both.
  *
  * `gradient` says for each operand, in parentheses, what its gradient gets from the op:
  * an expression over the nodes of the operands a, b, c, of the result y, and of g, the
@@ -68,7 +71,7 @@
        (NONE, n_where(a, g, n_number(g, 0)), n_where(a, n_number(g, 0), g))) \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
        (n_mul(g, b), n_mul(g, a), g)) \
-    OP(float,   1, CONVERT, a,                  "the number a as f32; true is 1", (NONE))
+    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1", (NONE))
 /* clang-format on */
 
 #endif

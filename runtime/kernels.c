@@ -41,21 +41,12 @@ typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const flo
                      long panel_stride, float *c, long ldc, const struct cr_start *start);
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
-static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
+static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy, const cr_float *x,
                             long rx, long cx)
 {
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ry + c * cy] = x[r * rx + c * cx];
-        }
-    }
-}
-
-static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs)
-{
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = (float)x[r * rs + c * cs];
         }
     }
 }
@@ -66,25 +57,6 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
     for (long r = 0; r < rows; r++, x += rs) {
         for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
             CR_PREFETCH(x + c);
-        }
-    }
-}
-
-/* Whether every index, and every product on the way to it, is an integer a float can hold. */
-static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
-{
-    const double limit = 16777216.0;
-    double down = fabs((double)rows * (double)rs);
-    double across = fabs((double)cols * (double)cs);
-    return (double)cols <= limit && fabs((double)cs) <= limit &&
-           fabs((double)base) + down + across <= limit;
-}
-
-static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = (float)(base + r * rs + c * cs);
         }
     }
 }

@@ -7,7 +7,8 @@
  *
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
  * operations, whatever the instruction set.  A dot product is one chain of fused
@@ -40,6 +41,8 @@ typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
+#include "i32.h" /* only for i32 */
+
 #define CR_MEMBER_1(name) cr_map1 *name##_v;
 #define CR_MEMBER_2(name) cr_map2 *name##_vv, *name##_vs, *name##_sv;
 #define CR_MEMBER_3(name)                                                                          \
@@ -68,16 +71,12 @@ struct cr_kernels {
 
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* the same from 32-bit integers */
-    void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
     /* Says that rows of x, rs apart, will be read soon. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
-    /* y[r, c] = base + r * rs + c * cs, an index */
-    void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
     /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
-    void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
+    void (*random)(long rows, long cols, float *y, long ldy, const int *seed, long stream,
                    long base, long rs, long cs);
     /* y[r, c] = value where c lies outside begin + r <= c < end + r */
     void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
@@ -85,11 +84,11 @@ struct cr_kernels {
     int (*finite)(long rows, long cols, const float *x, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
-                   long table_rows, const float *index);
+                   long table_rows, const int *index);
 
     /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
     void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                        const float *x, long ldx, const float *index);
+                        const float *x, long ldx, const int *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
@@ -141,6 +140,8 @@ struct cr_kernels {
      */
     void (*parallel)(struct cr_pool *pool, long items, cr_body *body, const void *args,
                      float *scratch, long scratch_stride);
+
+    struct cr_kernels_i32 i32; /* only for i32 */
 };
 
 #endif

@@ -29,6 +29,15 @@
 #define CR_INLINE static inline
 #endif
 
+/* A float and a word of 32 bits by which elements are moved whatever they are, f32 or i32. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+typedef float __attribute__((may_alias)) cr_float;
+typedef uint32_t __attribute__((may_alias)) cr_word;
+#else
+typedef float cr_float;
+typedef uint32_t cr_word;
+#endif
+
 /* Before a loop over a constant number of vectors; before one over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")

@@ -43,6 +43,7 @@
 #define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
 
 #define CR_ONE _mm256_set1_ps(1.0f)
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm256_sqrt_ps(a)
 #define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)

@@ -44,6 +44,7 @@
 #define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
 
 #define CR_ONE _mm512_set1_ps(1.0f)
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm512_sqrt_ps(a)
 #define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)

@@ -32,6 +32,7 @@
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP

@@ -14,8 +14,8 @@
 #define CR_TILE_ROWS 4
 #define CR_TILES CR_TILES_4
 
-#define v_load(p) (*(p))
-#define v_store(p, x) ((void)(*(p) = (x)))
+#define v_load(p) (*(const cr_float *)(p))
+#define v_store(p, x) ((void)(*(cr_float *)(p) = (x)))
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
@@ -26,14 +26,15 @@
 #define v_transpose(t) ((void)(t))
 
 /* The first n lanes only; a vector of one lane is never cut. */
-#define v_load_n(p, n) ((void)(n), *(p))
-#define v_load_or(p, n, fill) ((void)(n), *(p))
-#define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
+#define v_load_n(p, n) ((void)(n), v_load(p))
+#define v_load_or(p, n, fill) ((void)(n), v_load(p))
+#define v_store_n(p, x, n) ((void)(n), v_store(p, x))
 
 #define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
 #define v_ordered_or(a, b, other) ((a) == (a) && (b) == (b) ? (other) : (a) + (b))
 
 #define CR_ONE 1.0f
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) fabsf(a)
 #define CR_SQRT(a) sqrtf(a)
 #define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)

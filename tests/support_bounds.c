@@ -94,13 +94,14 @@ static double spread(const struct evaluation *e, int64_t i, const double *a, dou
 static void add_elementwise(struct evaluation *e)
 {
     bool compares = cr_ops[e->node->op].rule == CR_RULE_COMPARE;
+    cr_evaluator *eval = cr_evaluator_of(e->node->op, e->node->dtype);
     for (int64_t i = 0; i < e->n; i++) {
         double a[3] = {0}, error = 0, value;
         for (int j = 0; j < e->node->n_in; j++) {
             a[j] = bounds_of(e, j)->value[i];
             error += bounds_of(e, j)->error[i];
         }
-        e->out->value[i] = value = cr_eval(e->node->op, a[0], a[1], a[2]);
+        e->out->value[i] = value = eval(e->node->op, a[0], a[1], a[2]);
         if (error > 0)
             e->out->error[i] = spread(e, i, a, value);
         if (compares && error > 0 && !(distance(a[0], a[1]) > error))
@@ -118,22 +119,23 @@ static void add_reduce(struct evaluation *e)
     const struct cr_bounds *a = bounds_of(e, 0);
     int64_t index[CR_MAX_RANK], extent = in->shape[e->node->axis];
     for (int64_t i = 0; i < e->n; i++) {
-        bool sum = e->node->op == CR_OP_sum;
-        double value = sum ? 0 : -INFINITY, low = value, high = value, size = 0;
+        double value, low, high, size = 0;
+        enum cr_op fold = cr_reduction(e->node->op, e->node->dtype, &value);
+        cr_evaluator *eval = cr_evaluator_of(fold, e->node->dtype);
+        low = high = value;
         index_of(e->node, i, index);
         for (int64_t j = 0; j < extent; j++) {
             index[e->node->axis] = j;
             int64_t at = position(in, index);
             double x = a->value[at], error = a->error[at];
-            enum cr_op fold = sum ? CR_OP_add : CR_OP_maximum;
-            value = cr_eval(fold, value, x, 0);
-            low = cr_eval(fold, low, x - error, 0);
-            high = cr_eval(fold, high, x + error, 0);
+            value = eval(fold, value, x, 0);
+            low = eval(fold, low, x - error, 0);
+            high = eval(fold, high, x + error, 0);
             size += fabs(x);
         }
         e->out->value[i] = value;
         e->out->error[i] = fmax(distance(low, value), distance(high, value));
-        if (sum && e->node->dtype == CR_F32)
+        if (e->node->op == CR_OP_sum && e->node->dtype == CR_F32)
             e->out->error[i] += (sqrt((double)extent) + 2) * unit * size + tiny;
     }
 }
@@ -207,7 +209,7 @@ static void add_gather(struct evaluation *e)
         if (row >= 0 && row < (double)table->shape[0])
             take(e, i, 0, (int64_t)row * width + i % width);
         else
-            e->out->value[i] = NAN;
+            e->out->value[i] = e->node->dtype == CR_I32 ? INT32_MIN : NAN;
     }
 }
 

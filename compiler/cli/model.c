@@ -155,17 +155,15 @@ static int check_passes(const struct cr_options *o, struct cr_error *error)
 
 /* ---- loading ---- */
 
-enum { MAX_SEED = 1 << 24 }; /* of a script: an i32 is a float in kernels */
-
 /* A seed that a script got is one that it can use. */
 static int check_seed(const struct cr_options *o, const struct cr_script *script, const char *text,
                       struct cr_error *error)
 {
-    for (int i = 0; o->seed > MAX_SEED && i < script->n_options; i++)
+    for (int i = 0; o->seed > INT32_MAX && i < script->n_options; i++)
         if (strcmp(script->options[i].name, "seed") == 0 &&
             strcmp(script->options[i].value, text) == 0)
             return cr_fail(error, "%.400s: --seed %s: the script takes it, expected at most %d",
-                           o->model, text, MAX_SEED);
+                           o->model, text, INT32_MAX);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "program.h"
 #include "parts.h"
 
 /* ---- names ---- */
@@ -155,14 +156,13 @@ static void print_struct(struct cr_printer *p)
     cr_put(t, "struct k%d_args {\n    const struct cr_kernels *rt;\n", p->number);
     for (int i = 0; i < p->k->n_refs; i++) {
         const struct cr_node *node = &p->g->nodes[p->k->refs[i]];
-        bool integers = node->op == CR_OP_input && node->dtype == CR_I32;
-        cr_put(t, "    const %s *%s;\n", integers ? "int" : "float", p->names[i]);
+        cr_put(t, "    const %s *%s;\n", cr_c_type(node->dtype), p->names[i]);
     }
     if (p->k->packed != CR_NONE)
         cr_put(t, "    const float *w; /* packed */\n");
     for (int i = 0; i < p->k->n_streams; i++)
         cr_put(t, "    long stream%d; /* of random numbers */\n", i);
-    cr_put(t, "    float *out;\n};\n\n");
+    cr_put(t, "    %s *out;\n};\n\n", cr_c_type(p->g->nodes[p->k->root].dtype));
 }
 
 /* ---- one kernel ---- */

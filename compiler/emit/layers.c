@@ -7,6 +7,7 @@ struct range {
     struct cr_text *text;
     const struct cr_layers *layers;
     const struct cr_storage *places;
+    const char *cast; /* of a pointer into the arena, where no floats lie */
     int begin, end;
 };
 
@@ -53,7 +54,7 @@ static bool is_simple(const struct range *r)
 
 int64_t cr_layer_stride(const struct cr_layers *layers, const struct cr_storage *places)
 {
-    const struct range all = {NULL, layers, places, 0, cr_n_places(layers)};
+    const struct range all = {NULL, layers, places, "", 0, cr_n_places(layers)};
     return layers->loop && is_even(&all) ? first_step(&all) * layers->loop->direction : 0;
 }
 
@@ -91,7 +92,8 @@ static void print_open(const struct range *r)
                                        [CR_SPACE_WEIGHTS] = "weights + ",
                                        [CR_SPACE_INPUT] = "inputs[",
                                        [CR_SPACE_OUTPUT] = "outputs["};
-    cr_put(r->text, "%s", open[r->places[r->begin].space]);
+    enum cr_space space = r->places[r->begin].space;
+    cr_put(r->text, "%s%s", space == CR_SPACE_ARENA ? r->cast : "", open[space]);
 }
 
 static void print_close(const struct range *r)
@@ -106,6 +108,7 @@ static void print_place(const struct range *r)
 {
     const struct cr_storage *place = &r->places[r->begin];
     if (place->space == CR_SPACE_ARENA || place->space == CR_SPACE_WEIGHTS) {
+        cr_put(r->text, "%s", place->space == CR_SPACE_ARENA ? r->cast : "");
         cr_put(r->text, place->space == CR_SPACE_ARENA ? "arena" : "weights");
         print_plus(r->text, place->offset);
         return;
@@ -129,6 +132,7 @@ static void print_even(const struct range *r)
         print_place(r);
     } else if ((space == CR_SPACE_ARENA && stride == l->arena_stride) ||
                (space == CR_SPACE_WEIGHTS && stride == l->weights_stride)) {
+        cr_put(r->text, "%s", space == CR_SPACE_ARENA ? r->cast : "");
         cr_put(r->text, space == CR_SPACE_ARENA ? CR_LAYER_ARENA : CR_LAYER_WEIGHTS);
         print_plus(r->text, start);
     } else {
@@ -189,9 +193,10 @@ static bool leave_out(struct range *rest, const struct range *all, int least,
 }
 
 void cr_print_layers(struct cr_text *text, const struct cr_layers *layers,
-                     const struct cr_storage *places)
+                     const struct cr_storage *places, enum cr_dtype dtype)
 {
-    const struct range all = {text, layers, places, 0, cr_n_places(layers)};
+    const char *cast = dtype == CR_I32 ? "(int *)" : "";
+    const struct range all = {text, layers, places, cast, 0, cr_n_places(layers)};
     struct range rest;
     bool found = leave_out(&rest, &all, 3, is_simple) || leave_out(&rest, &all, 1, is_one_space);
     assert(found); /* outline saw to it */

@@ -32,8 +32,9 @@ static inline int cr_n_places(const struct cr_layers *layers)
  * that are not 0; else 0. */
 int64_t cr_layer_stride(const struct cr_layers *layers, const struct cr_storage *places);
 
-/* Prints where an operand lies, given its places by iteration; of CR_SPACE_NONE, the number. */
+/* Prints where an operand of a type lies, given its places by iteration; of CR_SPACE_NONE, the
+ * number. */
 void cr_print_layers(struct cr_text *text, const struct cr_layers *layers,
-                     const struct cr_storage *places);
+                     const struct cr_storage *places, enum cr_dtype dtype);
 
 #endif

@@ -57,6 +57,14 @@ static struct cr_storage place_of(const struct writer *w, int kernel, int operan
     return w->m->storage[operand == RESULT ? k->buffer : k->refs[operand]];
 }
 
+static enum cr_dtype type_of(const struct writer *w, int kernel, int operand)
+{
+    const struct cr_kernel *k = &w->m->kernels[kernel];
+    if (operand == PACKED || operand <= STREAM)
+        return CR_F32;
+    return w->g->nodes[operand == RESULT ? k->root : k->refs[operand]].dtype;
+}
+
 /* Where it lies in each iteration; the caller frees them. */
 static struct cr_storage *places_of(const struct writer *w, const struct cr_layers *layers,
                                     int kernel, int operand)
@@ -74,7 +82,7 @@ static void print_field(struct writer *w, const struct cr_layers *layers, const 
 {
     struct cr_storage *places = places_of(w, layers, kernel, operand);
     cr_put(&w->text, "%*s.%s = ", layers->loop ? 16 : 12, "", name);
-    cr_print_layers(&w->text, layers, places);
+    cr_print_layers(&w->text, layers, places, type_of(w, kernel, operand));
     cr_put(&w->text, ",\n");
     free(places);
 }
@@ -165,15 +173,16 @@ static void print_ports(struct writer *w)
         const struct cr_node *node = &w->g->nodes[id];
         if (node->op != CR_OP_input || !w->inputs[n++])
             continue;
-        const char *type = node->dtype == CR_I32 ? "int" : "float";
-        cr_put(&w->text, "    const %s *const in%d = inputs[%d];", type, n - 1, n - 1);
+        cr_put(&w->text, "    const %s *const in%d = inputs[%d];", cr_c_type(node->dtype), n - 1,
+               n - 1);
         print_port_comment(w, node->name, node);
     }
     for (int i = 0; i < w->g->n_outputs; i++) {
         if (!w->outputs[i])
             continue;
-        cr_put(&w->text, "    float *const out%d = outputs[%d];", i, i);
-        print_port_comment(w, w->g->outputs[i].name, &w->g->nodes[w->g->outputs[i].id]);
+        const struct cr_node *node = &w->g->nodes[w->g->outputs[i].id];
+        cr_put(&w->text, "    %s *const out%d = outputs[%d];", cr_c_type(node->dtype), i, i);
+        print_port_comment(w, w->g->outputs[i].name, node);
     }
 }
 

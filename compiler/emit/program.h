@@ -18,10 +18,16 @@
 #include "compiler/passes/module.h"
 #include "runtime/place.h"
 
+/* The C type of elements in memory; a bool is the float 0 or 1. */
+static inline const char *cr_c_type(enum cr_dtype dtype)
+{
+    return dtype == CR_I32 ? "int" : "float";
+}
+
 /* A tensor at the border of the program. */
 struct cr_port {
     const char *name;
-    enum cr_dtype dtype; /* handed over as float, but for inputs that are i32 */
+    enum cr_dtype dtype; /* handed over as what cr_c_type says */
     int rank;
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */

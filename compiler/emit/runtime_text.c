@@ -9,6 +9,8 @@
 #define FILES(F)                                                                                   \
     F(elementwise, "elementwise.h")                                                                \
     F(runtime, "runtime.h")                                                                        \
+    F(i32_h, "i32.h")                                                                              \
+    F(i32, "i32.inc")                                                                              \
     F(select, "select.h")                                                                          \
     F(pool_h, "pool.h")                                                                            \
     F(place_h, "place.h")                                                                          \

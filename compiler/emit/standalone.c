@@ -53,11 +53,11 @@ static void print_prototype(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "int %s_run(const void *weights", p->name);
     for (int i = 0; i < p->n_inputs; i++) {
-        cr_put(t, p->inputs[i].dtype == CR_I32 ? ", const int *in_" : ", const float *in_");
+        cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
         cr_put_port(t, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
-        cr_put(t, ", float *out_");
+        cr_put(t, ", %s *out_", cr_c_type(p->outputs[i].dtype));
         cr_put_port(t, &p->outputs[i]);
     }
     cr_put(t, ", void *arena)");
@@ -137,14 +137,19 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* Whether the model's text calls a function of the runtime, or a strip of the op of that name. */
+/* Whether the model's text calls a function of the runtime, a strip of the op of that name, or
+ * one of a group of functions (i32). */
 static bool needs_op(void *context, const char *name)
 {
+    static const char *const calls[] = {"rt->%s_", "rt->%s(", "rt->%s.", "rt->i32.%s_"};
     const struct cr_program *p = context;
-    char strip[80], call[80];
-    snprintf(strip, sizeof strip, "rt->%s_", name);
-    snprintf(call, sizeof call, "rt->%s(", name);
-    return strstr(p->text, strip) || strstr(p->text, call) || strcmp(name, "div") == 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char call[80];
+        snprintf(call, sizeof call, calls[i], name);
+        if (strstr(p->text, call))
+            return true;
+    }
+    return strcmp(name, "div") == 0;
 }
 
 static void print_params(struct cr_text *t, const struct cr_program *p)
@@ -244,7 +249,7 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w)
 }
 
 static void print_main_table(struct cr_text *t, const char *name, const struct cr_port *ports,
-                             int n, bool outputs)
+                             int n)
 {
     for (int i = 0; i < n; i++) {
         cr_put(t, "static const long cr_main_%s_%d[] = {", name, i);
@@ -258,7 +263,7 @@ static void print_main_table(struct cr_text *t, const char *name, const struct c
         cr_put_string(t, ports[i].name);
         cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, i,
                (long long)cr_elements(ports[i].rank, ports[i].shape),
-               !outputs && ports[i].dtype == CR_I32);
+               ports[i].dtype == CR_I32);
     }
     if (!n)
         cr_put(t, "    {\"\", 0, 0, 0, 0},\n");
@@ -277,9 +282,9 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
            "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
            "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
            p->name, p->n_params, p->n_inputs, p->n_outputs, w->upper, w->upper);
-    print_main_table(t, "params", p->params, p->n_params, false);
-    print_main_table(t, "inputs", p->inputs, p->n_inputs, false);
-    print_main_table(t, "outputs", p->outputs, p->n_outputs, true);
+    print_main_table(t, "params", p->params, p->n_params);
+    print_main_table(t, "inputs", p->inputs, p->n_inputs);
+    print_main_table(t, "outputs", p->outputs, p->n_outputs);
     cr_put(t,
            "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
            "    %s_load(weights, index, tensor);\n}\n\n"
@@ -288,9 +293,9 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
            "    return %s_run(weights",
            p->name, p->name);
     for (int i = 0; i < p->n_inputs; i++)
-        cr_put(t, ", (const %s *)inputs[%d]", p->inputs[i].dtype == CR_I32 ? "int" : "float", i);
+        cr_put(t, ", (const %s *)inputs[%d]", cr_c_type(p->inputs[i].dtype), i);
     for (int i = 0; i < p->n_outputs; i++)
-        cr_put(t, ", (float *)outputs[%d]", i);
+        cr_put(t, ", (%s *)outputs[%d]", cr_c_type(p->outputs[i].dtype), i);
     cr_put(t, ", arena);\n}\n\n");
     static const char *const readers[] = {"mapping.c", "json.c", "numbers.c", "npy_read.c",
                                           "safetensors_read.c", "main.inc"};

@@ -79,13 +79,13 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w)
     for (int i = 0; i < p->n_inputs; i++) {
         if (w->handover->is_state[i])
             continue;
-        cr_put(t, p->inputs[i].dtype == CR_I32 ? ", const int *in_" : ", const float *in_");
+        cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
         cr_put_port(t, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
         if (!is_result(w, i))
             continue;
-        cr_put(t, ", float *out_");
+        cr_put(t, ", %s *out_", cr_c_type(p->outputs[i].dtype));
         cr_put_port(t, &p->outputs[i]);
     }
     cr_put(t, ", void *arena)");
@@ -199,17 +199,6 @@ static const char helpers[] =
     "            (const float *)(p->state + %s_tensors[places[i].param].offset), p->weights);\n"
     "}\n";
 
-static const char to_ints[] =
-    "\n/* Kernels compute in float: what is an int is made one, in place.  What is none, such as\n"
-    " * NaN, is the least. */\n"
-    "static void make_ints(void *data, long n)\n{\n    float number;\n    int i;\n"
-    "    char *at = data;\n"
-    "    for (; n > 0; n--, at += sizeof number) {\n"
-    "        memcpy(&number, at, sizeof number);\n"
-    "        i = number > -2147483648.0f && number < 2147483648.0f ? (int)number\n"
-    "            : -2147483647 - 1;\n"
-    "        memcpy(at, &i, sizeof i);\n    }\n}\n";
-
 /* A line such as inputs[3] = from + 4032L, with what lies there. */
 static void put_place(struct cr_text *t, const char *side, int i, const char *state,
                       const struct tensor *tensor)
@@ -263,7 +252,7 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
-/* After the kernels: ints, and what no output replaces. */
+/* After the kernels: what no output replaces. */
 static void put_ending(struct cr_text *t, const struct state *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -273,17 +262,7 @@ static void put_ending(struct cr_text *t, const struct state *s)
         if (tensor->output == CR_NONE)
             cr_put(t, "    memcpy(to + %lldL, from + %lldL, %lldL);\n", offset, offset,
                    n * (long long)sizeof(float));
-        else if (tensor->port->dtype == CR_I32)
-            cr_put(t, "    make_ints(to + %lldL, %lldL);\n", offset, n);
     }
-}
-
-static bool has_ints(const struct state *s)
-{
-    for (int i = 0; i < s->n; i++)
-        if (s->tensors[i].port->dtype == CR_I32 && s->tensors[i].output != CR_NONE)
-            return true;
-    return false;
 }
 
 static void put_step(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
@@ -318,8 +297,6 @@ void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
     struct state s = state_of(w);
     put_tensors(t, w, &s);
     cr_put(t, helpers, w->p->name);
-    if (has_ints(&s))
-        cr_put_bytes(t, to_ints, sizeof to_ints - 1);
     put_step(t, w, &s);
     free_state(&s);
 }

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/mem.h"
 #include "names.h"
+#include "program.h"
 
 enum { ALIGN = 16 };
 
@@ -16,12 +17,14 @@ struct place {
     char address[CR_ADDRESS_SIZE];
     int64_t ld;  /* of a tile; of one number a row: their distance, 0 if all are the same */
     bool by_row; /* one number a row */
-    int temp;    /* the temporary that holds it, or -1 */
+    enum cr_dtype dtype;
+    int temp; /* the temporary that holds it, or -1 */
 };
 
 /* A buffer in scratch, used again when its value is dead. */
 struct temp {
-    int number; /* t0 for a tile, r0 for one number a row */
+    int number;    /* t0 for a tile, r0 for one number a row; ti0 and ri0 of i32 */
+    bool integers; /* i32, else floats */
     bool by_row, busy;
 };
 
@@ -84,13 +87,25 @@ void cr_print_address(const struct cr_printer *p, char *buffer, size_t size, int
     append_affine(p, buffer, size, at, row, first_row, col, first_col);
 }
 
-void cr_take_scratch(struct cr_printer *p, const char *name, int64_t floats, const char *what)
+const char *cr_family(enum cr_dtype dtype)
 {
-    cr_put(&p->declarations, "    float *const %s = scratch", name);
+    return dtype == CR_I32 ? "i32." : "";
+}
+
+void cr_take_typed(struct cr_printer *p, const char *name, enum cr_dtype dtype, int64_t elements,
+                   const char *what)
+{
+    cr_put(&p->declarations, "    %s *const %s = %sscratch", cr_c_type(dtype), name,
+           dtype == CR_I32 ? "(int *)" : "");
     if (p->scratch)
         cr_put(&p->declarations, " + %lld", (long long)p->scratch);
     cr_put(&p->declarations, "; /* %s */\n", what);
-    p->scratch += (floats + ALIGN - 1) / ALIGN * ALIGN;
+    p->scratch += (elements + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+void cr_take_scratch(struct cr_printer *p, const char *name, int64_t floats, const char *what)
+{
+    cr_take_typed(p, name, CR_F32, floats, what);
 }
 
 /* The shortest text that reads back as the same float. */
@@ -127,6 +142,30 @@ void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double v
     snprintf(buffer, size, "&%s", name);
 }
 
+/* An i32 as C spells it: -2^31 has no literal of its own. */
+static void print_integer(struct cr_printer *p, char *buffer, size_t size, int64_t value)
+{
+    char name[32];
+    snprintf(name, sizeof name, "i_%s%lld", value < 0 ? "m" : "",
+             value < 0 ? -(long long)value : (long long)value);
+    snprintf(buffer, size, " %s ", name);
+    if (!p->constants.length || !strstr(p->constants.data, buffer)) {
+        cr_put(&p->constants, "%s", buffer);
+        cr_put(&p->declarations, "    static const int %s = %lld%s;\n", name,
+               (long long)(value + (value == INT32_MIN)), value == INT32_MIN ? " - 1" : "");
+    }
+    snprintf(buffer, size, "&%s", name);
+}
+
+void cr_print_typed(struct cr_printer *p, char *buffer, size_t size, enum cr_dtype dtype,
+                    double value)
+{
+    if (dtype == CR_I32)
+        print_integer(p, buffer, size, (int64_t)value);
+    else
+        cr_print_constant(p, buffer, size, value);
+}
+
 /* ---- temporaries ---- */
 
 static int64_t coef(const struct cr_affine *at, int atom)
@@ -134,31 +173,39 @@ static int64_t coef(const struct cr_affine *at, int atom)
     return atom < 0 ? 0 : at->coef[atom];
 }
 
+static void name_temp(const struct temp *temp, char *name, size_t size)
+{
+    snprintf(name, size, "%s%s%d", temp->by_row ? "r" : "t", temp->integers ? "i" : "",
+             temp->number);
+}
+
 /* Another temporary, declared with what it has room for. */
-static void add_temp(struct job *job, bool by_row)
+static void add_temp(struct job *job, enum cr_dtype dtype, bool by_row)
 {
     char name[32], what[64];
     long long rows = job->j->max_rows, cols = job->j->max_cols;
     struct temp *temp = &job->temps[job->n_temps++];
-    *temp = (struct temp){job->p->n_temps++, by_row, false};
-    snprintf(name, sizeof name, by_row ? "r%d" : "t%d", temp->number);
+    *temp = (struct temp){job->p->n_temps++, dtype == CR_I32, by_row, false};
+    name_temp(temp, name, sizeof name);
     if (by_row)
         snprintf(what, sizeof what, "one number a row, %lld", rows);
     else
         snprintf(what, sizeof what, "%lld x %lld", rows, cols);
-    cr_take_scratch(job->p, name, by_row ? rows : rows * cols, what);
+    cr_take_typed(job->p, name, dtype, by_row ? rows : rows * cols, what);
 }
 
-/* A free temporary as the place of a value. */
+/* A free temporary of the place's type as the place of a value. */
 static void take_temp(struct job *job, struct place *place, bool by_row)
 {
+    bool integers = place->dtype == CR_I32;
     int t = 0;
-    while (t < job->n_temps && (job->temps[t].busy || job->temps[t].by_row != by_row))
+    while (t < job->n_temps && (job->temps[t].busy || job->temps[t].by_row != by_row ||
+                                job->temps[t].integers != integers))
         t++;
     if (t == job->n_temps)
-        add_temp(job, by_row);
+        add_temp(job, place->dtype, by_row);
     job->temps[t].busy = true;
-    snprintf(place->address, sizeof place->address, by_row ? "r%d" : "t%d", job->temps[t].number);
+    name_temp(&job->temps[t], place->address, sizeof place->address);
     place->ld = by_row ? 1 : job->j->max_cols;
     place->by_row = by_row;
     place->temp = t;
@@ -202,15 +249,16 @@ static void call(struct job *job, const char *format, ...)
     cr_put_line(job->p->text, job->j->indent, "rt->%s;", text);
 }
 
-/* Copies (or spreads) numbers into a temporary with load(rows, cols, y, ldy, x, rs, cs). */
-static void call_load(struct job *job, const struct place *to, const char *function,
-                      const char *address, int64_t rs, int64_t cs)
+/* Copies (or spreads) numbers to a place with load(rows, cols, y, ldy, x, rs, cs). */
+static void call_load(struct job *job, const struct place *to, const char *address, int64_t rs,
+                      int64_t cs)
 {
+    const char *family = cr_family(to->dtype);
     if (to->by_row)
-        call(job, "%s(1, %s, %s, 0, %s, 0, %lld)", function, job->j->rows, to->address, address,
+        call(job, "%sload(1, %s, %s, 0, %s, 0, %lld)", family, job->j->rows, to->address, address,
              (long long)rs);
     else
-        call(job, "%s(%s, %s, %s, %lld, %s, %lld, %lld)", function, job->j->rows, job->j->cols,
+        call(job, "%sload(%s, %s, %s, %lld, %s, %lld, %lld)", family, job->j->rows, job->j->cols,
              to->address, (long long)to->ld, address, (long long)rs, (long long)cs);
 }
 
@@ -218,19 +266,17 @@ static void print_load(struct job *job, const struct cr_value *v, struct place *
 {
     const struct cr_tile_job *j = job->j;
     int64_t rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
-    const struct cr_node *node = &job->p->g->nodes[job->p->k->refs[v->ref]];
-    bool integers = node->op == CR_OP_input && node->dtype == CR_I32;
     char address[CR_ADDRESS_SIZE];
     cr_print_address(job->p, address, sizeof address, v->ref, &v->at, j->row, j->first_row, j->col,
                      j->first_col);
     place->by_row = v->by_row;
-    if (!integers && (v->by_row || cs == 1)) {
+    if (v->by_row || cs == 1) {
         memcpy(place->address, address, sizeof address);
         place->ld = rs;
         return;
     }
     take_temp(job, place, v->by_row);
-    call_load(job, place, integers ? "load_i32" : "load", address, rs, cs);
+    call_load(job, place, address, rs, cs);
 }
 
 static void print_iota(struct job *job, const struct cr_value *v, struct place *place)
@@ -242,9 +288,9 @@ static void print_iota(struct job *job, const struct cr_value *v, struct place *
     const char *from = strncmp(base, "0 + ", 4) == 0 ? base + 4 : base;
     take_temp(job, place, v->by_row);
     if (v->by_row)
-        call(job, "iota(1, %s, %s, 0, %s, 0, %lld)", j->rows, place->address, from, rs);
+        call(job, "i32.iota(1, %s, %s, 0, %s, 0, %lld)", j->rows, place->address, from, rs);
     else
-        call(job, "iota(%s, %s, %s, %lld, %s, %lld, %lld)", j->rows, j->cols, place->address,
+        call(job, "i32.iota(%s, %s, %s, %lld, %s, %lld, %lld)", j->rows, j->cols, place->address,
              (long long)place->ld, from, rs, cs);
 }
 
@@ -268,11 +314,11 @@ static void print_random(struct job *job, const struct cr_value *v, struct place
 /* The same numbers as one a row at a distance of 1, or all over a tile. */
 static void spread(struct job *job, struct place *place, bool by_row)
 {
-    struct place wide = {.temp = -1};
+    struct place wide = {.dtype = place->dtype, .temp = -1};
     if (by_row && place->ld == 1)
         return;
     take_temp(job, &wide, by_row);
-    call_load(job, &wide, "load", place->address, place->ld, 0);
+    call_load(job, &wide, place->address, place->ld, 0);
     *place = wide;
 }
 
@@ -289,14 +335,16 @@ static void print_gather(struct job *job, const struct cr_value *v, struct place
     spread(job, index, true);
     take_temp(job, place, v->by_row);
     if (rs == 0) {
-        call(job, "gather(%s, %s, %s, %lld, %s, %lld, %lld, %s)", j->rows, cols, place->address,
-             (long long)place->ld, table, stride, rows, index->address);
+        call(job, "%sgather(%s, %s, %s, %lld, %s, %lld, %lld, %s)", cr_family(place->dtype),
+             j->rows, cols, place->address, (long long)place->ld, table, stride, rows,
+             index->address);
         return;
     }
     cr_put_line(job->p->text, j->indent, "for (long r = 0; r < %s; r++)", j->rows);
     cr_put_line(job->p->text, j->indent + 4,
-                "rt->gather(1, %s, %s + r * %lld, 0, %s + r * %lld, %lld, %lld, %s + r);", cols,
-                place->address, (long long)place->ld, table, rs, stride, rows, index->address);
+                "rt->%sgather(1, %s, %s + r * %lld, 0, %s + r * %lld, %lld, %lld, %s + r);",
+                cr_family(place->dtype), cols, place->address, (long long)place->ld, table, rs,
+                stride, rows, index->address);
 }
 
 static void print_reduce(struct job *job, const struct cr_value *v, struct place *place)
@@ -306,8 +354,8 @@ static void print_reduce(struct job *job, const struct cr_value *v, struct place
     if (wide)
         spread(job, &in, false);
     take_temp(job, place, true);
-    call(job, "%s(%s, %s, %s, %s, %lld)", cr_ops[v->op].name, job->j->rows, job->j->cols,
-         place->address, in.address, (long long)in.ld);
+    call(job, "%s%s(%s, %s, %s, %s, %lld)", cr_family(place->dtype), cr_ops[v->op].name,
+         job->j->rows, job->j->cols, place->address, in.address, (long long)in.ld);
     if (wide)
         job->temps[in.temp].busy = false;
 }
@@ -336,6 +384,7 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
                       const struct cr_tile_at *dest)
 {
     char variant[8] = "", operands[3 * CR_ADDRESS_SIZE] = "";
+    const char *family = cr_family(job->places[v->arg[cr_value_args(v) - 1]].dtype);
     if (v->by_row)
         spread_operands(job, v);
     free_dead(job, (int)(v - job->j->tiles->values));
@@ -352,7 +401,7 @@ static void print_map(struct job *job, const struct cr_value *v, struct place *p
         append(operands, sizeof operands, ", %s, %lld", arg->address,
                v->by_row ? 0LL : (long long)arg->ld);
     }
-    call(job, "%s_%s(%s, %s, %s, %lld%s)", cr_ops[v->op].name, variant,
+    call(job, "%s%s_%s(%s, %s, %s, %lld%s)", family, cr_ops[v->op].name, variant,
          v->by_row ? "1" : job->j->rows, v->by_row ? job->j->rows : job->j->cols, place->address,
          v->by_row ? 0LL : (long long)place->ld, operands);
 }
@@ -377,6 +426,7 @@ static void print_value(struct job *job, int i, const struct cr_tile_at *dest)
     const struct cr_value *v = &job->j->tiles->values[i];
     struct place *place = &job->places[i];
     place->temp = -1;
+    place->dtype = job->p->g->nodes[v->node].dtype;
     tell_scope(job, v);
     switch (v->source) {
     case CR_LOAD:
@@ -392,7 +442,7 @@ static void print_value(struct job *job, int i, const struct cr_tile_at *dest)
         print_random(job, v, place);
         break;
     case CR_CONST:
-        cr_print_constant(job->p, place->address, sizeof place->address, v->number);
+        cr_print_typed(job->p, place->address, sizeof place->address, place->dtype, v->number);
         place->by_row = true;
         break;
     case CR_CORE:
@@ -420,9 +470,9 @@ static void store_result(struct job *job, struct place *from)
     if (!j->dest_strided) {
         if (strcmp(from->address, j->dest.address) == 0)
             return;
-        struct place to = {.ld = j->dest.ld};
+        struct place to = {.ld = j->dest.ld, .dtype = from->dtype};
         memcpy(to.address, j->dest.address, sizeof to.address);
-        call_load(job, &to, "load", from->address, from->ld, !from->by_row);
+        call_load(job, &to, from->address, from->ld, !from->by_row);
         return;
     }
     if (from->by_row && j->col >= 0 && coef(dest, j->col))
@@ -431,12 +481,12 @@ static void store_result(struct job *job, struct place *from)
                      j->first_col);
     if (from->by_row) {
         spread(job, from, true);
-        call(job, "store(1, %s, %s, 0, %lld, %s, 0)", j->rows, address,
+        call(job, "%sstore(1, %s, %s, 0, %lld, %s, 0)", cr_family(from->dtype), j->rows, address,
              (long long)coef(dest, j->row), from->address);
     } else {
-        call(job, "store(%s, %s, %s, %lld, %lld, %s, %lld)", j->rows, j->cols, address,
-             (long long)coef(dest, j->row), (long long)coef(dest, j->col), from->address,
-             (long long)from->ld);
+        call(job, "%sstore(%s, %s, %s, %lld, %lld, %s, %lld)", cr_family(from->dtype), j->rows,
+             j->cols, address, (long long)coef(dest, j->row), (long long)coef(dest, j->col),
+             from->address, (long long)from->ld);
     }
 }
 

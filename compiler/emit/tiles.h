@@ -61,10 +61,18 @@ void cr_print_address(const struct cr_printer *p, char *buffer, size_t size, int
                       const struct cr_affine *at, int row, const char *first_row, int col,
                       const char *first_col);
 
-/* Gives a part of scratch a name and tells the reader what it holds. */
+/* Gives a part of scratch a name and tells the reader what it holds: floats, or elements of a
+ * type. */
 void cr_take_scratch(struct cr_printer *p, const char *name, int64_t floats, const char *what);
+void cr_take_typed(struct cr_printer *p, const char *name, enum cr_dtype dtype, int64_t elements,
+                   const char *what);
 
-/* The address of a constant, which is declared if it is new. */
+/* What stands before the runtime's functions for a type: "i32." or nothing. */
+const char *cr_family(enum cr_dtype dtype);
+
+/* The address of a constant, a float or of a type, which is declared if it is new. */
 void cr_print_constant(struct cr_printer *p, char *buffer, size_t size, double value);
+void cr_print_typed(struct cr_printer *p, char *buffer, size_t size, enum cr_dtype dtype,
+                    double value);
 
 #endif

@@ -184,18 +184,12 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return 0;
 }
 
-/* An i32; the least one for what is none, such as NaN. */
-static int32_t to_integer(double number)
-{
-    return number > INT32_MIN && number <= INT32_MAX ? (int32_t)number : INT32_MIN;
-}
-
 static void round_output(const struct cr_port *port, const double *from, void *to)
 {
     int64_t n = cr_port_elements(port);
     for (int64_t i = 0; i < n; i++) {
         if (port->dtype == CR_I32)
-            ((int32_t *)to)[i] = to_integer(from[i]);
+            ((int32_t *)to)[i] = (int32_t)from[i];
         else
             ((float *)to)[i] = (float)from[i];
     }
@@ -296,17 +290,6 @@ static int open_compiled(struct cr_engine *e, struct cr_graph *graph,
     return make_code(e, error);
 }
 
-/* Kernels compute in float throughout; an i32 is handed out as one, in place. */
-static void round_integers(const struct cr_port *port, void *data)
-{
-    int64_t n = port->dtype == CR_I32 ? cr_port_elements(port) : 0;
-    for (int64_t i = 0; i < n; i++) {
-        float number;
-        memcpy(&number, (float *)data + i, sizeof number);
-        ((int32_t *)data)[i] = to_integer((double)number);
-    }
-}
-
 static int run_compiled(struct cr_engine *e, const void *const *inputs, void *const *outputs,
                         struct cr_error *error)
 {
@@ -317,8 +300,6 @@ static int run_compiled(struct cr_engine *e, const void *const *inputs, void *co
         e->program_outputs[i] = outputs[e->to_output[i]];
     int status = e->code.execute(e->kernels, e->pool, e->weights, e->program_inputs,
                                  e->program_outputs, e->arena);
-    for (int i = 0; i < e->n_outputs; i++)
-        round_integers(&e->outputs[i], outputs[i]);
     return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
 }
 

@@ -107,11 +107,14 @@ static bool is_row_major(const struct value *value, int rank, const int64_t *sha
 enum { MAX_OPERANDS = 4 };
 
 /* What is done to one row: element i of operand j is at at[j][i * step[j]]. */
-typedef void row_function(enum cr_op op, int64_t n, double *const *at, const int64_t *step);
+struct walk;
+typedef void row_function(const struct walk *walk, int64_t n, double *const *at,
+                          const int64_t *step);
 
 /* A shape and the strides of up to MAX_OPERANDS tensors over it, the result first. */
 struct walk {
-    enum cr_op op; /* handed on */
+    enum cr_op op; /* handed on, with how it is evaluated */
+    cr_evaluator *eval;
     int rank;
     const int64_t *shape;
     int n;
@@ -129,7 +132,7 @@ static void walk_rows(const struct walk *walk, row_function *row)
     for (int j = 0; j < walk->n && last >= 0; j++)
         step[j] = walk->stride[j][last];
     for (;;) {
-        row(walk->op, last < 0 ? 1 : walk->shape[last], at, step);
+        row(walk, last < 0 ? 1 : walk->shape[last], at, step);
         int axis = last - 1;
         for (; axis >= 0; axis--) {
             bool carry = ++index[axis] == walk->shape[axis];
@@ -144,9 +147,9 @@ static void walk_rows(const struct walk *walk, row_function *row)
     }
 }
 
-static void row_copy(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
+static void row_copy(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
-    (void)op;
+    (void)walk;
     for (int64_t i = 0; i < n; i++)
         at[0][i * step[0]] = at[1][i * step[1]];
 }
@@ -154,17 +157,21 @@ static void row_copy(enum cr_op op, int64_t n, double *const *at, const int64_t 
 static void copy(int rank, const int64_t *shape, double *to, const int64_t *to_stride,
                  const struct value *from)
 {
-    struct walk walk = {CR_OP_reshape, rank, shape, 2, {to, from->data}, {to_stride, from->stride}};
+    struct walk walk = {.rank = rank,
+                        .shape = shape,
+                        .n = 2,
+                        .data = {to, from->data},
+                        .stride = {to_stride, from->stride}};
     walk_rows(&walk, row_copy);
 }
 
 /* ---- elementwise ops, by their rows of the table ---- */
 
-static void row_eval(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
+static void row_eval(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     for (int64_t i = 0; i < n; i++)
         at[0][i * step[0]] =
-            cr_eval(op, at[1][i * step[1]], at[2][i * step[2]], at[3][i * step[3]]);
+            walk->eval(walk->op, at[1][i * step[1]], at[2][i * step[2]], at[3][i * step[3]]);
 }
 
 /* Operands that the op does not have are zeros, with strides of 0. */
@@ -176,6 +183,7 @@ static int do_elementwise(struct interpreter *in, const struct cr_node *node, st
     if (own_all(in, out, node))
         return -1;
     struct walk walk = {node->op,
+                        cr_evaluator_of(node->op, node->dtype),
                         node->rank,
                         node->shape,
                         1 + node->n_in,
@@ -227,31 +235,34 @@ static int do_iota(struct interpreter *in, const struct cr_node *node, struct va
     return 0;
 }
 
-/* ---- reductions: folded over the axis in order ---- */
+/* ---- reductions: folded over the axis in order; of one element, that element ---- */
 
 /* One more element into each accumulator, by the op that the reduction repeats. */
-static void row_fold(enum cr_op op, int64_t n, double *const *at, const int64_t *step)
+static void row_fold(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
-    double start;
-    enum cr_op fold = cr_reduction(op, &start);
     for (int64_t i = 0; i < n; i++)
-        at[0][i * step[0]] = cr_eval(fold, at[0][i * step[0]], at[1][i * step[1]], 0);
+        at[0][i * step[0]] = walk->eval(walk->op, at[0][i * step[0]], at[1][i * step[1]], 0);
 }
 
 static int do_reduce(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
     const struct cr_node *operand = &in->graph->nodes[id];
+    if (operand->shape[node->axis] == 1) {
+        share(out, &in->values[id]);
+        return 0;
+    }
     if (own_all(in, out, node))
         return -1;
     int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
     double start;
-    cr_reduction(node->op, &start);
+    enum cr_op fold = cr_reduction(node->op, node->dtype, &start);
     for (int64_t i = 0; i < n; i++)
         out->data[i] = start;
     memcpy(stride, out->stride, sizeof stride);
     stride[node->axis] = 0;
-    struct walk walk = {node->op,
+    struct walk walk = {fold,
+                        cr_evaluator_of(fold, node->dtype),
                         operand->rank,
                         operand->shape,
                         2,
@@ -403,7 +414,8 @@ static int do_concat(struct interpreter *in, const struct cr_node *node, struct 
     return 0;
 }
 
-/* Rows of the table one after another; a row of NaN for an index it does not have. */
+/* Rows of the table one after another; for an index it does not have a row of NaN, or of the
+ * least i32. */
 static int do_gather(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -424,7 +436,7 @@ static int do_gather(struct interpreter *in, const struct cr_node *node, struct 
             copy(table->rank - 1, table->shape + 1, to, stride + 1, &row);
         } else {
             for (int64_t j = 0; j < width; j++)
-                to[j] = NAN;
+                to[j] = node->dtype == CR_I32 ? INT32_MIN : NAN;
         }
     }
     drop(in, &flat);

@@ -94,9 +94,10 @@ static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype d
     memcpy(attr.shape, shape->size, sizeof shape->size);
     if (dtype == CR_BOOL)
         cr_raise(L, "%s: found %.14g beside a bool tensor", cr_ops[op].name, value);
-    if (dtype == CR_I32 && !(fabs(value) <= INT32_MAX && value == floor(value)))
-        cr_raise(L, "%s: found %.14g beside an i32 tensor, a whole number is expected",
-                 cr_ops[op].name, value);
+    if (dtype == CR_I32 && !cr_is_i32(value))
+        cr_raise(L, "%s: found %.14g beside an i32 tensor, a whole number %sis expected",
+                 cr_ops[op].name, isnan(value) ? (double)NAN : value,
+                 value == floor(value) ? "from -2147483648 to 2147483647 " : "");
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 

@@ -5,8 +5,6 @@
 
 #include "compiler/frontend/frontend.h"
 
-enum { MAX_SEED = 1 << 24 }; /* an i32 is a float in kernels */
-
 static const char names_key; /* registry: name of an input or parameter -> its node */
 
 /* The origin of the nodes to come: the user's line, or what the dump says. */
@@ -147,8 +145,7 @@ static bool read_init(lua_State *L, int index, const char *op, struct cr_attr *a
 /* An i32 begins with one number everywhere, if it says with what. */
 static void check_integer_init(lua_State *L, const struct cr_attr *attr)
 {
-    bool whole = attr->value == floor(attr->value) && fabs(attr->value) <= INT32_MAX;
-    if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !whole))
+    if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !cr_is_i32(attr->value)))
         cr_raise(L, "input: init: an i32 is expected to have {fill = a whole number}");
 }
 
@@ -209,9 +206,6 @@ static int make_const(lua_State *L)
     attr.value = cr_arg_number(L, 1, "const", "value");
     read_shape(L, 2, "const", &attr);
     attr.dtype = cr_arg_dtype(L, 3, "const");
-    bool whole = attr.value == floor(attr.value) && fabs(attr.value) <= INT32_MAX;
-    if (attr.dtype == CR_I32 && !whole)
-        cr_raise(L, "const: value %g is no i32", attr.value);
     if (attr.dtype == CR_BOOL && attr.value != 0 && attr.value != 1)
         cr_raise(L, "const: value %g, a bool is 0 or 1", attr.value);
     return cr_return(L, CR_OP_const, 0, NULL, &attr);
@@ -376,15 +370,16 @@ static int make_scatter_add(lua_State *L)
     return cr_return(L, CR_OP_scatter_add, 2, in, &attr);
 }
 
-/* The seed of random: one i32, or a number that a float can hold. */
+/* The seed of random: one i32, or a number that is one. */
 static cr_id read_seed(lua_State *L, int index)
 {
     if (cr_is_tensor(L, index))
         return cr_tensor_at(L, index);
     struct cr_attr attr = {.dtype = CR_I32,
                            .value = (double)cr_arg_integer(L, index, "random", "seed")};
-    if (fabs(attr.value) > MAX_SEED)
-        cr_raise(L, "random: seed: found %.14g, at most %d is expected", attr.value, MAX_SEED);
+    if (!cr_is_i32(attr.value))
+        cr_raise(L, "random: seed: found %.14g, an i32, at most 2147483647, is expected",
+                 attr.value);
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 

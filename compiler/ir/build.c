@@ -75,6 +75,28 @@ static bool take_axis(struct build *b, int rank)
     return true;
 }
 
+/* The numbers that an i32 can be: whole ones, from -2^31 to 2^31 - 1. */
+bool cr_is_i32(double value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
+}
+
+/* An iota counts in i32, a constant is a value of its type. */
+static bool check_value(struct build *b)
+{
+    struct cr_node *node = b->node;
+    if (node->op == CR_OP_iota && node->shape[node->axis] - 1 > INT32_MAX)
+        return misfit(b, "%lld elements along the axis, an i32 counts 2147483648",
+                      (long long)node->shape[node->axis]);
+    if (node->dtype != CR_I32 || node->op == CR_OP_iota)
+        return true;
+    if (!cr_is_i32(node->value))
+        return misfit(b, "value %.14g is no i32, a whole number from -2147483648 to 2147483647 is "
+                         "expected", isnan(node->value) ? (double)NAN : node->value);
+    node->value += 0; /* there is one zero */
+    return true;
+}
+
 static bool infer_leaf(struct build *b)
 {
     if (!take_shape(b, b->attr->rank, b->attr->shape))
@@ -83,9 +105,9 @@ static bool infer_leaf(struct build *b)
     b->node->dtype = op == CR_OP_iota ? CR_I32 : b->attr->dtype;
     b->node->value = b->attr->value;
     if (op == CR_OP_iota)
-        return take_axis(b, b->node->rank);
+        return take_axis(b, b->node->rank) && check_value(b);
     if (op == CR_OP_const)
-        return true;
+        return check_value(b);
     if (op == CR_OP_param && b->attr->dtype != CR_F32)
         return misfit(b, "parameter %s is %s, parameters are f32", b->attr->name,
                       cr_dtype_name(b->attr->dtype));

@@ -5,6 +5,7 @@
 
 /* The vocabulary of elementwise.h for double. */
 #define CR_ONE 1.0
+#define CR_FLOAT(x) (x)
 #define CR_ABS(x) fabs(x)
 #define CR_EXP(x) exp(x)
 #define CR_LOG(x) log(x)
@@ -42,14 +43,61 @@ double cr_eval(enum cr_op op, double a, double b, double c)
     }
 }
 
-enum cr_op cr_reduction(enum cr_op op, double *start)
+/* The same vocabulary for int64_t, where no op on two i32 overflows. */
+#undef CR_ABS
+#undef CR_MAX
+#undef CR_MIN
+#define CR_ABS(x) ((x) < 0 ? -(x) : (x))
+#define CR_MAX(x, y) ((x) > (y) ? (x) : (y))
+#define CR_MIN(x, y) ((x) < (y) ? (x) : (y))
+
+/* An expression of the table where its result can be an i32. */
+#define I32_ARITH(expression) (expression)
+#define I32_FLOAT(expression) (abort(), 0)
+#define I32_COMPARE(expression) (abort(), 0)
+#define I32_LOGIC(expression) (abort(), 0)
+#define I32_SELECT(expression) (abort(), 0)
+#define I32_CONVERT(expression) (abort(), 0)
+
+/* The result modulo 2^32, between -2^31 and 2^31 - 1. */
+static double wrapped(int64_t result)
+{
+    uint32_t bits = (uint32_t)(uint64_t)result;
+    return (double)bits - (bits > INT32_MAX ? 0x1p32 : 0);
+}
+
+static int64_t eval_integers(enum cr_op op, int64_t a, int64_t b, int64_t c)
+{
+    (void)b, (void)c;
+    switch (op) {
+#define OP(name, arity, rule, expression, description, gradient)                                   \
+    case CR_OP_##name:                                                                             \
+        return I32_##rule(expression);
+        CR_ELEMENTWISE(OP)
+#undef OP
+    default:
+        abort();
+    }
+}
+
+double cr_eval_i32(enum cr_op op, double a, double b, double c)
+{
+    return wrapped(eval_integers(op, (int64_t)a, (int64_t)b, (int64_t)c));
+}
+
+cr_evaluator *cr_evaluator_of(enum cr_op op, enum cr_dtype dtype)
+{
+    return cr_ops[op].rule == CR_RULE_ARITH && dtype == CR_I32 ? cr_eval_i32 : cr_eval;
+}
+
+enum cr_op cr_reduction(enum cr_op op, enum cr_dtype dtype, double *start)
 {
     switch (op) {
     case CR_OP_sum:
         *start = 0;
         return CR_OP_add;
     case CR_OP_max:
-        *start = -INFINITY;
+        *start = dtype == CR_I32 ? INT32_MIN : -INFINITY;
         return CR_OP_maximum;
     default:
         abort();

@@ -182,6 +182,9 @@ static inline enum cr_kind cr_kind_of(const struct cr_graph *g, cr_id id)
     return cr_ops[g->nodes[id].op].kind;
 }
 
+/* Whether a number is an i32: whole, from -2^31 to 2^31 - 1. */
+bool cr_is_i32(double value);
+
 int64_t cr_elements(int rank, const int64_t *shape);
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
 

@@ -24,6 +24,16 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
     return true;
 }
 
+/* Whether an index stays, at all atoms, where numbers of its type are exact and do not wrap. */
+static bool is_exact(const struct finder *f, const struct cr_affine *index, enum cr_dtype dtype)
+{
+    const struct cr_atoms *atoms = &f->ev->kernel->atoms;
+    double most = fabs((double)index->base);
+    for (int a = 0; a < atoms->n; a++)
+        most += fabs((double)index->coef[a]) * (double)(atoms->extent[a] - 1);
+    return most <= (dtype == CR_I32 ? INT32_MAX : 1 << 24);
+}
+
 /* The node as an affine function of the atoms, if it is sums of indices and constants. */
 static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_affine *index)
 {
@@ -40,14 +50,14 @@ static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_af
         *index = (struct cr_affine){.base = (int64_t)node->value};
         return node->value == floor(node->value) && fabs(node->value) < 1e9;
     case CR_OP_float:
-        return index_of(f, cr_in(g, id, 0), map, index);
+        return index_of(f, cr_in(g, id, 0), map, index) && is_exact(f, index, node->dtype);
     case CR_OP_add:
     case CR_OP_sub:
         if (!index_of(f, cr_in(g, id, 0), map, &a) || !index_of(f, cr_in(g, id, 1), map, &b))
             return false;
         *index = a;
         cr_affine_add(index, &b, node->op == CR_OP_add ? 1 : -1);
-        return true;
+        return is_exact(f, index, node->dtype);
     default:
         return false;
     }

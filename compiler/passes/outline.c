@@ -49,14 +49,15 @@ static void put_affine(struct bytes *b, const struct cr_affine *affine)
     put_int(b, -1);
 }
 
-static void put_tiles(struct bytes *b, const struct cr_tiles *tiles)
+static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr_tiles *tiles)
 {
     put_int(b, tiles->n);
     put_int(b, tiles->result);
     for (int i = 0; i < tiles->n; i++) {
         const struct cr_value *v = &tiles->values[i];
-        int64_t fields[] = {v->source, v->op,  v->arg[0],     v->arg[1],
-                            v->arg[2], v->ref, v->table_rows, v->table_stride};
+        int64_t fields[] = {v->source,     v->op,           v->arg[0],
+                            v->arg[1],     v->arg[2],       v->ref,
+                            v->table_rows, v->table_stride, g->nodes[v->node].dtype};
         put(b, fields, sizeof fields);
         put(b, &v->number, sizeof v->number);
         put_affine(b, &v->at);
@@ -75,15 +76,15 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put(b, k->atoms.extent, (size_t)k->atoms.n * sizeof *k->atoms.extent);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
     for (int i = 0; i < k->n_refs; i++)
-        put_int(b, g->nodes[k->refs[i]].op == CR_OP_input ? g->nodes[k->refs[i]].dtype : CR_F32);
+        put_int(b, g->nodes[k->refs[i]].dtype);
     for (int i = 0; i < k->n_bounds; i++) {
         put_int(b, k->bounds[i].upper);
         put_int(b, k->bounds[i].offset);
     }
-    put_tiles(b, &k->program);
-    put_tiles(b, &k->prologue);
-    put_tiles(b, &k->scores);
-    put_tiles(b, &k->dropout);
+    put_tiles(b, g, &k->program);
+    put_tiles(b, g, &k->prologue);
+    put_tiles(b, g, &k->scores);
+    put_tiles(b, g, &k->dropout);
     put_affine(b, &k->dest);
     put_affine(b, &k->dest_k);
     put_affine(b, &k->dest_v);

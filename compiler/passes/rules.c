@@ -52,7 +52,7 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     if (!cr_infer(rw->to, d->op, d->n, d->in, &d->attr, &node))
         abort();
     struct cr_attr attr = cr_attr_of(&node);
-    attr.value = cr_eval(d->op, value[0], value[1], value[2]);
+    attr.value = cr_evaluator_of(d->op, node.dtype)(d->op, value[0], value[1], value[2]);
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
@@ -469,6 +469,8 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
     bool scaled = d->op == CR_OP_mul && operand(rw, d, 0)->op == CR_OP_const;
     double scale = scaled ? operand(rw, d, 0)->value : 1;
     struct line line;
+    if ((d->op != CR_OP_mul && d->op != CR_OP_add) || operand(rw, d, 0)->dtype != CR_F32)
+        return CR_NONE;
     if (scaled && is_line(g, d->in[1], &line)) {
         line.a *= scale;
         line.b *= scale;
@@ -480,7 +482,7 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
     } else if (d->op != CR_OP_add) {
         return CR_NONE;
     }
-    for (int i = 0; i < 2 && out == CR_NONE && g->nodes[sum[0]].dtype == CR_F32; i++)
+    for (int i = 0; i < 2 && out == CR_NONE; i++)
         out = take_out_factor(rw, scale, sum[i], sum[1 - i]);
     return out;
 }
