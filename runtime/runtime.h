@@ -19,6 +19,7 @@
 #define CR_RUNTIME_H
 
 #include "elementwise.h"
+#include "i32.h" /* only for i32 */
 
 enum { CR_PANEL = 32 /* columns of a packed panel */ };
 
@@ -41,8 +42,6 @@ typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
-#include "i32.h" /* only for i32 */
-
 #define CR_MEMBER_1(name) cr_map1 *name##_v;
 #define CR_MEMBER_2(name) cr_map2 *name##_vv, *name##_vs, *name##_sv;
 #define CR_MEMBER_3(name)                                                                          \
@@ -55,6 +54,7 @@ struct cr_kernels {
     const char *isa; /* "avx512", "avx2" or "plain" */
 
     CR_ELEMENTWISE(CR_MEMBER)
+    struct cr_kernels_i32 i32; /* only for i32 */
 
     /* of two zeros the larger is +0 */
     cr_reduce *sum, *max;
@@ -140,8 +140,6 @@ struct cr_kernels {
      */
     void (*parallel)(struct cr_pool *pool, long items, cr_body *body, const void *args,
                      float *scratch, long scratch_stride);
-
-    struct cr_kernels_i32 i32; /* only for i32 */
 };
 
 #endif
