@@ -29,7 +29,8 @@
  *
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
  * operations, whatever the instruction set.  A dot product is one chain of fused
@@ -59,8 +60,11 @@
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
  * AVX-512), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
- * integer is exact up to 2^24: kernels compute in float throughout.
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
+ *
+ * Where the rule admits i32 the same expression is compiled once more, over unsigned
+ * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
+ * and the CR_ functions take the operands for signed.  `description` holds for both.
  *
  * `gradient` says for each operand, in parentheses, what its gradient gets from the op:
  * an expression over the nodes of the operands a, b, c, of the result y, and of g, the
@@ -80,7 +84,7 @@
     OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
     OP(div,     2, FLOAT,   a / b,              "a / b", \
        (n_div(g, b), n_neg(n_div(n_mul(g, y), b)))) \
-    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b; NaN if either is", \
+    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is", \
        (n_unless(n_lt(a, b), a, b, g), n_unless(n_lt(b, a), a, b, g))) \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
        (n_mul(g, b), n_mul(g, a), g)) \
@@ -122,6 +126,7 @@ struct cr_kernels {
 
     CR_ELEMENTWISE(CR_MEMBER)
 
+    /* of two zeros the larger is +0 */
     cr_reduce *sum, *max;
 
     /*
@@ -136,16 +141,12 @@ struct cr_kernels {
 
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* the same from 32-bit integers */
-    void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
     /* Says that rows of x, rs apart, will be read soon. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
-    /* y[r, c] = base + r * rs + c * cs, an index */
-    void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
     /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
-    void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
+    void (*random)(long rows, long cols, float *y, long ldy, const int *seed, long stream,
                    long base, long rs, long cs);
     /* y[r, c] = value where c lies outside begin + r <= c < end + r */
     void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
@@ -153,11 +154,11 @@ struct cr_kernels {
     int (*finite)(long rows, long cols, const float *x, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
-                   long table_rows, const float *index);
+                   long table_rows, const int *index);
 
     /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
     void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                        const float *x, long ldx, const float *index);
+                        const float *x, long ldx, const int *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
@@ -748,6 +749,15 @@ int stream_block_run(const void *weights, const float *in_x, float *out_y, void 
 #define CR_INLINE static inline
 #endif
 
+/* A float and a word of 32 bits by which elements are moved whatever they are, f32 or i32. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+typedef float __attribute__((may_alias)) cr_float;
+typedef uint32_t __attribute__((may_alias)) cr_word;
+#else
+typedef float cr_float;
+typedef uint32_t cr_word;
+#endif
+
 /* Before a loop over a constant number of vectors; before one over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
@@ -797,21 +807,12 @@ typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const flo
                      long panel_stride, float *c, long ldc, const struct cr_start *start);
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
-static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
+static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy, const cr_float *x,
                             long rx, long cx)
 {
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ry + c * cy] = x[r * rx + c * cx];
-        }
-    }
-}
-
-static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs)
-{
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = (float)x[r * rs + c * cs];
         }
     }
 }
@@ -822,25 +823,6 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
     for (long r = 0; r < rows; r++, x += rs) {
         for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
             CR_PREFETCH(x + c);
-        }
-    }
-}
-
-/* Whether every index, and every product on the way to it, is an integer a float can hold. */
-static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
-{
-    const double limit = 16777216.0;
-    double down = fabs((double)rows * (double)rs);
-    double across = fabs((double)cols * (double)cs);
-    return (double)cols <= limit && fabs((double)cs) <= limit &&
-           fabs((double)base) + down + across <= limit;
-}
-
-static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = (float)(base + r * rs + c * cs);
         }
     }
 }
@@ -863,8 +845,8 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 #define CR_TILE_ROWS 4
 #define CR_TILES CR_TILES_4
 
-#define v_load(p) (*(p))
-#define v_store(p, x) ((void)(*(p) = (x)))
+#define v_load(p) (*(const cr_float *)(p))
+#define v_store(p, x) ((void)(*(cr_float *)(p) = (x)))
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
@@ -875,13 +857,15 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 #define v_transpose(t) ((void)(t))
 
 /* The first n lanes only; a vector of one lane is never cut. */
-#define v_load_n(p, n) ((void)(n), *(p))
-#define v_load_or(p, n, fill) ((void)(n), *(p))
-#define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
+#define v_load_n(p, n) ((void)(n), v_load(p))
+#define v_load_or(p, n, fill) ((void)(n), v_load(p))
+#define v_store_n(p, x, n) ((void)(n), v_store(p, x))
 
 #define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
+#define v_ordered_or(a, b, other) ((a) == (a) && (b) == (b) ? (other) : (a) + (b))
 
 #define CR_ONE 1.0f
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) fabsf(a)
 #define CR_SQRT(a) sqrtf(a)
 #define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
@@ -904,6 +888,20 @@ CR_INLINE float v_min_plain(float a, float b)
 CR_INLINE float v_max_plain(float a, float b)
 {
     return a > b ? a : b;
+}
+
+CR_INLINE float v_and_plain(float a, float b)
+{
+    union cr_bits x = {a}, y = {b};
+    x.u &= y.u;
+    return x.f;
+}
+
+CR_INLINE float v_or_plain(float a, float b)
+{
+    union cr_bits x = {a}, y = {b};
+    x.u |= y.u;
+    return x.f;
 }
 
 CR_INLINE float v_copysign_plain(float magnitude, float sign)
@@ -933,6 +931,8 @@ CR_INLINE float v_split_plain(float x, float *e)
 
 #define v_min(a, b) v_min_plain(a, b)
 #define v_max(a, b) v_max_plain(a, b)
+#define v_and(a, b) v_and_plain(a, b)
+#define v_or(a, b) v_or_plain(a, b)
 #define v_copysign(m, s) v_copysign_plain(m, s)
 #define v_pow2(t) v_pow2_plain(t)
 #define v_split(x, e) v_split_plain(x, e)
@@ -953,23 +953,33 @@ CR_INLINE float v_split_plain(float x, float *e)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/*
- * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
- * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
- * test is off the critical path.
- */
+/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
+ * are equal differ in the sign of zero at most, and v_max gives the second of them. */
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    return v_nan_or(b, v_max(b, a));
+    VF larger = v_and(v_max(a, b), v_max(b, a));
+    return v_ordered_or(a, b, larger);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    return v_nan_or(b, v_min(b, a));
+    VF smaller = v_or(v_min(a, b), v_min(b, a));
+    return v_ordered_or(a, b, smaller);
+}
+
+/*
+ * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
+ * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
+ * off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
 }
 
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -1095,19 +1105,28 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
-#define CR_OPERAND(x) const float *x##p, long ld##x
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
-#define CR_ROW_v(x)
-#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
-#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
-#define CR_FULL_s(x)
-#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x)
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
 
 /* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(dense, row, full, part, expression)                                               \
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
             cols *= rows;                                                                          \
@@ -1117,47 +1136,57 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
             long i = 0;                                                                            \
             row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
-                full v_store(y + r * ldy + i, expression);                                         \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
             }                                                                                      \
             if (i < cols) {                                                                        \
-                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define CR_MAP1(name, A, expression)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
-        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
 
-#define CR_MAP2(name, A, B, expression)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
-                                            CR_OPERAND(a), CR_OPERAND(b))                          \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
-                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
 
-#define CR_MAP3(name, A, B, C, expression)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
-                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
-                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
-                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
-                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
 
-#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
-#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
-#define CR_STRIPS_3(name, e)                                                                       \
-    CR_MAP3(name, v, v, v, e)                                                                      \
-    CR_MAP3(name, v, v, s, e)                                                                      \
-    CR_MAP3(name, v, s, v, e)                                                                      \
-    CR_MAP3(name, v, s, s, e)                                                                      \
-    CR_MAP3(name, s, v, v, e)                                                                      \
-    CR_MAP3(name, s, v, s, e)                                                                      \
-    CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+    CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -1195,7 +1224,7 @@ static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const flo
 static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++) {
-        VF value = v_set1(x[r * rs]);
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
         long i = 0;
         for (; i + CR_W <= cols; i += CR_W) {
             v_store(y + r * ldy + i, value);
@@ -1279,27 +1308,6 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* In float arithmetic, which is exact as long as every index is below 2^24. */
-static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
-        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
-        return;
-    }
-    VF step = v_set1((float)cs);
-    for (long r = 0; r < rows; r++) {
-        VF first = v_set1((float)(base + r * rs));
-        for (long i = 0; i < cols; i += CR_W) {
-            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
-            if (cols - i >= CR_W) {
-                v_store(y + r * ldy + i, value);
-            } else {
-                v_store_n(y + r * ldy + i, value, cols - i);
-            }
-        }
-    }
-}
-
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -1354,17 +1362,24 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return finite;
 }
 
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const float *index)
+/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
 {
-    const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < (float)table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
         } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
         }
     }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
 }
 
 /*
@@ -1458,7 +1473,19 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
 
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
+
+/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
+CR_INLINE VF CR_NAME(v_is_zero)(VF x)
+{
+    VF minus = v_set1(-1.0f);
+    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
+}
+
+#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
+#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
+
+CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
 
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
@@ -1471,6 +1498,9 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
 {
     for (long r = 0; r < rows; r++) {
         y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
+            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
+        }
     }
 }
 
@@ -1674,7 +1704,7 @@ static void CR_NAME(cr_stream_end)(void)
  */
 
 /* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
     long r = 0;
@@ -1685,13 +1715,13 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
     for (; r + 4 <= rows; r += 4) {
         CR_UNROLL
         for (int i = 0; i < 4; i++) {
-            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
         }
     }
     for (; r < rows; r++) {
-        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
     }
-    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
 /* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
@@ -1699,7 +1729,7 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_MAX(old, top);
+    VF new = CR_TOP(old, top);
     VF dead = CR_EQ(new, v_set1(-INFINITY));
     VF shift = CR_SELECT(dead, v_set1(0.0f), new);
     CR_NAME(v_store_cut)(m, new, n);
@@ -1733,7 +1763,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
-    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
     VF shift = CR_NAME(v_rescale)(n, top, m, scale);
     VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
     VF old = CR_NAME(v_load_cut)(l, n);
@@ -1773,10 +1803,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .sum_lanes = CR_NAME(cr_sum_lanes),
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
-    .load_i32 = cr_load_i32,
     .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
-    .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
     .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
@@ -1807,6 +1835,9 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -1819,6 +1850,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
@@ -1829,6 +1861,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
@@ -1877,6 +1910,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
 #define v_nan_or(x, other) _mm256_blendv_ps(other, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q))
+#define v_ordered_or(a, b, other)                                                                  \
+    _mm256_blendv_ps(other, (a) + (b), _mm256_cmp_ps(a, b, _CMP_UNORD_Q))
+#define v_and(a, b) _mm256_and_ps(a, b)
+#define v_or(a, b) _mm256_or_ps(a, b)
 
 #define v_first(n) v_first_avx2((int)(n))
 #define v_load_n(p, n) _mm256_maskload_ps(p, v_first(n))
@@ -1884,6 +1921,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
 
 #define CR_ONE _mm256_set1_ps(1.0f)
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm256_sqrt_ps(a)
 #define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)
@@ -1981,23 +2019,33 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/*
- * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
- * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
- * test is off the critical path.
- */
+/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
+ * are equal differ in the sign of zero at most, and v_max gives the second of them. */
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    return v_nan_or(b, v_max(b, a));
+    VF larger = v_and(v_max(a, b), v_max(b, a));
+    return v_ordered_or(a, b, larger);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    return v_nan_or(b, v_min(b, a));
+    VF smaller = v_or(v_min(a, b), v_min(b, a));
+    return v_ordered_or(a, b, smaller);
+}
+
+/*
+ * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
+ * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
+ * off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
 }
 
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -2123,19 +2171,28 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
-#define CR_OPERAND(x) const float *x##p, long ld##x
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
-#define CR_ROW_v(x)
-#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
-#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
-#define CR_FULL_s(x)
-#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x)
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
 
 /* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(dense, row, full, part, expression)                                               \
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
             cols *= rows;                                                                          \
@@ -2145,47 +2202,57 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
             long i = 0;                                                                            \
             row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
-                full v_store(y + r * ldy + i, expression);                                         \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
             }                                                                                      \
             if (i < cols) {                                                                        \
-                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define CR_MAP1(name, A, expression)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
-        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
 
-#define CR_MAP2(name, A, B, expression)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
-                                            CR_OPERAND(a), CR_OPERAND(b))                          \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
-                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
 
-#define CR_MAP3(name, A, B, C, expression)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
-                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
-                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
-                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
-                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
 
-#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
-#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
-#define CR_STRIPS_3(name, e)                                                                       \
-    CR_MAP3(name, v, v, v, e)                                                                      \
-    CR_MAP3(name, v, v, s, e)                                                                      \
-    CR_MAP3(name, v, s, v, e)                                                                      \
-    CR_MAP3(name, v, s, s, e)                                                                      \
-    CR_MAP3(name, s, v, v, e)                                                                      \
-    CR_MAP3(name, s, v, s, e)                                                                      \
-    CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+    CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -2223,7 +2290,7 @@ static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const flo
 static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++) {
-        VF value = v_set1(x[r * rs]);
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
         long i = 0;
         for (; i + CR_W <= cols; i += CR_W) {
             v_store(y + r * ldy + i, value);
@@ -2307,27 +2374,6 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* In float arithmetic, which is exact as long as every index is below 2^24. */
-static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
-        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
-        return;
-    }
-    VF step = v_set1((float)cs);
-    for (long r = 0; r < rows; r++) {
-        VF first = v_set1((float)(base + r * rs));
-        for (long i = 0; i < cols; i += CR_W) {
-            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
-            if (cols - i >= CR_W) {
-                v_store(y + r * ldy + i, value);
-            } else {
-                v_store_n(y + r * ldy + i, value, cols - i);
-            }
-        }
-    }
-}
-
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -2382,17 +2428,24 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return finite;
 }
 
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const float *index)
+/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
 {
-    const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < (float)table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
         } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
         }
     }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
 }
 
 /*
@@ -2486,7 +2539,19 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
 
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
+
+/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
+CR_INLINE VF CR_NAME(v_is_zero)(VF x)
+{
+    VF minus = v_set1(-1.0f);
+    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
+}
+
+#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
+#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
+
+CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
 
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
@@ -2499,6 +2564,9 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
 {
     for (long r = 0; r < rows; r++) {
         y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
+            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
+        }
     }
 }
 
@@ -2702,7 +2770,7 @@ static void CR_NAME(cr_stream_end)(void)
  */
 
 /* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
     long r = 0;
@@ -2713,13 +2781,13 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
     for (; r + 4 <= rows; r += 4) {
         CR_UNROLL
         for (int i = 0; i < 4; i++) {
-            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
         }
     }
     for (; r < rows; r++) {
-        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
     }
-    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
 /* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
@@ -2727,7 +2795,7 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_MAX(old, top);
+    VF new = CR_TOP(old, top);
     VF dead = CR_EQ(new, v_set1(-INFINITY));
     VF shift = CR_SELECT(dead, v_set1(0.0f), new);
     CR_NAME(v_store_cut)(m, new, n);
@@ -2761,7 +2829,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
-    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
     VF shift = CR_NAME(v_rescale)(n, top, m, scale);
     VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
     VF old = CR_NAME(v_load_cut)(l, n);
@@ -2801,10 +2869,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .sum_lanes = CR_NAME(cr_sum_lanes),
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
-    .load_i32 = cr_load_i32,
     .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
-    .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
     .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
@@ -2835,6 +2901,9 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -2847,6 +2916,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
@@ -2857,6 +2927,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
@@ -2904,6 +2975,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
 #define v_nan_or(x, other) _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+#define v_ordered_or(a, b, other)                                                                  \
+    _mm512_mask_add_ps(other, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), a, b)
+#define v_and(a, b) _mm512_and_ps(a, b)
+#define v_or(a, b) _mm512_or_ps(a, b)
 
 #define v_first(n) ((__mmask16)((1u << (n)) - 1))
 #define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)
@@ -2911,6 +2986,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
 
 #define CR_ONE _mm512_set1_ps(1.0f)
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm512_sqrt_ps(a)
 #define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)
@@ -3009,23 +3085,33 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/*
- * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
- * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
- * test is off the critical path.
- */
+/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
+ * are equal differ in the sign of zero at most, and v_max gives the second of them. */
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    return v_nan_or(b, v_max(b, a));
+    VF larger = v_and(v_max(a, b), v_max(b, a));
+    return v_ordered_or(a, b, larger);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    return v_nan_or(b, v_min(b, a));
+    VF smaller = v_or(v_min(a, b), v_min(b, a));
+    return v_ordered_or(a, b, smaller);
+}
+
+/*
+ * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
+ * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
+ * off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
 }
 
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -3151,19 +3237,28 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
-#define CR_OPERAND(x) const float *x##p, long ld##x
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
-#define CR_ROW_v(x)
-#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
-#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
-#define CR_FULL_s(x)
-#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x)
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
 
 /* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(dense, row, full, part, expression)                                               \
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
             cols *= rows;                                                                          \
@@ -3173,47 +3268,57 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
             long i = 0;                                                                            \
             row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
-                full v_store(y + r * ldy + i, expression);                                         \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
             }                                                                                      \
             if (i < cols) {                                                                        \
-                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define CR_MAP1(name, A, expression)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
-        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
 
-#define CR_MAP2(name, A, B, expression)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
-                                            CR_OPERAND(a), CR_OPERAND(b))                          \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
-                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
 
-#define CR_MAP3(name, A, B, C, expression)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
-                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
-                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
-                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
-                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
 
-#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
-#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
-#define CR_STRIPS_3(name, e)                                                                       \
-    CR_MAP3(name, v, v, v, e)                                                                      \
-    CR_MAP3(name, v, v, s, e)                                                                      \
-    CR_MAP3(name, v, s, v, e)                                                                      \
-    CR_MAP3(name, v, s, s, e)                                                                      \
-    CR_MAP3(name, s, v, v, e)                                                                      \
-    CR_MAP3(name, s, v, s, e)                                                                      \
-    CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+    CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -3251,7 +3356,7 @@ static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const flo
 static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++) {
-        VF value = v_set1(x[r * rs]);
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
         long i = 0;
         for (; i + CR_W <= cols; i += CR_W) {
             v_store(y + r * ldy + i, value);
@@ -3335,27 +3440,6 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* In float arithmetic, which is exact as long as every index is below 2^24. */
-static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
-        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
-        return;
-    }
-    VF step = v_set1((float)cs);
-    for (long r = 0; r < rows; r++) {
-        VF first = v_set1((float)(base + r * rs));
-        for (long i = 0; i < cols; i += CR_W) {
-            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
-            if (cols - i >= CR_W) {
-                v_store(y + r * ldy + i, value);
-            } else {
-                v_store_n(y + r * ldy + i, value, cols - i);
-            }
-        }
-    }
-}
-
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -3410,17 +3494,24 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return finite;
 }
 
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const float *index)
+/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
 {
-    const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < (float)table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
         } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
         }
     }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
 }
 
 /*
@@ -3514,7 +3605,19 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
 
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
+
+/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
+CR_INLINE VF CR_NAME(v_is_zero)(VF x)
+{
+    VF minus = v_set1(-1.0f);
+    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
+}
+
+#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
+#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
+
+CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
 
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
@@ -3527,6 +3630,9 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
 {
     for (long r = 0; r < rows; r++) {
         y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
+            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
+        }
     }
 }
 
@@ -3730,7 +3836,7 @@ static void CR_NAME(cr_stream_end)(void)
  */
 
 /* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
     long r = 0;
@@ -3741,13 +3847,13 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
     for (; r + 4 <= rows; r += 4) {
         CR_UNROLL
         for (int i = 0; i < 4; i++) {
-            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
         }
     }
     for (; r < rows; r++) {
-        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
     }
-    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
 /* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
@@ -3755,7 +3861,7 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_MAX(old, top);
+    VF new = CR_TOP(old, top);
     VF dead = CR_EQ(new, v_set1(-INFINITY));
     VF shift = CR_SELECT(dead, v_set1(0.0f), new);
     CR_NAME(v_store_cut)(m, new, n);
@@ -3789,7 +3895,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
-    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
     VF shift = CR_NAME(v_rescale)(n, top, m, scale);
     VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
     VF old = CR_NAME(v_load_cut)(l, n);
@@ -3829,10 +3935,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .sum_lanes = CR_NAME(cr_sum_lanes),
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
-    .load_i32 = cr_load_i32,
     .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
-    .iota = CR_NAME(cr_iota),
     .hide = CR_NAME(cr_hide),
     .finite = CR_NAME(cr_finite),
     .gather = CR_NAME(cr_gather),
@@ -3863,6 +3967,9 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -3875,6 +3982,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
@@ -3885,6 +3993,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ

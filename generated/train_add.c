@@ -29,7 +29,8 @@
  *
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
  * operations, whatever the instruction set.  A dot product is one chain of fused
@@ -59,8 +60,11 @@
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
  * AVX-512), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0 and an
- * integer is exact up to 2^24: kernels compute in float throughout.
+ * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
+ *
+ * Where the rule admits i32 the same expression is compiled once more, over unsigned
+ * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
+ * and the CR_ functions take the operands for signed.  `description` holds for both.
  *
  * `gradient` says for each operand, in parentheses, what its gradient gets from the op:
  * an expression over the nodes of the operands a, b, c, of the result y, and of g, the
@@ -91,8 +95,71 @@
        (NONE, n_where(a, g, n_number(g, 0)), n_where(a, n_number(g, 0), g))) \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
        (n_mul(g, b), n_mul(g, a), g)) \
-    OP(float,   1, CONVERT, a,                  "the number a as f32; true is 1", (NONE))
+    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1", (NONE))
 /* clang-format on */
+
+#endif
+/*
+ * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
+ *
+ * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.
+ * A bool is a float here, too: what is compared gives floats, where takes one first.
+ */
+#ifndef CR_I32_H
+#define CR_I32_H
+
+/* Members for an op whose result has the type Y, its first operand A and the others B. */
+#define CR_I32_MEMBER_1(name, Y, A, B)                                                             \
+    void (*name##_v)(long rows, long cols, Y *y, long ldy, const A *a, long lda);
+#define CR_I32_MAP2(member, Y, A, B)                                                               \
+    void (*member)(long rows, long cols, Y *y, long ldy, const A *a, long lda, const B *b, long ldb);
+#define CR_I32_MAP3(member, Y, A, B)                                                               \
+    void (*member)(long rows, long cols, Y *y, long ldy, const A *a, long lda, const B *b,         \
+                   long ldb, const B *c, long ldc);
+#define CR_I32_MEMBER_2(name, Y, A, B)                                                             \
+    CR_I32_MAP2(name##_vv, Y, A, B)                                                                \
+    CR_I32_MAP2(name##_vs, Y, A, B)                                                                \
+    CR_I32_MAP2(name##_sv, Y, A, B)
+#define CR_I32_MEMBER_3(name, Y, A, B)                                                             \
+    CR_I32_MAP3(name##_vvv, Y, A, B)                                                               \
+    CR_I32_MAP3(name##_vvs, Y, A, B)                                                               \
+    CR_I32_MAP3(name##_vsv, Y, A, B)                                                               \
+    CR_I32_MAP3(name##_vss, Y, A, B)                                                               \
+    CR_I32_MAP3(name##_svv, Y, A, B)                                                               \
+    CR_I32_MAP3(name##_svs, Y, A, B)                                                               \
+    CR_I32_MAP3(name##_ssv, Y, A, B)
+
+/* The types by the rule of the op; nothing for a rule that has no place for i32. */
+#define CR_I32_MEMBER_ARITH(arity, name) CR_I32_MEMBER_##arity(name, int, int, int)
+#define CR_I32_MEMBER_COMPARE(arity, name) CR_I32_MEMBER_##arity(name, float, int, int)
+#define CR_I32_MEMBER_SELECT(arity, name) CR_I32_MEMBER_##arity(name, int, float, int)
+#define CR_I32_MEMBER_CONVERT(arity, name) CR_I32_MEMBER_##arity(name, float, int, int)
+#define CR_I32_MEMBER_FLOAT(arity, name)
+#define CR_I32_MEMBER_LOGIC(arity, name)
+#define CR_I32_MEMBER(name, arity, rule, expression, description, gradient)                        \
+    CR_I32_MEMBER_##rule(arity, name)
+
+struct cr_kernels_i32 {
+    CR_ELEMENTWISE(CR_I32_MEMBER)
+
+    /* y[r] = reduction over the row a[r, :] (the empty sum is 0, the empty maximum -2^31). */
+    void (*sum)(long rows, long cols, int *y, const int *a, long lda);
+    void (*max)(long rows, long cols, int *y, const int *a, long lda);
+
+    /* The same down the columns; lanes begins as zeros or -2^31. */
+    void (*sum_down)(long rows, long cols, int *lanes, const int *a, long lda);
+    void (*max_down)(long rows, long cols, int *lanes, const int *a, long lda);
+    void (*sum_lanes)(long cols, int *lanes);
+    void (*max_lanes)(long cols, int *lanes);
+
+    void (*load)(long rows, long cols, int *y, long ldy, const int *x, long rs, long cs);
+    void (*store)(long rows, long cols, int *y, long rs, long cs, const int *x, long ldx);
+    /* y[r, c] = base + r * rs + c * cs, an index */
+    void (*iota)(long rows, long cols, int *y, long ldy, long base, long rs, long cs);
+    /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */
+    void (*gather)(long rows, long cols, int *y, long ldy, const int *table, long ldt,
+                   long table_rows, const int *index);
+};
 
 #endif
 
@@ -129,7 +196,9 @@ struct cr_kernels {
     const char *isa; /* "avx512", "avx2" or "plain" */
 
     CR_ELEMENTWISE(CR_MEMBER)
+    struct cr_kernels_i32 i32; /* only for i32 */
 
+    /* of two zeros the larger is +0 */
     cr_reduce *sum, *max;
 
     /*
@@ -144,16 +213,12 @@ struct cr_kernels {
 
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* the same from 32-bit integers */
-    void (*load_i32)(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs);
     /* Says that rows of x, rs apart, will be read soon. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
-    /* y[r, c] = base + r * rs + c * cs, an index */
-    void (*iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs);
     /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
-    void (*random)(long rows, long cols, float *y, long ldy, const float *seed, long stream,
+    void (*random)(long rows, long cols, float *y, long ldy, const int *seed, long stream,
                    long base, long rs, long cs);
     /* y[r, c] = value where c lies outside begin + r <= c < end + r */
     void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
@@ -161,11 +226,11 @@ struct cr_kernels {
     int (*finite)(long rows, long cols, const float *x, long rs, long cs);
     /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
-                   long table_rows, const float *index);
+                   long table_rows, const int *index);
 
     /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
     void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                        const float *x, long ldx, const float *index);
+                        const float *x, long ldx, const int *index);
 
     /*
      * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
@@ -338,19 +403,19 @@ static int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool,
 struct k1_args {
     const struct cr_kernels *rt;
     const int *step;
-    float *out;
+    int *out;
 };
 
 static void k1_next_step(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const r0 = scratch; /* one number a row, 1 */
-    static const float c_1 = 1.0f;
+    static const int i_1 = 1;
+    int *const ri0 = (int *)scratch; /* one number a row, 1 */
     for (long item = begin; item < end; item++) {
-        rt->load_i32(1, 1, r0, 0, a->step, 0, 0);
-        rt->add_vs(1, 1, r0, 0, r0, 0, &c_1, 0);
-        rt->store(1, 1, a->out, 0, 0, r0, 0);
+        rt->i32.load(1, 1, ri0, 0, &i_1, 0, 0);
+        rt->i32.add_sv(1, 1, ri0, 0, a->step, 0, ri0, 0);
+        rt->i32.store(1, 1, a->out, 0, 0, ri0, 0);
     }
 }
 
@@ -366,21 +431,22 @@ struct k2_args {
     const struct cr_kernels *rt;
     const int *step;
     long stream0; /* of random numbers */
-    float *out;
+    int *out;
 };
 
 static void k2_digits(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    static const float c_0 = 0.0f;
-    float *const r0 = scratch; /* one number a row, 64 */
-    float *const t1 = scratch + 64; /* 64 x 2 */
+    static const int i_0 = 0;
+    float *const t0 = scratch; /* 64 x 2 */
     static const float c_10 = 10.0f;
     static const float c_1 = 1.0f;
-    float *const t2 = scratch + 192; /* 64 x 2 */
+    float *const t1 = scratch + 128; /* 64 x 2 */
+    static const int i_1 = 1;
+    int *const ti2 = (int *)scratch + 256; /* 64 x 2 */
     static const float c_2 = 2.0f;
-    float *const t3 = scratch + 320; /* 64 x 2 */
+    int *const ti3 = (int *)scratch + 384; /* 64 x 2 */
     static const float c_3 = 3.0f;
     static const float c_4 = 4.0f;
     static const float c_5 = 5.0f;
@@ -389,37 +455,36 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     static const float c_8 = 8.0f;
     static const float c_9 = 9.0f;
     for (long item = begin; item < end; item++) {
-        rt->load_i32(1, 64, r0, 0, a->step, 0, 0);
         /* digits */
-        rt->random(64, 2, t1, 2, r0, a->stream0, 0, 2, 1);
-        rt->mul_vs(64, 2, t1, 2, t1, 2, &c_10, 0);
-        rt->ge_vs(64, 2, t2, 2, t1, 2, &c_1, 0);
-        rt->where_vss(64, 2, t2, 2, t2, 2, &c_1, 0, &c_0, 0);
-        rt->add_sv(64, 2, t2, 2, &c_0, 0, t2, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_2, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_3, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_4, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_5, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_6, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_7, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t3, 2, t1, 2, &c_8, 0);
-        rt->where_vss(64, 2, t3, 2, t3, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, t2, 2, t2, 2, t3, 2);
-        rt->ge_vs(64, 2, t1, 2, t1, 2, &c_9, 0);
-        rt->where_vss(64, 2, t1, 2, t1, 2, &c_1, 0, &c_0, 0);
-        rt->add_vv(64, 2, a->out, 2, t2, 2, t1, 2);
+        rt->random(64, 2, t0, 2, a->step, a->stream0, 0, 2, 1);
+        rt->mul_vs(64, 2, t0, 2, t0, 2, &c_10, 0);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_1, 0);
+        rt->i32.where_vss(64, 2, ti2, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_sv(64, 2, ti2, 2, &i_0, 0, ti2, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_2, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_3, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_4, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_5, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_6, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_7, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t1, 2, t0, 2, &c_8, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t1, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, ti2, 2, ti2, 2, ti3, 2);
+        rt->ge_vs(64, 2, t0, 2, t0, 2, &c_9, 0);
+        rt->i32.where_vss(64, 2, ti3, 2, t0, 2, &i_1, 0, &i_0, 0);
+        rt->i32.add_vv(64, 2, a->out, 2, ti2, 2, ti3, 2);
     }
 }
 
@@ -432,26 +497,26 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
  */
 struct k3_args {
     const struct cr_kernels *rt;
-    const float *digits;
-    float *out;
+    const int *digits;
+    int *out;
 };
 
 static void k3_target(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 1 x 64 */
-    float *const t1 = scratch + 64; /* 1 x 64 */
-    static const float c_10 = 10.0f;
+    int *const ti0 = (int *)scratch; /* 1 x 64 */
+    int *const ti1 = (int *)scratch + 64; /* 1 x 64 */
+    static const int i_10 = 10;
     float *const t2 = scratch + 128; /* 1 x 64 */
     for (long item = begin; item < end; item++) {
-        rt->load(1, 64, t0, 64, a->digits, 0, 2);
-        rt->load(1, 64, t1, 64, a->digits + 1, 0, 2);
+        rt->i32.load(1, 64, ti0, 64, a->digits, 0, 2);
+        rt->i32.load(1, 64, ti1, 64, a->digits + 1, 0, 2);
         /* target */
-        rt->add_vv(1, 64, t0, 64, t0, 64, t1, 64);
-        rt->ge_vs(1, 64, t1, 64, t0, 64, &c_10, 0);
-        rt->sub_vs(1, 64, t2, 64, t0, 64, &c_10, 0);
-        rt->where_vvv(1, 64, a->out, 0, t1, 64, t2, 64, t0, 64);
+        rt->i32.add_vv(1, 64, ti0, 64, ti0, 64, ti1, 64);
+        rt->i32.ge_vs(1, 64, t2, 64, ti0, 64, &i_10, 0);
+        rt->i32.sub_vs(1, 64, ti1, 64, ti0, 64, &i_10, 0);
+        rt->i32.where_vvv(1, 64, a->out, 0, t2, 64, ti1, 64, ti0, 64);
     }
 }
 
@@ -464,7 +529,7 @@ static void k3_target(const void *args, long begin, long end, float *scratch)
 struct k4_args {
     const struct cr_kernels *rt;
     const float *embedding_weight;
-    const float *digits;
+    const int *digits;
     float *out;
 };
 
@@ -643,7 +708,7 @@ static void k9_loss(const void *args, long begin, long end, float *scratch)
  */
 struct k10_args {
     const struct cr_kernels *rt;
-    const float *k3_target;
+    const int *k3_target;
     const float *output;
     const float *k8_loss;
     float *out;
@@ -653,18 +718,19 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const t0 = scratch; /* 64 x 10 */
+    int *const ti0 = (int *)scratch; /* 64 x 10 */
     float *const t1 = scratch + 640; /* 64 x 10 */
+    float *const t2 = scratch + 1280; /* 64 x 10 */
     static const float c_0 = 0.0f;
-    float *const r2 = scratch + 1280; /* one number a row, 64 */
+    float *const r3 = scratch + 1920; /* one number a row, 64 */
     for (long item = begin; item < end; item++) {
-        rt->iota(64, 10, t0, 10, 0, 0, 1);
+        rt->i32.iota(64, 10, ti0, 10, 0, 0, 1);
         /* loss */
-        rt->eq_vs(64, 10, t0, 10, t0, 10, a->k3_target, 1);
-        rt->sub_vs(64, 10, t1, 10, a->output, 10, a->k8_loss, 1);
-        rt->where_vvs(64, 10, t0, 10, t0, 10, t1, 10, &c_0, 0);
-        rt->sum(64, 10, r2, t0, 10);
-        rt->store(1, 64, a->out, 0, 1, r2, 0);
+        rt->i32.eq_vs(64, 10, t1, 10, ti0, 10, a->k3_target, 1);
+        rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
+        rt->where_vvs(64, 10, t1, 10, t1, 10, t2, 10, &c_0, 0);
+        rt->sum(64, 10, r3, t1, 10);
+        rt->store(1, 64, a->out, 0, 1, r3, 0);
     }
 }
 
@@ -677,7 +743,7 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
  */
 struct k11_args {
     const struct cr_kernels *rt;
-    const float *k3_target;
+    const int *k3_target;
     float *out;
 };
 
@@ -686,10 +752,10 @@ static void k11_loss(const void *args, long begin, long end, float *scratch)
     const struct k11_args *a = args;
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
-    static const float c_m100 = -100.0f;
+    static const int i_m100 = -100;
     for (long item = begin; item < end; item++) {
         /* loss */
-        rt->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &c_m100, 0);
+        rt->i32.ne_vs(1, 64, a->out, 0, a->k3_target, 0, &i_m100, 0);
     }
 }
 
@@ -769,7 +835,7 @@ struct k14_args {
     const float *k9_loss;
     const float *output;
     const float *k8_loss;
-    const float *k3_target;
+    const int *k3_target;
     float *out;
 };
 
@@ -782,7 +848,8 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
     static const float c_0 = 0.0f;
     float *const r1 = scratch + 64; /* one number a row, 64 */
     float *const t2 = scratch + 128; /* 64 x 10 */
-    float *const t3 = scratch + 768; /* 64 x 10 */
+    int *const ti3 = (int *)scratch + 768; /* 64 x 10 */
+    float *const t4 = scratch + 1408; /* 64 x 10 */
     for (long item = begin; item < end; item++) {
         /* loss */
         rt->load(1, 64, r0, 0, a->k12_loss, 0, 0);
@@ -791,11 +858,11 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
         rt->div_vv(1, 64, r1, 0, r0, 0, a->k9_loss, 0);
         rt->sub_vs(64, 10, t2, 10, a->output, 10, a->k8_loss, 1);
         rt->exp_v(64, 10, t2, 10, t2, 10);
-        rt->iota(64, 10, t3, 10, 0, 0, 1);
-        rt->eq_vs(64, 10, t3, 10, t3, 10, a->k3_target, 1);
+        rt->i32.iota(64, 10, ti3, 10, 0, 0, 1);
+        rt->i32.eq_vs(64, 10, t4, 10, ti3, 10, a->k3_target, 1);
         rt->neg_v(1, 64, r0, 0, r0, 0);
-        rt->where_vss(64, 10, t3, 10, t3, 10, r0, 1, &c_0, 0);
-        rt->fma_svv(64, 10, a->out, 10, r1, 1, t2, 10, t3, 10);
+        rt->where_vss(64, 10, t4, 10, t4, 10, r0, 1, &c_0, 0);
+        rt->fma_svv(64, 10, a->out, 10, r1, 1, t2, 10, t4, 10);
     }
 }
 
@@ -1050,7 +1117,7 @@ static void k21_d_embedding(const void *args, long begin, long end, float *scrat
 struct k22_args {
     const struct cr_kernels *rt;
     const float *d_embedding;
-    const float *digits;
+    const int *digits;
     float *out;
 };
 
@@ -1653,7 +1720,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
     float *const out15 = outputs[15]; /* loss[] */
     float *const out16 = outputs[16]; /* output.bias[10] */
     float *const out17 = outputs[17]; /* output.weight[10, 64] */
-    float *const out18 = outputs[18]; /* step[] */
+    int *const out18 = outputs[18]; /* step[] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
@@ -1668,15 +1735,15 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
             .rt = rt,
             .step = in0,
             .stream0 = 0,
-            .out = arena + 11520,
+            .out = (int *)arena + 11520,
         };
         rt->parallel(pool, 1, k2_digits, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .digits = arena + 11520,
-            .out = arena + 11648,
+            .digits = (int *)arena + 11520,
+            .out = (int *)arena + 11648,
         };
         rt->parallel(pool, 1, k3_target, &args, scratch, scratch_floats);
     }
@@ -1684,7 +1751,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k4_args args = {
             .rt = rt,
             .embedding_weight = weights,
-            .digits = arena + 11520,
+            .digits = (int *)arena + 11520,
             .out = arena + 8192,
         };
         rt->parallel(pool, 1, k4_embedding, &args, scratch, scratch_floats);
@@ -1737,7 +1804,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
     {
         const struct k10_args args = {
             .rt = rt,
-            .k3_target = arena + 11648,
+            .k3_target = (int *)arena + 11648,
             .output = arena + 10240,
             .k8_loss = arena + 11712,
             .out = arena + 10880,
@@ -1747,7 +1814,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
     {
         const struct k11_args args = {
             .rt = rt,
-            .k3_target = arena + 11648,
+            .k3_target = (int *)arena + 11648,
             .out = arena + 11840,
         };
         rt->parallel(pool, 1, k11_loss, &args, scratch, scratch_floats);
@@ -1779,7 +1846,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
             .k9_loss = arena + 11776,
             .output = arena + 10240,
             .k8_loss = arena + 11712,
-            .k3_target = arena + 11648,
+            .k3_target = (int *)arena + 11648,
             .out = arena + 10880,
         };
         rt->parallel(pool, 1, k14_d_output, &args, scratch, scratch_floats);
@@ -1849,7 +1916,7 @@ int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const f
         const struct k22_args args = {
             .rt = rt,
             .d_embedding = arena + 4096,
-            .digits = arena + 11520,
+            .digits = (int *)arena + 11520,
             .out = arena,
         };
         rt->parallel(pool, 10, k22_d_embedding_weight, &args, scratch, scratch_floats);
@@ -2077,21 +2144,6 @@ static void pack_params(const void *args, long begin, long end, float *scratch)
             (const float *)(p->state + train_add_tensors[places[i].param].offset), p->weights);
 }
 
-/* Kernels compute in float: what is an int is made one, in place.  What is none, such as
- * NaN, is the least. */
-static void make_ints(void *data, long n)
-{
-    float number;
-    int i;
-    char *at = data;
-    for (; n > 0; n--, at += sizeof number) {
-        memcpy(&number, at, sizeof number);
-        i = number > -2147483648.0f && number < 2147483648.0f ? (int)number
-            : -2147483647 - 1;
-        memcpy(at, &i, sizeof i);
-    }
-}
-
 int train_add_step(const void *state, void *next, float *out_loss, void *arena)
 {
     const void *inputs[13];
@@ -2154,7 +2206,6 @@ int train_add_step(const void *state, void *next, float *out_loss, void *arena)
     if (pool)
         cr_pool_stop(pool);
 #endif
-    make_ints(to + 11712L, 1L);
     return status;
 }
 
@@ -2253,6 +2304,15 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 #define CR_INLINE static inline
 #endif
 
+/* A float and a word of 32 bits by which elements are moved whatever they are, f32 or i32. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+typedef float __attribute__((may_alias)) cr_float;
+typedef uint32_t __attribute__((may_alias)) cr_word;
+#else
+typedef float cr_float;
+typedef uint32_t cr_word;
+#endif
+
 /* Before a loop over a constant number of vectors; before one over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
@@ -2302,21 +2362,12 @@ typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const flo
                      long panel_stride, float *c, long ldc, const struct cr_start *start);
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
-static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
+static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy, const cr_float *x,
                             long rx, long cx)
 {
     for (long r = 0; r < rows; r++) {
         for (long c = 0; c < cols; c++) {
             y[r * ry + c * cy] = x[r * rx + c * cx];
-        }
-    }
-}
-
-static void cr_load_i32(long rows, long cols, float *y, long ldy, const int *x, long rs, long cs)
-{
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = (float)x[r * rs + c * cs];
         }
     }
 }
@@ -2327,25 +2378,6 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
     for (long r = 0; r < rows; r++, x += rs) {
         for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
             CR_PREFETCH(x + c);
-        }
-    }
-}
-
-/* Whether every index, and every product on the way to it, is an integer a float can hold. */
-static int cr_iota_is_exact(long rows, long cols, long base, long rs, long cs)
-{
-    const double limit = 16777216.0;
-    double down = fabs((double)rows * (double)rs);
-    double across = fabs((double)cols * (double)cs);
-    return (double)cols <= limit && fabs((double)cs) <= limit &&
-           fabs((double)base) + down + across <= limit;
-}
-
-static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    for (long r = 0; r < rows; r++) {
-        for (long c = 0; c < cols; c++) {
-            y[r * ldy + c] = (float)(base + r * rs + c * cs);
         }
     }
 }
@@ -2368,8 +2400,8 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 #define CR_TILE_ROWS 4
 #define CR_TILES CR_TILES_4
 
-#define v_load(p) (*(p))
-#define v_store(p, x) ((void)(*(p) = (x)))
+#define v_load(p) (*(const cr_float *)(p))
+#define v_store(p, x) ((void)(*(cr_float *)(p) = (x)))
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
@@ -2380,13 +2412,15 @@ static void cr_iota_exact(long rows, long cols, float *y, long ldy, long base, l
 #define v_transpose(t) ((void)(t))
 
 /* The first n lanes only; a vector of one lane is never cut. */
-#define v_load_n(p, n) ((void)(n), *(p))
-#define v_load_or(p, n, fill) ((void)(n), *(p))
-#define v_store_n(p, x, n) ((void)(n), (void)(*(p) = (x)))
+#define v_load_n(p, n) ((void)(n), v_load(p))
+#define v_load_or(p, n, fill) ((void)(n), v_load(p))
+#define v_store_n(p, x, n) ((void)(n), v_store(p, x))
 
 #define v_nan_or(x, other) ((x) == (x) ? (other) : (x))
+#define v_ordered_or(a, b, other) ((a) == (a) && (b) == (b) ? (other) : (a) + (b))
 
 #define CR_ONE 1.0f
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) fabsf(a)
 #define CR_SQRT(a) sqrtf(a)
 #define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
@@ -2409,6 +2443,20 @@ CR_INLINE float v_min_plain(float a, float b)
 CR_INLINE float v_max_plain(float a, float b)
 {
     return a > b ? a : b;
+}
+
+CR_INLINE float v_and_plain(float a, float b)
+{
+    union cr_bits x = {a}, y = {b};
+    x.u &= y.u;
+    return x.f;
+}
+
+CR_INLINE float v_or_plain(float a, float b)
+{
+    union cr_bits x = {a}, y = {b};
+    x.u |= y.u;
+    return x.f;
 }
 
 CR_INLINE float v_copysign_plain(float magnitude, float sign)
@@ -2438,6 +2486,8 @@ CR_INLINE float v_split_plain(float x, float *e)
 
 #define v_min(a, b) v_min_plain(a, b)
 #define v_max(a, b) v_max_plain(a, b)
+#define v_and(a, b) v_and_plain(a, b)
+#define v_or(a, b) v_or_plain(a, b)
 #define v_copysign(m, s) v_copysign_plain(m, s)
 #define v_pow2(t) v_pow2_plain(t)
 #define v_split(x, e) v_split_plain(x, e)
@@ -2458,23 +2508,33 @@ CR_INLINE float v_split_plain(float x, float *e)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/*
- * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
- * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
- * test is off the critical path.
- */
+/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
+ * are equal differ in the sign of zero at most, and v_max gives the second of them. */
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    return v_nan_or(b, v_max(b, a));
+    VF larger = v_and(v_max(a, b), v_max(b, a));
+    return v_ordered_or(a, b, larger);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    return v_nan_or(b, v_min(b, a));
+    VF smaller = v_or(v_min(a, b), v_min(b, a));
+    return v_ordered_or(a, b, smaller);
+}
+
+/*
+ * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
+ * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
+ * off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
 }
 
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -2600,19 +2660,28 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
-#define CR_OPERAND(x) const float *x##p, long ld##x
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
-#define CR_ROW_v(x)
-#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
-#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
-#define CR_FULL_s(x)
-#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x)
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
 
 /* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(dense, row, full, part, expression)                                               \
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
             cols *= rows;                                                                          \
@@ -2622,47 +2691,57 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
             long i = 0;                                                                            \
             row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
-                full v_store(y + r * ldy + i, expression);                                         \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
             }                                                                                      \
             if (i < cols) {                                                                        \
-                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define CR_MAP1(name, A, expression)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
-        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
 
-#define CR_MAP2(name, A, B, expression)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
-                                            CR_OPERAND(a), CR_OPERAND(b))                          \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
-                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
 
-#define CR_MAP3(name, A, B, C, expression)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
-                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
-                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
-                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
-                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
 
-#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
-#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
-#define CR_STRIPS_3(name, e)                                                                       \
-    CR_MAP3(name, v, v, v, e)                                                                      \
-    CR_MAP3(name, v, v, s, e)                                                                      \
-    CR_MAP3(name, v, s, v, e)                                                                      \
-    CR_MAP3(name, v, s, s, e)                                                                      \
-    CR_MAP3(name, s, v, v, e)                                                                      \
-    CR_MAP3(name, s, v, s, e)                                                                      \
-    CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+    CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -2700,7 +2779,7 @@ static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const flo
 static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++) {
-        VF value = v_set1(x[r * rs]);
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
         long i = 0;
         for (; i + CR_W <= cols; i += CR_W) {
             v_store(y + r * ldy + i, value);
@@ -2784,27 +2863,6 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* In float arithmetic, which is exact as long as every index is below 2^24. */
-static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
-        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
-        return;
-    }
-    VF step = v_set1((float)cs);
-    for (long r = 0; r < rows; r++) {
-        VF first = v_set1((float)(base + r * rs));
-        for (long i = 0; i < cols; i += CR_W) {
-            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
-            if (cols - i >= CR_W) {
-                v_store(y + r * ldy + i, value);
-            } else {
-                v_store_n(y + r * ldy + i, value, cols - i);
-            }
-        }
-    }
-}
-
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -2859,17 +2917,24 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return finite;
 }
 
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const float *index)
+/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
 {
-    const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < (float)table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
         } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
         }
     }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
 }
 
 /*
@@ -2963,7 +3028,19 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
 
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
+
+/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
+CR_INLINE VF CR_NAME(v_is_zero)(VF x)
+{
+    VF minus = v_set1(-1.0f);
+    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
+}
+
+#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
+#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
+
+CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
 
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
@@ -2976,6 +3053,9 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
 {
     for (long r = 0; r < rows; r++) {
         y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
+            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
+        }
     }
 }
 
@@ -3179,7 +3259,7 @@ static void CR_NAME(cr_stream_end)(void)
  */
 
 /* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
     long r = 0;
@@ -3190,13 +3270,13 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
     for (; r + 4 <= rows; r += 4) {
         CR_UNROLL
         for (int i = 0; i < 4; i++) {
-            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
         }
     }
     for (; r < rows; r++) {
-        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
     }
-    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
 /* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
@@ -3204,7 +3284,7 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_MAX(old, top);
+    VF new = CR_TOP(old, top);
     VF dead = CR_EQ(new, v_set1(-INFINITY));
     VF shift = CR_SELECT(dead, v_set1(0.0f), new);
     CR_NAME(v_store_cut)(m, new, n);
@@ -3238,7 +3318,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
-    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
     VF shift = CR_NAME(v_rescale)(n, top, m, scale);
     VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
     VF old = CR_NAME(v_load_cut)(l, n);
@@ -3273,13 +3353,13 @@ CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
 }
 
 static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
+                                    const float *x, long ldx, const int *index)
 {
     const float zero = 0.0f;
     CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
     for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
+        if (index[i] >= first && index[i] < first + rows) {
+            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -3459,11 +3539,11 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
 
 /* Where numbers follow one another down the columns, a few columns at a time are made as rows and
  * transposed; where they do not follow one another at all, each is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
     enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)(int64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
     float columns[CR_W * RUN];
     for (long r = 0; r < rows && cs == 1; r++) {
         CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
@@ -3483,6 +3563,251 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const f
         }
     }
 }
+/*
+ * i32.inc - the functions of i32.h for one instruction set.
+ *
+ * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
+ * functions of the table are defined anew, with signed operands.  What is compared gives the
+ * floats 0 and 1.
+ */
+#undef VU
+#undef u_load
+#undef u_load_n
+#undef u_load_or
+#undef u_store
+#undef u_store_n
+#undef u_set1
+#undef u_ramp
+#undef u_select
+#undef u_one_if
+#undef u_one_unless
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+
+#if CR_W == 1
+
+#define VU uint32_t
+#define u_load(p) (*(const cr_word *)(p))
+#define u_load_n(p, n) ((void)(n), u_load(p))
+#define u_load_or(p, n, fill) ((void)(n), u_load(p))
+#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
+#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
+#define u_set1(x) ((uint32_t)(x))
+#define u_ramp() 0u
+#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+#define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
+#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
+#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+
+#elif CR_W == 8
+
+typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
+
+#define VU cr_words_8
+#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
+#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
+#define u_load_or(p, n, fill)                                                                      \
+    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
+#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
+#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
+#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
+                                       _mm256_castsi256_ps((__m256i)(c)))))
+#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
+#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
+
+#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
+#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
+#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
+
+#else
+
+typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
+
+#define VU cr_words_16
+#define u_load(p) ((VU)_mm512_loadu_si512(p))
+#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
+#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
+#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
+#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
+#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
+                                       _mm512_castsi512_ps((__m512i)(c)))))
+#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
+
+#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
+#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
+
+#endif
+
+/* ---- elementwise ops, see strips.inc ---- */
+
+CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
+{
+    return u_select(a, b, c);
+}
+
+#undef CR_SELECT
+#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
+
+#define CR_ELEMENT_i int
+#define CR_VECTOR_i VU
+#define CR_SET1_i(x) u_set1(x)
+#define CR_GET_i(p) u_load(p)
+#define CR_GET_N_i(p, n) u_load_n(p, n)
+#define CR_PUT_i(p, x) u_store(p, x)
+#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
+
+/* The types of the result, the first and the other operands: f for floats, i for i32. */
+#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
+#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
+#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_FLOAT(arity, name, e)
+#define CR_I32_LOGIC(arity, name, e)
+#define CR_I32_STRIPS(name, arity, rule, expression, description, gradient)                        \
+    CR_I32_##rule(arity, i32_##name, expression)
+
+CR_ELEMENTWISE(CR_I32_STRIPS)
+
+/* ---- reductions: in any order, for integers are exact ---- */
+
+#define CR_I32_ADD(a, b) ((a) + (b))
+
+/* Over rows, of which `empty` is the reduction of none; and down the columns. */
+#define CR_I32_REDUCTION(name, OP, empty)                                                          \
+    static void CR_NAME(name)(long rows, long cols, int *y, const int *a, long lda)                \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int part[CR_W];                                                                        \
+            VU all = u_set1(empty);                                                                \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                all = OP(all, u_load(a + i));                                                      \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                all = OP(all, u_load_or(a + i, cols - i, u_set1(empty)));                          \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            for (int j = 1; j < CR_W; j++) {                                                       \
+                all = OP(all, u_set1(part[j])); /* lane 0 counts */                                \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            y[r] = part[0];                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, int *lanes, const int *a, long lda)     \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int *lane = lanes + r % CR_LANES * cols;                                               \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                u_store(lane + i, OP(u_load(lane + i), u_load(a + i)));                            \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                VU x = u_load_n(a + i, cols - i);                                                  \
+                u_store_n(lane + i, OP(u_load_n(lane + i, cols - i), x), cols - i);                \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, int *lanes)                                       \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_I32_REDUCTION(cr_i32_sum, CR_I32_ADD, 0)
+CR_I32_REDUCTION(cr_i32_max, CR_MAX, INT32_MIN)
+
+/* ---- movement: that of floats, which keeps all bits ---- */
+
+static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
+                                 long cs)
+{
+    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
+}
+
+static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
+                                  long ldx)
+{
+    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
+}
+
+static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
+                                   long ldt, long table_rows, const int *index)
+{
+    const int none = INT32_MIN;
+    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
+                      (const float *)&none);
+}
+
+static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
+                                 long cs)
+{
+    const VU step = u_set1(cs * CR_W);
+    for (long r = 0; r < rows; r++) {
+        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W, value += step) {
+            u_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            u_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+#define CR_I32_ENTRY_1(name) .name##_v = CR_NAME(cr_i32_##name##_v),
+#define CR_I32_ENTRY_2(name)                                                                       \
+    .name##_vv = CR_NAME(cr_i32_##name##_vv), .name##_vs = CR_NAME(cr_i32_##name##_vs),            \
+    .name##_sv = CR_NAME(cr_i32_##name##_sv),
+#define CR_I32_ENTRY_3(name)                                                                       \
+    .name##_vvv = CR_NAME(cr_i32_##name##_vvv), .name##_vvs = CR_NAME(cr_i32_##name##_vvs),        \
+    .name##_vsv = CR_NAME(cr_i32_##name##_vsv), .name##_vss = CR_NAME(cr_i32_##name##_vss),        \
+    .name##_svv = CR_NAME(cr_i32_##name##_svv), .name##_svs = CR_NAME(cr_i32_##name##_svs),        \
+    .name##_ssv = CR_NAME(cr_i32_##name##_ssv),
+#define CR_I32_ENTRY_ARITH(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_COMPARE(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_SELECT(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_CONVERT(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_FLOAT(arity, name)
+#define CR_I32_ENTRY_LOGIC(arity, name)
+#define CR_I32_ENTRY(name, arity, rule, expression, description, gradient)                         \
+    CR_I32_ENTRY_##rule(arity, name)
+
+#define CR_I32_ENTRIES                                                                             \
+    CR_ELEMENTWISE(CR_I32_ENTRY)                                                                   \
+    .sum = CR_NAME(cr_i32_sum), .max = CR_NAME(cr_i32_max),                                        \
+    .sum_down = CR_NAME(cr_i32_sum_down), .max_down = CR_NAME(cr_i32_max_down),                    \
+    .sum_lanes = CR_NAME(cr_i32_sum_lanes), .max_lanes = CR_NAME(cr_i32_max_lanes),                \
+    .load = CR_NAME(cr_i32_load), .store = CR_NAME(cr_i32_store), .iota = CR_NAME(cr_i32_iota),    \
+    .gather = CR_NAME(cr_i32_gather)
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
 #define CR_ENTRY_2(name)                                                                           \
@@ -3498,6 +3823,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const f
 static const struct cr_kernels CR_NAME(cr_kernels) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
+    .i32 = {CR_I32_ENTRIES}, /* only for i32 */
     .sum = CR_NAME(cr_sum),
     .max = CR_NAME(cr_max),
     .sum_down = CR_NAME(cr_sum_down),
@@ -3505,10 +3831,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .sum_lanes = CR_NAME(cr_sum_lanes),
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
-    .load_i32 = cr_load_i32,
     .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
-    .iota = CR_NAME(cr_iota),
     .random = CR_NAME(cr_random), /* only for random */
     .hide = CR_NAME(cr_hide),
     .finite = CR_NAME(cr_finite),
@@ -3541,6 +3865,9 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -3553,6 +3880,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
@@ -3563,6 +3891,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
@@ -3611,6 +3940,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
 #define v_nan_or(x, other) _mm256_blendv_ps(other, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q))
+#define v_ordered_or(a, b, other)                                                                  \
+    _mm256_blendv_ps(other, (a) + (b), _mm256_cmp_ps(a, b, _CMP_UNORD_Q))
+#define v_and(a, b) _mm256_and_ps(a, b)
+#define v_or(a, b) _mm256_or_ps(a, b)
 
 #define v_first(n) v_first_avx2((int)(n))
 #define v_load_n(p, n) _mm256_maskload_ps(p, v_first(n))
@@ -3618,6 +3951,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_store_n(p, x, n) _mm256_maskstore_ps(p, v_first(n), x)
 
 #define CR_ONE _mm256_set1_ps(1.0f)
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm256_sqrt_ps(a)
 #define CR_LT(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), CR_ONE)
@@ -3715,23 +4049,33 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/*
- * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
- * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
- * test is off the critical path.
- */
+/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
+ * are equal differ in the sign of zero at most, and v_max gives the second of them. */
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    return v_nan_or(b, v_max(b, a));
+    VF larger = v_and(v_max(a, b), v_max(b, a));
+    return v_ordered_or(a, b, larger);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    return v_nan_or(b, v_min(b, a));
+    VF smaller = v_or(v_min(a, b), v_min(b, a));
+    return v_ordered_or(a, b, smaller);
+}
+
+/*
+ * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
+ * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
+ * off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
 }
 
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -3857,19 +4201,28 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
-#define CR_OPERAND(x) const float *x##p, long ld##x
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
-#define CR_ROW_v(x)
-#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
-#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
-#define CR_FULL_s(x)
-#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x)
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
 
 /* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(dense, row, full, part, expression)                                               \
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
             cols *= rows;                                                                          \
@@ -3879,47 +4232,57 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
             long i = 0;                                                                            \
             row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
-                full v_store(y + r * ldy + i, expression);                                         \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
             }                                                                                      \
             if (i < cols) {                                                                        \
-                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define CR_MAP1(name, A, expression)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
-        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
 
-#define CR_MAP2(name, A, B, expression)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
-                                            CR_OPERAND(a), CR_OPERAND(b))                          \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
-                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
 
-#define CR_MAP3(name, A, B, C, expression)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
-                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
-                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
-                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
-                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
 
-#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
-#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
-#define CR_STRIPS_3(name, e)                                                                       \
-    CR_MAP3(name, v, v, v, e)                                                                      \
-    CR_MAP3(name, v, v, s, e)                                                                      \
-    CR_MAP3(name, v, s, v, e)                                                                      \
-    CR_MAP3(name, v, s, s, e)                                                                      \
-    CR_MAP3(name, s, v, v, e)                                                                      \
-    CR_MAP3(name, s, v, s, e)                                                                      \
-    CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+    CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -3957,7 +4320,7 @@ static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const flo
 static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++) {
-        VF value = v_set1(x[r * rs]);
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
         long i = 0;
         for (; i + CR_W <= cols; i += CR_W) {
             v_store(y + r * ldy + i, value);
@@ -4041,27 +4404,6 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* In float arithmetic, which is exact as long as every index is below 2^24. */
-static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
-        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
-        return;
-    }
-    VF step = v_set1((float)cs);
-    for (long r = 0; r < rows; r++) {
-        VF first = v_set1((float)(base + r * rs));
-        for (long i = 0; i < cols; i += CR_W) {
-            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
-            if (cols - i >= CR_W) {
-                v_store(y + r * ldy + i, value);
-            } else {
-                v_store_n(y + r * ldy + i, value, cols - i);
-            }
-        }
-    }
-}
-
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -4116,17 +4458,24 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return finite;
 }
 
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const float *index)
+/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
 {
-    const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < (float)table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
         } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
         }
     }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
 }
 
 /*
@@ -4220,7 +4569,19 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
 
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
+
+/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
+CR_INLINE VF CR_NAME(v_is_zero)(VF x)
+{
+    VF minus = v_set1(-1.0f);
+    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
+}
+
+#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
+#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
+
+CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
 
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
@@ -4233,6 +4594,9 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
 {
     for (long r = 0; r < rows; r++) {
         y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
+            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
+        }
     }
 }
 
@@ -4436,7 +4800,7 @@ static void CR_NAME(cr_stream_end)(void)
  */
 
 /* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
     long r = 0;
@@ -4447,13 +4811,13 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
     for (; r + 4 <= rows; r += 4) {
         CR_UNROLL
         for (int i = 0; i < 4; i++) {
-            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
         }
     }
     for (; r < rows; r++) {
-        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
     }
-    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
 /* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
@@ -4461,7 +4825,7 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_MAX(old, top);
+    VF new = CR_TOP(old, top);
     VF dead = CR_EQ(new, v_set1(-INFINITY));
     VF shift = CR_SELECT(dead, v_set1(0.0f), new);
     CR_NAME(v_store_cut)(m, new, n);
@@ -4495,7 +4859,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
-    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
     VF shift = CR_NAME(v_rescale)(n, top, m, scale);
     VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
     VF old = CR_NAME(v_load_cut)(l, n);
@@ -4530,13 +4894,13 @@ CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
 }
 
 static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
+                                    const float *x, long ldx, const int *index)
 {
     const float zero = 0.0f;
     CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
     for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
+        if (index[i] >= first && index[i] < first + rows) {
+            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -4716,11 +5080,11 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
 
 /* Where numbers follow one another down the columns, a few columns at a time are made as rows and
  * transposed; where they do not follow one another at all, each is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
     enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)(int64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
     float columns[CR_W * RUN];
     for (long r = 0; r < rows && cs == 1; r++) {
         CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
@@ -4740,6 +5104,251 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const f
         }
     }
 }
+/*
+ * i32.inc - the functions of i32.h for one instruction set.
+ *
+ * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
+ * functions of the table are defined anew, with signed operands.  What is compared gives the
+ * floats 0 and 1.
+ */
+#undef VU
+#undef u_load
+#undef u_load_n
+#undef u_load_or
+#undef u_store
+#undef u_store_n
+#undef u_set1
+#undef u_ramp
+#undef u_select
+#undef u_one_if
+#undef u_one_unless
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+
+#if CR_W == 1
+
+#define VU uint32_t
+#define u_load(p) (*(const cr_word *)(p))
+#define u_load_n(p, n) ((void)(n), u_load(p))
+#define u_load_or(p, n, fill) ((void)(n), u_load(p))
+#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
+#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
+#define u_set1(x) ((uint32_t)(x))
+#define u_ramp() 0u
+#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+#define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
+#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
+#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+
+#elif CR_W == 8
+
+typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
+
+#define VU cr_words_8
+#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
+#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
+#define u_load_or(p, n, fill)                                                                      \
+    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
+#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
+#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
+#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
+                                       _mm256_castsi256_ps((__m256i)(c)))))
+#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
+#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
+
+#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
+#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
+#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
+
+#else
+
+typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
+
+#define VU cr_words_16
+#define u_load(p) ((VU)_mm512_loadu_si512(p))
+#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
+#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
+#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
+#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
+#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
+                                       _mm512_castsi512_ps((__m512i)(c)))))
+#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
+
+#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
+#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
+
+#endif
+
+/* ---- elementwise ops, see strips.inc ---- */
+
+CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
+{
+    return u_select(a, b, c);
+}
+
+#undef CR_SELECT
+#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
+
+#define CR_ELEMENT_i int
+#define CR_VECTOR_i VU
+#define CR_SET1_i(x) u_set1(x)
+#define CR_GET_i(p) u_load(p)
+#define CR_GET_N_i(p, n) u_load_n(p, n)
+#define CR_PUT_i(p, x) u_store(p, x)
+#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
+
+/* The types of the result, the first and the other operands: f for floats, i for i32. */
+#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
+#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
+#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_FLOAT(arity, name, e)
+#define CR_I32_LOGIC(arity, name, e)
+#define CR_I32_STRIPS(name, arity, rule, expression, description, gradient)                        \
+    CR_I32_##rule(arity, i32_##name, expression)
+
+CR_ELEMENTWISE(CR_I32_STRIPS)
+
+/* ---- reductions: in any order, for integers are exact ---- */
+
+#define CR_I32_ADD(a, b) ((a) + (b))
+
+/* Over rows, of which `empty` is the reduction of none; and down the columns. */
+#define CR_I32_REDUCTION(name, OP, empty)                                                          \
+    static void CR_NAME(name)(long rows, long cols, int *y, const int *a, long lda)                \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int part[CR_W];                                                                        \
+            VU all = u_set1(empty);                                                                \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                all = OP(all, u_load(a + i));                                                      \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                all = OP(all, u_load_or(a + i, cols - i, u_set1(empty)));                          \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            for (int j = 1; j < CR_W; j++) {                                                       \
+                all = OP(all, u_set1(part[j])); /* lane 0 counts */                                \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            y[r] = part[0];                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, int *lanes, const int *a, long lda)     \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int *lane = lanes + r % CR_LANES * cols;                                               \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                u_store(lane + i, OP(u_load(lane + i), u_load(a + i)));                            \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                VU x = u_load_n(a + i, cols - i);                                                  \
+                u_store_n(lane + i, OP(u_load_n(lane + i, cols - i), x), cols - i);                \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, int *lanes)                                       \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_I32_REDUCTION(cr_i32_sum, CR_I32_ADD, 0)
+CR_I32_REDUCTION(cr_i32_max, CR_MAX, INT32_MIN)
+
+/* ---- movement: that of floats, which keeps all bits ---- */
+
+static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
+                                 long cs)
+{
+    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
+}
+
+static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
+                                  long ldx)
+{
+    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
+}
+
+static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
+                                   long ldt, long table_rows, const int *index)
+{
+    const int none = INT32_MIN;
+    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
+                      (const float *)&none);
+}
+
+static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
+                                 long cs)
+{
+    const VU step = u_set1(cs * CR_W);
+    for (long r = 0; r < rows; r++) {
+        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W, value += step) {
+            u_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            u_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+#define CR_I32_ENTRY_1(name) .name##_v = CR_NAME(cr_i32_##name##_v),
+#define CR_I32_ENTRY_2(name)                                                                       \
+    .name##_vv = CR_NAME(cr_i32_##name##_vv), .name##_vs = CR_NAME(cr_i32_##name##_vs),            \
+    .name##_sv = CR_NAME(cr_i32_##name##_sv),
+#define CR_I32_ENTRY_3(name)                                                                       \
+    .name##_vvv = CR_NAME(cr_i32_##name##_vvv), .name##_vvs = CR_NAME(cr_i32_##name##_vvs),        \
+    .name##_vsv = CR_NAME(cr_i32_##name##_vsv), .name##_vss = CR_NAME(cr_i32_##name##_vss),        \
+    .name##_svv = CR_NAME(cr_i32_##name##_svv), .name##_svs = CR_NAME(cr_i32_##name##_svs),        \
+    .name##_ssv = CR_NAME(cr_i32_##name##_ssv),
+#define CR_I32_ENTRY_ARITH(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_COMPARE(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_SELECT(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_CONVERT(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_FLOAT(arity, name)
+#define CR_I32_ENTRY_LOGIC(arity, name)
+#define CR_I32_ENTRY(name, arity, rule, expression, description, gradient)                         \
+    CR_I32_ENTRY_##rule(arity, name)
+
+#define CR_I32_ENTRIES                                                                             \
+    CR_ELEMENTWISE(CR_I32_ENTRY)                                                                   \
+    .sum = CR_NAME(cr_i32_sum), .max = CR_NAME(cr_i32_max),                                        \
+    .sum_down = CR_NAME(cr_i32_sum_down), .max_down = CR_NAME(cr_i32_max_down),                    \
+    .sum_lanes = CR_NAME(cr_i32_sum_lanes), .max_lanes = CR_NAME(cr_i32_max_lanes),                \
+    .load = CR_NAME(cr_i32_load), .store = CR_NAME(cr_i32_store), .iota = CR_NAME(cr_i32_iota),    \
+    .gather = CR_NAME(cr_i32_gather)
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
 #define CR_ENTRY_2(name)                                                                           \
@@ -4755,6 +5364,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const f
 static const struct cr_kernels CR_NAME(cr_kernels) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
+    .i32 = {CR_I32_ENTRIES}, /* only for i32 */
     .sum = CR_NAME(cr_sum),
     .max = CR_NAME(cr_max),
     .sum_down = CR_NAME(cr_sum_down),
@@ -4762,10 +5372,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .sum_lanes = CR_NAME(cr_sum_lanes),
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
-    .load_i32 = cr_load_i32,
     .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
-    .iota = CR_NAME(cr_iota),
     .random = CR_NAME(cr_random), /* only for random */
     .hide = CR_NAME(cr_hide),
     .finite = CR_NAME(cr_finite),
@@ -4798,6 +5406,9 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -4810,6 +5421,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
@@ -4820,6 +5432,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
@@ -4867,6 +5480,10 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
 #define v_nan_or(x, other) _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x)
+#define v_ordered_or(a, b, other)                                                                  \
+    _mm512_mask_add_ps(other, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), a, b)
+#define v_and(a, b) _mm512_and_ps(a, b)
+#define v_or(a, b) _mm512_or_ps(a, b)
 
 #define v_first(n) ((__mmask16)((1u << (n)) - 1))
 #define v_load_n(p, n) _mm512_maskz_loadu_ps(v_first(n), p)
@@ -4874,6 +5491,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #define v_store_n(p, x, n) _mm512_mask_storeu_ps(p, v_first(n), x)
 
 #define CR_ONE _mm512_set1_ps(1.0f)
+#define CR_FLOAT(a) (a)
 #define CR_ABS(a) _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a)
 #define CR_SQRT(a) _mm512_sqrt_ps(a)
 #define CR_LT(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), CR_ONE)
@@ -4972,23 +5590,33 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/*
- * The larger and the smaller of a and b; NaN if either is.  v_max and v_min pass on a
- * NaN in a, so only b is looked at: in a reduction, where a is the running value, the
- * test is off the critical path.
- */
+/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
+ * are equal differ in the sign of zero at most, and v_max gives the second of them. */
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    return v_nan_or(b, v_max(b, a));
+    VF larger = v_and(v_max(a, b), v_max(b, a));
+    return v_ordered_or(a, b, larger);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    return v_nan_or(b, v_min(b, a));
+    VF smaller = v_or(v_min(a, b), v_min(b, a));
+    return v_ordered_or(a, b, smaller);
+}
+
+/*
+ * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
+ * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
+ * off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
 }
 
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -5114,19 +5742,28 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
  * and columns of one value a row (s).
  */
 
-/* How an operand x (of the expression) is fetched from xp with row stride ldx. */
-#define CR_OPERAND(x) const float *x##p, long ld##x
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
-#define CR_ROW_v(x)
-#define CR_ROW_s(x) const VF x = v_set1(x##p[r * ld##x]);
-#define CR_FULL_v(x) const VF x = v_load(x##p + r * ld##x + i);
-#define CR_FULL_s(x)
-#define CR_PART_v(x) const VF x = v_load_n(x##p + r * ld##x + i, cols - i);
-#define CR_PART_s(x)
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
 
 /* Tiles without gaps are walked as one long row. */
-#define CR_STRIP(dense, row, full, part, expression)                                               \
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
             cols *= rows;                                                                          \
@@ -5136,47 +5773,57 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
             long i = 0;                                                                            \
             row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
             {                                                                                      \
-                full v_store(y + r * ldy + i, expression);                                         \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
             }                                                                                      \
             if (i < cols) {                                                                        \
-                part v_store_n(y + r * ldy + i, expression, cols - i);                             \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define CR_MAP1(name, A, expression)                                                               \
-    static void CR_NAME(cr_##name##_##A)(long rows, long cols, float *y, long ldy, CR_OPERAND(a))  \
-        CR_STRIP(CR_DENSE_##A(a), CR_ROW_##A(a), CR_FULL_##A(a), CR_PART_##A(a), (expression))
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
 
-#define CR_MAP2(name, A, B, expression)                                                            \
-    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, float *y, long ldy,              \
-                                            CR_OPERAND(a), CR_OPERAND(b))                          \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a) CR_ROW_##B(b),                  \
-                 CR_FULL_##A(a) CR_FULL_##B(b), CR_PART_##A(a) CR_PART_##B(b), (expression))
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
 
-#define CR_MAP3(name, A, B, C, expression)                                                         \
-    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, float *y, long ldy,           \
-                                               CR_OPERAND(a), CR_OPERAND(b), CR_OPERAND(c))        \
-        CR_STRIP(CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                            \
-                 CR_ROW_##A(a) CR_ROW_##B(b) CR_ROW_##C(c),                                        \
-                 CR_FULL_##A(a) CR_FULL_##B(b) CR_FULL_##C(c),                                     \
-                 CR_PART_##A(a) CR_PART_##B(b) CR_PART_##C(c), (expression))
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
 
-#define CR_STRIPS_1(name, e) CR_MAP1(name, v, e)
-#define CR_STRIPS_2(name, e) CR_MAP2(name, v, v, e) CR_MAP2(name, v, s, e) CR_MAP2(name, s, v, e)
-#define CR_STRIPS_3(name, e)                                                                       \
-    CR_MAP3(name, v, v, v, e)                                                                      \
-    CR_MAP3(name, v, v, s, e)                                                                      \
-    CR_MAP3(name, v, s, v, e)                                                                      \
-    CR_MAP3(name, v, s, s, e)                                                                      \
-    CR_MAP3(name, s, v, v, e)                                                                      \
-    CR_MAP3(name, s, v, s, e)                                                                      \
-    CR_MAP3(name, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient) CR_STRIPS_##arity(name, expression)
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+    CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
 /* Loads the first n floats of a vector, n being anything. */
@@ -5214,7 +5861,7 @@ static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const flo
 static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++) {
-        VF value = v_set1(x[r * rs]);
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
         long i = 0;
         for (; i + CR_W <= cols; i += CR_W) {
             v_store(y + r * ldy + i, value);
@@ -5298,27 +5945,6 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* In float arithmetic, which is exact as long as every index is below 2^24. */
-static void CR_NAME(cr_iota)(long rows, long cols, float *y, long ldy, long base, long rs, long cs)
-{
-    if (!cr_iota_is_exact(rows, cols, base, rs, cs)) {
-        cr_iota_exact(rows, cols, y, ldy, base, rs, cs);
-        return;
-    }
-    VF step = v_set1((float)cs);
-    for (long r = 0; r < rows; r++) {
-        VF first = v_set1((float)(base + r * rs));
-        for (long i = 0; i < cols; i += CR_W) {
-            VF value = v_fma(v_set1((float)i) + v_ramp(), step, first);
-            if (cols - i >= CR_W) {
-                v_store(y + r * ldy + i, value);
-            } else {
-                v_store_n(y + r * ldy + i, value, cols - i);
-            }
-        }
-    }
-}
-
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -5373,17 +5999,24 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return finite;
 }
 
-static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
-                               long ldt, long table_rows, const float *index)
+/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
 {
-    const float none = NAN;
     for (long r = 0; r < rows; r++) {
-        if (index[r] >= 0 && index[r] < (float)table_rows) {
-            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + (long)index[r] * ldt, ldt);
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
         } else {
-            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, &none, 0);
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
         }
     }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
 }
 
 /*
@@ -5477,7 +6110,19 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 #define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
 
 CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_MAX, -INFINITY, v_load, CR_MAX_PART)
+CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
+
+/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
+CR_INLINE VF CR_NAME(v_is_zero)(VF x)
+{
+    VF minus = v_set1(-1.0f);
+    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
+}
+
+#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
+#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
+
+CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
 
 static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
 {
@@ -5490,6 +6135,9 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
 {
     for (long r = 0; r < rows; r++) {
         y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
+        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
+            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
+        }
     }
 }
 
@@ -5693,7 +6341,7 @@ static void CR_NAME(cr_stream_end)(void)
  */
 
 /* The largest score of each of n queries, times factor. */
-CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float factor)
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
     long r = 0;
@@ -5704,13 +6352,13 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
     for (; r + 4 <= rows; r += 4) {
         CR_UNROLL
         for (int i = 0; i < 4; i++) {
-            top[i] = CR_MAX(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
         }
     }
     for (; r < rows; r++) {
-        top[0] = CR_MAX(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
     }
-    return CR_MAX(CR_MAX(top[0], top[1]), CR_MAX(top[2], top[3])) * v_set1(factor);
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
 /* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
@@ -5718,7 +6366,7 @@ CR_INLINE VF CR_NAME(v_top)(long rows, long n, const float *s, long lds, float f
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
-    VF new = CR_MAX(old, top);
+    VF new = CR_TOP(old, top);
     VF dead = CR_EQ(new, v_set1(-INFINITY));
     VF shift = CR_SELECT(dead, v_set1(0.0f), new);
     CR_NAME(v_store_cut)(m, new, n);
@@ -5752,7 +6400,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
-    VF top = CR_NAME(v_top)(rows, n, s, lds, factor);
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
     VF shift = CR_NAME(v_rescale)(n, top, m, scale);
     VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
     VF old = CR_NAME(v_load_cut)(l, n);
@@ -5787,13 +6435,13 @@ CR_INLINE void CR_NAME(cr_add_row)(long cols, float *y, const float *x)
 }
 
 static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                                    const float *x, long ldx, const float *index)
+                                    const float *x, long ldx, const int *index)
 {
     const float zero = 0.0f;
     CR_NAME(cr_fill)(rows, cols, y, ldy, &zero, 0);
     for (long i = 0; i < n; i++) {
-        if (index[i] >= (float)first && index[i] < (float)(first + rows)) {
-            CR_NAME(cr_add_row)(cols, y + ((long)index[i] - first) * ldy, x + i * ldx);
+        if (index[i] >= first && index[i] < first + rows) {
+            CR_NAME(cr_add_row)(cols, y + (index[i] - first) * ldy, x + i * ldx);
         }
     }
 }
@@ -5973,11 +6621,11 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
 
 /* Where numbers follow one another down the columns, a few columns at a time are made as rows and
  * transposed; where they do not follow one another at all, each is made alone. */
-static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const float *seed,
+static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
     enum { RUN = 2 * CR_RANDOM_GROUP };
-    struct CR_NAME(cr_stream) s = {(uint64_t)(int64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
+    struct CR_NAME(cr_stream) s = {(uint64_t)*seed, (uint64_t)stream, UINT64_MAX, {0}};
     float columns[CR_W * RUN];
     for (long r = 0; r < rows && cs == 1; r++) {
         CR_NAME(cr_random_run)(&s, (uint64_t)(base + r * rs), cols, y + r * ldy);
@@ -5997,6 +6645,251 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const f
         }
     }
 }
+/*
+ * i32.inc - the functions of i32.h for one instruction set.
+ *
+ * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
+ * functions of the table are defined anew, with signed operands.  What is compared gives the
+ * floats 0 and 1.
+ */
+#undef VU
+#undef u_load
+#undef u_load_n
+#undef u_load_or
+#undef u_store
+#undef u_store_n
+#undef u_set1
+#undef u_ramp
+#undef u_select
+#undef u_one_if
+#undef u_one_unless
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+
+#if CR_W == 1
+
+#define VU uint32_t
+#define u_load(p) (*(const cr_word *)(p))
+#define u_load_n(p, n) ((void)(n), u_load(p))
+#define u_load_or(p, n, fill) ((void)(n), u_load(p))
+#define u_store(p, x) ((void)(*(cr_word *)(p) = (x)))
+#define u_store_n(p, x, n) ((void)(n), u_store(p, x))
+#define u_set1(x) ((uint32_t)(x))
+#define u_ramp() 0u
+#define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
+
+#define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
+#define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
+#define CR_LT(a, b) ((int32_t)(a) < (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_LE(a, b) ((int32_t)(a) <= (int32_t)(b) ? 1.0f : 0.0f)
+#define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+
+#elif CR_W == 8
+
+typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
+
+#define VU cr_words_8
+#define u_load(p) ((VU)_mm256_loadu_si256((const __m256i *)(p)))
+#define u_load_n(p, n) ((VU)_mm256_maskload_epi32(p, v_first(n)))
+#define u_load_or(p, n, fill)                                                                      \
+    ((VU)_mm256_blendv_epi8((__m256i)(fill), (__m256i)u_load_n(p, n), v_first(n)))
+#define u_store(p, x) _mm256_storeu_si256((__m256i *)(p), (__m256i)(x))
+#define u_store_n(p, x, n) _mm256_maskstore_epi32(p, v_first(n), (__m256i)(x))
+#define u_set1(x) ((VU)_mm256_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm256_castps_si256(CR_SELECT(a, _mm256_castsi256_ps((__m256i)(b)),                       \
+                                       _mm256_castsi256_ps((__m256i)(c)))))
+#define u_one_if(mask) _mm256_and_ps(_mm256_castsi256_ps(mask), CR_ONE)
+#define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
+
+#define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
+#define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_LT(a, b) u_one_if(_mm256_cmpgt_epi32((__m256i)(b), (__m256i)(a)))
+#define CR_LE(a, b) u_one_unless(_mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm256_cmpeq_epi32((__m256i)(a), (__m256i)(b)))
+
+#else
+
+typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
+
+#define VU cr_words_16
+#define u_load(p) ((VU)_mm512_loadu_si512(p))
+#define u_load_n(p, n) ((VU)_mm512_maskz_loadu_epi32(v_first(n), p))
+#define u_load_or(p, n, fill) ((VU)_mm512_mask_loadu_epi32((__m512i)(fill), v_first(n), p))
+#define u_store(p, x) _mm512_storeu_si512(p, (__m512i)(x))
+#define u_store_n(p, x, n) _mm512_mask_storeu_epi32(p, v_first(n), (__m512i)(x))
+#define u_set1(x) ((VU)_mm512_set1_epi32((int)(x)))
+#define u_ramp() ((VU)_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#define u_select(a, b, c)                                                                          \
+    ((VU)_mm512_castps_si512(CR_SELECT(a, _mm512_castsi512_ps((__m512i)(b)),                       \
+                                       _mm512_castsi512_ps((__m512i)(c)))))
+#define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
+
+#define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
+#define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define CR_LT(a, b) u_one_if(_mm512_cmplt_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_LE(a, b) u_one_if(_mm512_cmple_epi32_mask((__m512i)(a), (__m512i)(b)))
+#define CR_EQ(a, b) u_one_if(_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b)))
+
+#endif
+
+/* ---- elementwise ops, see strips.inc ---- */
+
+CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
+{
+    return u_select(a, b, c);
+}
+
+#undef CR_SELECT
+#define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
+
+#define CR_ELEMENT_i int
+#define CR_VECTOR_i VU
+#define CR_SET1_i(x) u_set1(x)
+#define CR_GET_i(p) u_load(p)
+#define CR_GET_N_i(p, n) u_load_n(p, n)
+#define CR_PUT_i(p, x) u_store(p, x)
+#define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
+
+/* The types of the result, the first and the other operands: f for floats, i for i32. */
+#define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
+#define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
+#define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_FLOAT(arity, name, e)
+#define CR_I32_LOGIC(arity, name, e)
+#define CR_I32_STRIPS(name, arity, rule, expression, description, gradient)                        \
+    CR_I32_##rule(arity, i32_##name, expression)
+
+CR_ELEMENTWISE(CR_I32_STRIPS)
+
+/* ---- reductions: in any order, for integers are exact ---- */
+
+#define CR_I32_ADD(a, b) ((a) + (b))
+
+/* Over rows, of which `empty` is the reduction of none; and down the columns. */
+#define CR_I32_REDUCTION(name, OP, empty)                                                          \
+    static void CR_NAME(name)(long rows, long cols, int *y, const int *a, long lda)                \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int part[CR_W];                                                                        \
+            VU all = u_set1(empty);                                                                \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                all = OP(all, u_load(a + i));                                                      \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                all = OP(all, u_load_or(a + i, cols - i, u_set1(empty)));                          \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            for (int j = 1; j < CR_W; j++) {                                                       \
+                all = OP(all, u_set1(part[j])); /* lane 0 counts */                                \
+            }                                                                                      \
+            u_store(part, all);                                                                    \
+            y[r] = part[0];                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_down)(long rows, long cols, int *lanes, const int *a, long lda)     \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++, a += lda) {                                                \
+            int *lane = lanes + r % CR_LANES * cols;                                               \
+            long i = 0;                                                                            \
+            for (; i + CR_W <= cols; i += CR_W) {                                                  \
+                u_store(lane + i, OP(u_load(lane + i), u_load(a + i)));                            \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                VU x = u_load_n(a + i, cols - i);                                                  \
+                u_store_n(lane + i, OP(u_load_n(lane + i, cols - i), x), cols - i);                \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(name##_lanes)(long cols, int *lanes)                                       \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+        }                                                                                          \
+    }
+
+CR_I32_REDUCTION(cr_i32_sum, CR_I32_ADD, 0)
+CR_I32_REDUCTION(cr_i32_max, CR_MAX, INT32_MIN)
+
+/* ---- movement: that of floats, which keeps all bits ---- */
+
+static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
+                                 long cs)
+{
+    CR_NAME(cr_load)(rows, cols, (float *)y, ldy, (const float *)x, rs, cs);
+}
+
+static void CR_NAME(cr_i32_store)(long rows, long cols, int *y, long rs, long cs, const int *x,
+                                  long ldx)
+{
+    CR_NAME(cr_store)(rows, cols, (float *)y, rs, cs, (const float *)x, ldx);
+}
+
+static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const int *table,
+                                   long ldt, long table_rows, const int *index)
+{
+    const int none = INT32_MIN;
+    CR_NAME(v_gather)(rows, cols, (float *)y, ldy, (const float *)table, ldt, table_rows, index,
+                      (const float *)&none);
+}
+
+static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
+                                 long cs)
+{
+    const VU step = u_set1(cs * CR_W);
+    for (long r = 0; r < rows; r++) {
+        VU value = u_set1(base + r * rs) + u_ramp() * u_set1(cs);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W, value += step) {
+            u_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            u_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+#define CR_I32_ENTRY_1(name) .name##_v = CR_NAME(cr_i32_##name##_v),
+#define CR_I32_ENTRY_2(name)                                                                       \
+    .name##_vv = CR_NAME(cr_i32_##name##_vv), .name##_vs = CR_NAME(cr_i32_##name##_vs),            \
+    .name##_sv = CR_NAME(cr_i32_##name##_sv),
+#define CR_I32_ENTRY_3(name)                                                                       \
+    .name##_vvv = CR_NAME(cr_i32_##name##_vvv), .name##_vvs = CR_NAME(cr_i32_##name##_vvs),        \
+    .name##_vsv = CR_NAME(cr_i32_##name##_vsv), .name##_vss = CR_NAME(cr_i32_##name##_vss),        \
+    .name##_svv = CR_NAME(cr_i32_##name##_svv), .name##_svs = CR_NAME(cr_i32_##name##_svs),        \
+    .name##_ssv = CR_NAME(cr_i32_##name##_ssv),
+#define CR_I32_ENTRY_ARITH(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_COMPARE(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_SELECT(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_CONVERT(arity, name) CR_I32_ENTRY_##arity(name)
+#define CR_I32_ENTRY_FLOAT(arity, name)
+#define CR_I32_ENTRY_LOGIC(arity, name)
+#define CR_I32_ENTRY(name, arity, rule, expression, description, gradient)                         \
+    CR_I32_ENTRY_##rule(arity, name)
+
+#define CR_I32_ENTRIES                                                                             \
+    CR_ELEMENTWISE(CR_I32_ENTRY)                                                                   \
+    .sum = CR_NAME(cr_i32_sum), .max = CR_NAME(cr_i32_max),                                        \
+    .sum_down = CR_NAME(cr_i32_sum_down), .max_down = CR_NAME(cr_i32_max_down),                    \
+    .sum_lanes = CR_NAME(cr_i32_sum_lanes), .max_lanes = CR_NAME(cr_i32_max_lanes),                \
+    .load = CR_NAME(cr_i32_load), .store = CR_NAME(cr_i32_store), .iota = CR_NAME(cr_i32_iota),    \
+    .gather = CR_NAME(cr_i32_gather)
 
 #define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
 #define CR_ENTRY_2(name)                                                                           \
@@ -6012,6 +6905,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const f
 static const struct cr_kernels CR_NAME(cr_kernels) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
+    .i32 = {CR_I32_ENTRIES}, /* only for i32 */
     .sum = CR_NAME(cr_sum),
     .max = CR_NAME(cr_max),
     .sum_down = CR_NAME(cr_sum_down),
@@ -6019,10 +6913,8 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
     .sum_lanes = CR_NAME(cr_sum_lanes),
     .max_lanes = CR_NAME(cr_max_lanes),
     .load = CR_NAME(cr_load),
-    .load_i32 = cr_load_i32,
     .fetch = cr_fetch,
     .store = CR_NAME(cr_store),
-    .iota = CR_NAME(cr_iota),
     .random = CR_NAME(cr_random), /* only for random */
     .hide = CR_NAME(cr_hide),
     .finite = CR_NAME(cr_finite),
@@ -6055,6 +6947,9 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_min
 #undef v_max
 #undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
 #undef v_first
 #undef v_load_n
 #undef v_load_or
@@ -6067,6 +6962,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef v_lane0
 #undef v_transpose
 #undef CR_ONE
+#undef CR_FLOAT
 #undef CR_ABS
 #undef CR_SQRT
 #undef CR_EXP
@@ -6077,6 +6973,7 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 #undef CR_FMA
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_TOP
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ

@@ -123,16 +123,17 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     float *const tile = scratch + 640; /* what is reduced */
-    float *const r0 = scratch + 1280; /* one number a row, 16 */
+    int *const ri0 = (int *)scratch + 1280; /* one number a row, 16 */
+    float *const r1 = scratch + 1296; /* one number a row, 16 */
     for (long item = begin; item < end; item++) {
         const long j0 = 0, j1 = 40;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 50; i += 16) {
             const long m = 50 - i < 16 ? 50 - i : 16;
-            rt->iota(1, m, r0, 0, i, 0, 1);
-            rt->float_v(1, m, r0, 0, r0, 0);
-            rt->load(m, n, tile, 40, r0, 1, 0);
+            rt->i32.iota(1, m, ri0, 0, i, 0, 1);
+            rt->i32.float_v(1, m, r1, 0, ri0, 0);
+            rt->load(m, n, tile, 40, r1, 1, 0);
             rt->sum_down(m, n, lanes, tile, 40);
         }
         rt->sum_lanes(n, lanes);
@@ -144,7 +145,7 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
 int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 1296; /* for each thread */
+    const long scratch_floats = 1312; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in0 = inputs[0]; /* x[3, 50, 40] */
     const float *const in1 = inputs[1]; /* b[40] */

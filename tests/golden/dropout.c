@@ -17,13 +17,11 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const r0 = scratch; /* one number a row, 6 */
-    float *const t1 = scratch + 16; /* 6 x 5 */
+    float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
-        rt->load_i32(1, 6, r0, 0, a->step, 0, 0);
-        rt->random(6, 5, t1, 5, r0, a->stream0, 0, 5, 1);
-        rt->ge_vs(6, 5, a->out, 5, t1, 5, &c_0_25, 0);
+        rt->random(6, 5, t0, 5, a->step, a->stream0, 0, 5, 1);
+        rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_25, 0);
     }
 }
 
@@ -82,11 +80,11 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    static const float c_3 = 3.0f;
+    static const int i_3 = 3;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
-        rt->random(6, 5, t0, 5, &c_3, a->stream0, 0, 5, 1);
+        rt->random(6, 5, t0, 5, &i_3, a->stream0, 0, 5, 1);
         rt->ge_vs(6, 5, a->out, 5, t0, 5, &c_0_5, 0);
     }
 }

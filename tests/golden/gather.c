@@ -18,16 +18,15 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const r0 = scratch; /* one number a row, 5 */
-    float *const t1 = scratch + 16; /* 5 x 6 */
+    float *const t0 = scratch; /* 5 x 6 */
+    int *const ri1 = (int *)scratch + 32; /* one number a row, 5 */
     float *const t2 = scratch + 48; /* 5 x 6 */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        rt->load_i32(1, 5, r0, 0, a->tokens + o0 * 5, 0, 1);
-        rt->gather(5, 6, t1, 6, a->wte, 6, 11, r0);
-        rt->iota(1, 5, r0, 0, 0, 0, 1);
-        rt->gather(5, 6, t2, 6, a->wpe, 6, 8, r0);
-        rt->add_vv(5, 6, a->out + o0 * 30, 6, t1, 6, t2, 6);
+        rt->gather(5, 6, t0, 6, a->wte, 6, 11, a->tokens + o0 * 5);
+        rt->i32.iota(1, 5, ri1, 0, 0, 0, 1);
+        rt->gather(5, 6, t2, 6, a->wpe, 6, 8, ri1);
+        rt->add_vv(5, 6, a->out + o0 * 30, 6, t0, 6, t2, 6);
     }
 }
 

@@ -51,14 +51,12 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const r0 = scratch; /* one number a row, 6 */
-    float *const t1 = scratch + 16; /* 6 x 8 */
+    float *const t0 = scratch; /* 6 x 8 */
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
-        rt->load_i32(1, 6, r0, 0, a->step, 0, 0);
         /* h.# */
-        rt->random(6, 8, t1, 8, r0, a->stream0, 0, 8, 1);
-        rt->ge_vs(6, 8, a->out, 8, t1, 8, &c_0_5, 0);
+        rt->random(6, 8, t0, 8, a->step, a->stream0, 0, 8, 1);
+        rt->ge_vs(6, 8, a->out, 8, t0, 8, &c_0_5, 0);
     }
 }
 

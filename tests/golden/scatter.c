@@ -19,18 +19,16 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     static const float c_4 = 4.0f;
     static const float c_2 = 2.0f;
-    float *const r0 = scratch; /* one number a row, 10 */
-    float *const t1 = scratch + 16; /* 10 x 6 */
+    float *const t0 = scratch; /* 10 x 6 */
     static const float c_1 = 1.0f;
-    float *const t2 = scratch + 80; /* 10 x 6 */
+    float *const t1 = scratch + 64; /* 10 x 6 */
     for (long item = begin; item < end; item++) {
-        rt->load_i32(1, 10, r0, 0, a->tokens, 0, 1);
-        rt->gather(10, 6, t1, 6, a->wte, 6, 11, r0);
-        rt->mul_sv(10, 6, t1, 6, &c_2, 0, t1, 6);
-        rt->sigmoid_v(10, 6, t1, 6, t1, 6);
-        rt->sub_sv(10, 6, t2, 6, &c_1, 0, t1, 6);
-        rt->mul_vv(10, 6, t1, 6, t1, 6, t2, 6);
-        rt->mul_sv(10, 6, a->out, 6, &c_4, 0, t1, 6);
+        rt->gather(10, 6, t0, 6, a->wte, 6, 11, a->tokens);
+        rt->mul_sv(10, 6, t0, 6, &c_2, 0, t0, 6);
+        rt->sigmoid_v(10, 6, t0, 6, t0, 6);
+        rt->sub_sv(10, 6, t1, 6, &c_1, 0, t0, 6);
+        rt->mul_vv(10, 6, t0, 6, t0, 6, t1, 6);
+        rt->mul_sv(10, 6, a->out, 6, &c_4, 0, t0, 6);
     }
 }
 
@@ -51,12 +49,12 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_kernels *rt = a->rt;
-    float *const index = scratch; /* the indices as floats */
-    rt->load_i32(1, 10, index, 0, a->tokens, 0, 1);
+    (void)scratch;
     for (long item = begin; item < end; item++) {
         const long first = item % 11 * 1;
         const long last = first + 1 < 11 ? first + 1 : 11;
-        rt->scatter_add(last - first, 6, a->out + first * 6, 6, first, 10, a->k1_scatter, 6, index);
+        rt->scatter_add(last - first, 6, a->out + first * 6, 6, first, 10, a->k1_scatter, 6,
+            a->tokens);
     }
 }
 
@@ -64,7 +62,7 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
 int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 144; /* for each thread */
+    const long scratch_floats = 128; /* for each thread */
     float *const scratch = arena + 64;
     const int *const in0 = inputs[0]; /* tokens[2, 5] */
     float *const out0 = outputs[0]; /* wte[11, 6] */

@@ -1,0 +1,208 @@
+
+/*
+ * k1_rows: rows, tests/golden/integers.lua:5
+ * out[6, 5]
+ * reads table[9, 5], ids[6]
+ * steps: mul, sub, abs
+ * 210 flop, reads 204 B, writes 120 B
+ */
+struct k1_args {
+    const struct cr_kernels *rt;
+    const int *table;
+    const int *ids;
+    int *out;
+};
+
+static void k1_rows(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    static const int i_7 = 7;
+    int *const ri0 = (int *)scratch; /* one number a row, 6 */
+    static const int i_3 = 3;
+    int *const ti1 = (int *)scratch + 16; /* 6 x 5 */
+    for (long item = begin; item < end; item++) {
+        rt->i32.mul_vs(1, 6, ri0, 0, a->ids, 0, &i_7, 0);
+        rt->i32.sub_vs(1, 6, ri0, 0, ri0, 0, &i_3, 0);
+        rt->i32.abs_v(1, 6, ri0, 0, ri0, 0);
+        rt->i32.gather(6, 5, ti1, 5, a->table, 5, 9, ri0);
+        rt->i32.load(6, 5, a->out, 5, ti1, 5, 1);
+    }
+}
+
+/*
+ * k2_first: first, tests/golden/integers.lua:7
+ * out[9, 1]
+ * reads x[9, 5]
+ * steps: max, eq, neg, where, max, neg
+ * 81 flop, reads 180 B, writes 36 B
+ */
+struct k2_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    int *out;
+};
+
+static void k2_first(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 9 */
+    float *const t1 = scratch + 16; /* 9 x 5 */
+    int *const ti2 = (int *)scratch + 64; /* 9 x 5 */
+    static const int i_m2147483648 = -2147483647 - 1;
+    int *const ri3 = (int *)scratch + 112; /* one number a row, 9 */
+    for (long item = begin; item < end; item++) {
+        rt->max(9, 5, r0, a->x, 5);
+        rt->eq_vs(9, 5, t1, 5, a->x, 5, r0, 1);
+        rt->i32.iota(9, 5, ti2, 5, 0, 0, 1);
+        rt->i32.neg_v(9, 5, ti2, 5, ti2, 5);
+        rt->i32.where_vvs(9, 5, ti2, 5, t1, 5, ti2, 5, &i_m2147483648, 0);
+        rt->i32.max(9, 5, ri3, ti2, 5);
+        rt->i32.neg_v(1, 9, ri3, 0, ri3, 0);
+        rt->i32.store(1, 9, a->out, 0, 1, ri3, 0);
+    }
+}
+
+/*
+ * k3_along: along, tests/golden/integers.lua:8
+ * out[6, 1]
+ * reads k1_rows[6, 5]
+ * steps: mul, sum
+ * 18 flop, reads 120 B, writes 24 B
+ */
+struct k3_args {
+    const struct cr_kernels *rt;
+    const int *k1_rows;
+    int *out;
+};
+
+static void k3_along(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    int *const ti0 = (int *)scratch; /* 6 x 5 */
+    int *const ri1 = (int *)scratch + 32; /* one number a row, 6 */
+    for (long item = begin; item < end; item++) {
+        rt->i32.mul_vv(6, 5, ti0, 5, a->k1_rows, 5, a->k1_rows, 5);
+        rt->i32.sum(6, 5, ri1, ti0, 5);
+        rt->i32.store(1, 6, a->out, 0, 1, ri1, 0);
+    }
+}
+
+/*
+ * k4_down: down, tests/golden/integers.lua:8
+ * out[1, 5] = max over 9 rows of columns[5]
+ * reads table[9, 5]
+ * steps: max
+ * 90 flop, reads 180 B, writes 20 B
+ */
+struct k4_args {
+    const struct cr_kernels *rt;
+    const int *table;
+    int *out;
+};
+
+static void k4_down(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    int *const lanes = (int *)scratch; /* 16 partial results a column */
+    static const int i_m2147483648 = -2147483647 - 1;
+    for (long item = begin; item < end; item++) {
+        const long j0 = 0, j1 = 5;
+        const long n = j1 - j0;
+        rt->i32.load(16, n, lanes, n, &i_m2147483648, 0, 0);
+        for (long i = 0; i < 9; i += 16) {
+            const long m = 9 - i < 16 ? 9 - i : 16;
+            rt->i32.max_down(m, n, lanes, a->table + i * 5 + j0, 5);
+        }
+        rt->i32.max_lanes(n, lanes);
+        rt->i32.store(1, n, a->out + j0, 0, 1, lanes, 0);
+    }
+}
+
+/*
+ * k5_scaled: scaled, tests/golden/integers.lua:9
+ * out[9, 5]
+ * reads x[9, 5], table[9, 5]
+ * steps: float, mul
+ * 180 flop, reads 360 B, writes 180 B
+ */
+struct k5_args {
+    const struct cr_kernels *rt;
+    const float *x;
+    const int *table;
+    float *out;
+};
+
+static void k5_scaled(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_kernels *rt = a->rt;
+    float *const t0 = scratch; /* 9 x 5 */
+    for (long item = begin; item < end; item++) {
+        rt->i32.float_v(9, 5, t0, 5, a->table, 5);
+        rt->mul_vv(9, 5, a->out, 5, a->x, 5, t0, 5);
+    }
+}
+
+/* Computes the outputs. */
+int integers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 128; /* for each thread */
+    float *const scratch = arena + 0;
+    const int *const in0 = inputs[0]; /* ids[6] */
+    const int *const in1 = inputs[1]; /* table[9, 5] */
+    const float *const in2 = inputs[2]; /* x[9, 5] */
+    int *const out0 = outputs[0]; /* along[6, 1] */
+    int *const out1 = outputs[1]; /* down[1, 5] */
+    int *const out2 = outputs[2]; /* first[9, 1] */
+    int *const out3 = outputs[3]; /* rows[6, 5] */
+    float *const out4 = outputs[4]; /* scaled[9, 5] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .table = in1,
+            .ids = in0,
+            .out = out3,
+        };
+        rt->parallel(pool, 1, k1_rows, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .x = in2,
+            .out = out2,
+        };
+        rt->parallel(pool, 1, k2_first, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .k1_rows = out3,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k3_along, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .table = in1,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, k4_down, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .x = in2,
+            .table = in1,
+            .out = out4,
+        };
+        rt->parallel(pool, 1, k5_scaled, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
