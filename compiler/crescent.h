@@ -54,7 +54,7 @@ typedef struct {
 /* A tensor at the model's border; the name lives as long as the model. */
 typedef struct {
     const char *name;
-    crescent_type type; /* bool is handed over as float */
+    crescent_type type; /* of i32 the elements are int32_t, of f32 and bool (0 and 1) float */
     int rank;
     int64_t shape[CRESCENT_MAX_RANK];
 } crescent_port;

@@ -222,6 +222,51 @@ if ! gradients tiny; then
     failed=$((failed + 1))
 fi
 
+# ---- integers ----
+
+# integers COMPILER OPTIONS [EMULATOR]: the main reads and writes int32, bit for bit.
+integers() {
+    fresh
+    given= written= compare=
+    for name in ids table x; do
+        given="$given --input $name=$scratch/$name.npy"
+    done
+    for name in along down first rows; do
+        written="$written --output $name=$out.$name"
+        compare="$compare && cmp $out.$name $scratch/integers.$name"
+    done
+    job "$1 $2 -DINTEGERS_MAIN $scratch/integers.c -o $out -lm && ${3-} $out $given $written $compare"
+}
+
+cat >"$scratch/given.lua" <<'END'
+local n = iota({9, 5}, 1) * 5 + iota({9, 5}, 2)
+return {table = n * 123456789 + -2 ^ 31, x = float(n), ids = iota({6}, 1) * 3 - 8}
+END
+"$crescent" run "$scratch/given.lua" --output "table=$scratch/table.npy" \
+    --output "x=$scratch/x.npy" --output "ids=$scratch/ids.npy" >"$scratch/log" &&
+    "$crescent" emit tests/golden/integers.lua -o "$scratch/integers.c" >"$scratch/log" &&
+    "$crescent" run tests/golden/integers.lua --backend ref --input "table=$scratch/table.npy" \
+        --input "x=$scratch/x.npy" --input "ids=$scratch/ids.npy" \
+        --output "along=$scratch/integers.along" --output "down=$scratch/integers.down" \
+        --output "first=$scratch/integers.first" --output "rows=$scratch/integers.rows" >"$scratch/log"
+for name in along down first rows; do
+    job "grep -q \"'descr': '<i4'\" $scratch/integers.$name"
+done
+if have tcc; then
+    integers tcc "-Wall -Werror"
+fi
+for compiler in $compilers; do
+    integers "$compiler" "$strict -O3 $daring"
+done
+if [ -d /proc/self/task ]; then
+    integers cc "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover"
+fi
+for cpu in aarch64 riscv64; do
+    if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
+        integers $cpu-linux-gnu-gcc "$strict -O2 -static" qemu-$cpu
+    fi
+done
+
 # ---- a step of a training ----
 
 # hundred COMPILER OPTIONS [EMULATOR]: a hundred steps end in the tensors of a checkpoint.
