@@ -496,6 +496,18 @@ static void add_maps(struct model *m, struct tensor a, struct tensor b)
     }
 }
 
+/* c (a + k a + l a a a), in the orders that floats are brought into. */
+static struct tensor polynomial(struct model *m, struct tensor a, int64_t c, int64_t k, int64_t l)
+{
+    struct tensor square = map2(m, CR_OP_mul, a, a);
+    struct tensor inner =
+        map2(m, CR_OP_add, constant(m, k), map2(m, CR_OP_mul, constant(m, l), square));
+    out(m, map2(m, CR_OP_mul, constant(m, c), map2(m, CR_OP_mul, a, inner)));
+    struct tensor cube = map2(m, CR_OP_mul, map2(m, CR_OP_mul, constant(m, l), square), a);
+    struct tensor sum = map2(m, CR_OP_add, map2(m, CR_OP_mul, constant(m, k), a), cube);
+    return map2(m, CR_OP_mul, constant(m, c), map2(m, CR_OP_add, sum, a));
+}
+
 /* What moves, gathers, and adds up. */
 static void add_others(struct model *m, struct tensor a, struct tensor b)
 {
@@ -518,6 +530,7 @@ static void add_others(struct model *m, struct tensor a, struct tensor b)
         out(m, gather(m, map(m, CR_OP_float, of[i], of[i], of[i]), rows));
     }
     out(m, map2(m, CR_OP_add, map2(m, CR_OP_mul, across, constant(m, 123456789)), down));
+    out(m, polynomial(m, a, 65537, 16777217, 123456789));
     out(m, scatter_add(m, map(m, CR_OP_float, down, down, down), ids));
     out(m, reshape(m, constant(m, INT32_MIN), 1));
     struct tensor seed = slice(m, a, 0, 10, 1, 1); /* INT32_MIN */
