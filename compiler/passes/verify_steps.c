@@ -29,11 +29,12 @@ static bool same_value(const struct cr_value *a, const struct cr_value *b)
     return same;
 }
 
-static bool same_tiles(const struct cr_tiles *a, const struct cr_tiles *b)
+static bool same_tiles(const struct cr_graph *g, const struct cr_tiles *a, const struct cr_tiles *b)
 {
     bool same = a->n == b->n && (!a->n || a->result == b->result);
     for (int i = 0; same && i < a->n; i++)
-        same = same_value(&a->values[i], &b->values[i]);
+        same = same_value(&a->values[i], &b->values[i]) &&
+               g->nodes[a->values[i].node].dtype == g->nodes[b->values[i].node].dtype;
     return same;
 }
 
@@ -66,11 +67,8 @@ static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
     bool same = a->n_refs == b->n_refs;
-    for (int i = 0; same && i < a->n_refs; i++) {
-        const struct cr_node *x = &g->nodes[a->refs[i]], *y = &g->nodes[b->refs[i]];
-        same = (x->op == CR_OP_input && x->dtype == CR_I32) ==
-               (y->op == CR_OP_input && y->dtype == CR_I32);
-    }
+    for (int i = 0; same && i < a->n_refs; i++)
+        same = g->nodes[a->refs[i]].dtype == g->nodes[b->refs[i]].dtype;
     return same;
 }
 
@@ -81,8 +79,8 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
     return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
            a->chooses == b->chooses && a->hides_gradients == b->hides_gradients &&
            a->n_streams == b->n_streams && (a->packed == CR_NONE) == (b->packed == CR_NONE) &&
-           same_tiles(&a->program, &b->program) && same_tiles(&a->prologue, &b->prologue) &&
-           same_tiles(&a->scores, &b->scores) && same_tiles(&a->dropout, &b->dropout) &&
+           same_tiles(g, &a->program, &b->program) && same_tiles(g, &a->prologue, &b->prologue) &&
+           same_tiles(g, &a->scores, &b->scores) && same_tiles(g, &a->dropout, &b->dropout) &&
            same_operand(&a->a, &b->a) && same_operand(&a->b, &b->b) && same_operand(&a->v, &b->v) &&
            same_operand(&a->g, &b->g) && same_operand(&a->delta, &b->delta) &&
            same_affine(&a->dest, &b->dest) && same_affine(&a->dest_k, &b->dest_k) &&
