@@ -533,7 +533,7 @@ static const struct fail_case hostile_cases[] = {
     {"local s = setmetatable({}, {__len = function() return 2^60 end})\ntable.insert(s, 1, 1)",
      "t.lua:2: table.insert: found a table with a metatable"},
     {"local f = input('x', {1}).exp\nf({})", "t.lua:2: exp: argument 1: found table"},
-    {"rawset(input('x', {1}), 'a', 1)", "t.lua:1: bad argument"},
+    {"rawset(input('x', {1}), 'a', 1)", "t.lua:1: rawset: bad argument 1"},
     {"local t = {} for i = 1, 100000 do t = setmetatable({}, {__index = t}) end\nlocal x = t.foo",
      "t.lua:2: "},
     /* no end */
@@ -551,10 +551,10 @@ static const struct fail_case hostile_cases[] = {
     {"unpack({}, 1, 1e8)", "t.lua:1: table.unpack: items 1 to 100000000"},
     /* no bounds */
     {"local t = {}\nfor i = 1, 1e9 do t[i] = {i} end", "t.lua:2: the script takes more than"},
-    {"local s = 'x'\nwhile true do\n  s = s .. s\nend", "t.lua:3: the script takes more than 256"},
+    {"local s = 'x'\nwhile true do\n  s = s .. s\nend", "t.lua:3: the script takes more than "},
     {"string.rep('x', 1e9)", "t.lua:1: string.rep: the result has more than 1048576 bytes"},
     {"('x'):rep(2^40)", "t.lua:1: string.rep: the result has more than 1048576 bytes"},
-    {"string.format('%99999d', 1)", "t.lua:1: invalid"},
+    {"string.format('%99999d', 1)", "t.lua:1: string.format: invalid directive '%999'"},
     {"local x = input('x', {1})\nwhile true do x = x + x end",
      "t.lua:2: add: the graph has 262144 operations already"},
     {"local function f() scope(('x'):rep(100), f) end\nf()", "t.lua:1: scope: the path 'xxx"},

@@ -42,6 +42,7 @@ cr_id *cr_arg_tensors(lua_State *L, int index, const char *op, int least, int *n
     if (length < (size_t)least || length > CR_MAX_NODES)
         cr_raise(L, "%s: a list of %zu tensors, %d to %d are expected", op, length, least,
                  CR_MAX_NODES);
+    cr_work(L, length);
     cr_id *ids = lua_newuserdata(L, (length + 1) * sizeof *ids);
     for (size_t i = 0; i < length; i++) {
         lua_rawgeti(L, index, (int)i + 1);
@@ -61,7 +62,8 @@ const char *cr_arg_string(lua_State *L, int index, const char *op, const char *w
         cr_raise(L, "%s: %s: found %s, a string is expected", op, what, cr_type_name(L, index));
     size_t size;
     const char *text = lua_tolstring(L, index, &size);
-    if (strlen(text) != size || size > CR_MAX_SOURCE)
+    cr_work(L, size / 64 + 1);
+    if (strlen(text) != size || size > CR_MAX_STRING)
         cr_raise(L, "%s: %s: found a string with a zero byte or without end", op, what);
     return text;
 }
@@ -126,8 +128,7 @@ int cr_arg_axis(lua_State *L, int index, const char *op, int rank)
     return (int)(axis > 0 ? axis - 1 : rank + axis);
 }
 
-/* How many entries the table has, more than `most` counting as most + 1. */
-static int count_entries(lua_State *L, int index, int most)
+int cr_count_entries(lua_State *L, int index, int most)
 {
     int n = 0;
     lua_pushnil(L);
@@ -146,7 +147,7 @@ int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64
     if (lua_type(L, index) != LUA_TTABLE)
         cr_raise(L, "%s: %s: found %s, a list such as {2, 3} is expected", op, what,
                  cr_type_name(L, index));
-    int n = count_entries(L, index, CR_MAX_RANK);
+    int n = cr_count_entries(L, index, CR_MAX_RANK);
     if (n > CR_MAX_RANK)
         cr_raise(L, "%s: %s: more than %d items, the largest rank is %d", op, what, CR_MAX_RANK,
                  CR_MAX_RANK);

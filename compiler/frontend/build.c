@@ -35,6 +35,8 @@ cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct c
     if (id == CR_NONE)
         cr_raise(L, "%s", run->graph->error);
     run->graph->nodes[id].kernel = run->kernel;
+    cr_work(L, (size_t)n + 1);
+    cr_check_memory(L);
     return id;
 }
 
@@ -102,7 +104,7 @@ static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
     } else {
         id = cr_add(L, op, 0, NULL, attr);
         lua_pushnumber(L, id);
-        lua_setfield(L, -2, attr->name);
+        cr_set_own_field(L, -2, attr->name);
     }
     cr_push_tensor(L, id);
     return 1;
@@ -116,11 +118,8 @@ static bool read_init(lua_State *L, int index, const char *op, struct cr_attr *a
     if (lua_isnoneornil(L, index))
         return false;
     int found = 0, entries = 0;
-    if (lua_type(L, index) == LUA_TTABLE) {
-        lua_pushnil(L);
-        for (; lua_next(L, index); entries++)
-            lua_pop(L, 1);
-    }
+    if (lua_type(L, index) == LUA_TTABLE)
+        entries = cr_count_entries(L, index, 1);
     for (int kind = CR_INIT_UNIFORM; entries == 1 && kind <= CR_INIT_FILL; kind++) {
         lua_pushstring(L, kinds[kind]);
         lua_rawget(L, index);
@@ -172,11 +171,13 @@ static int all_parameters(lua_State *L)
     const struct cr_graph *g = cr_run_of(L)->graph;
     cr_arg_count(L, "parameters", 0, 0);
     lua_newtable(L);
+    cr_look(L);
     for (cr_id id = 0; id < g->n_nodes; id++) {
+        cr_work(L, 1);
         if (g->nodes[id].op != CR_OP_param)
             continue;
         cr_push_tensor(L, id);
-        lua_setfield(L, -2, g->nodes[id].name);
+        cr_set_own_field(L, -2, g->nodes[id].name);
     }
     return 1;
 }
@@ -383,15 +384,6 @@ static cr_id read_seed(lua_State *L, int index)
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 
-/* A stream for each call of random: how many there were before. */
-static int64_t next_stream(const struct cr_graph *g)
-{
-    int64_t n = 0;
-    for (cr_id id = 0; id < g->n_nodes; id++)
-        n += g->nodes[id].op == CR_OP_random;
-    return n;
-}
-
 /* random(seed, shape [, stream]) */
 static int make_random(lua_State *L)
 {
@@ -400,8 +392,8 @@ static int make_random(lua_State *L)
     cr_id seed = read_seed(L, 1);
     read_shape(L, 2, "random", &attr);
     bool given = !lua_isnoneornil(L, 3);
-    int64_t stream =
-        given ? cr_arg_integer(L, 3, "random", "stream") : next_stream(cr_run_of(L)->graph);
+    int64_t before = cr_run_of(L)->n_random++; /* a stream for each call */
+    int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
         cr_raise(L, "random: stream: found %lld, 0 or more is expected", (long long)stream);
     attr.value = (double)stream;

@@ -2,6 +2,7 @@
  * its nodes come from; the nodes themselves are made by the primitives. */
 #include <ctype.h>
 #include <limits.h>
+#include <string.h>
 
 #include "compiler/frontend/frontend.h"
 
@@ -37,6 +38,9 @@ static int set_origin(lua_State *L)
     const char *file = cr_arg_string(L, 1, "at", "file");
     int64_t line = cr_arg_integer(L, 2, "at", "line");
     const char *scope = cr_arg_string(L, 3, "at", "scope");
+    if (strlen(file) > CR_MAX_PATH)
+        cr_raise(L, "at: a file's name of %zu bytes, at most %d are expected", strlen(file),
+                 CR_MAX_PATH);
     for (const char *c = file; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             cr_raise(L, "at: the file's name holds a control character");
@@ -49,6 +53,7 @@ static int set_origin(lua_State *L)
     run->in_dump = true;
     run->at = (struct cr_where){cr_intern(run->graph, file), (int)line,
                                 cr_intern(run->graph, scope), lua_toboolean(L, 4)};
+    cr_check_memory(L);
     return 0;
 }
 

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "compiler/frontend/luaapi.h"
 #include "compiler/frontend/script.h"
@@ -22,9 +21,9 @@ enum {
     CR_MAX_SCOPES = 64,        /* scopes within scopes */
     CR_MAX_NODES = 1 << 18,    /* nodes of a graph */
     CR_MAX_SOURCE = 1 << 20,   /* bytes of a script */
-    CR_MAX_MEMORY = 256 << 20, /* bytes a script may hold in Lua */
-    CR_MAX_SECONDS = 10,       /* processor time of a script */
-    CR_MAX_INSTRUCTIONS = 200000000,
+    CR_MAX_STRING = 1 << 20,   /* bytes of a string */
+    CR_MAX_PATH = 4096,        /* bytes of a file's name in a printed graph */
+    CR_WORK_OF_NEXT = 64,      /* units of cr_work for a step of lua_next */
 };
 
 /* A text that was loaded as chunk "#i".  Mistakes are blamed on the user's own
@@ -65,14 +64,61 @@ struct cr_run {
     struct cr_where at;
     int kernel;
 
-    size_t memory;
+    /* limits.c */
+    struct cr_limits limits;
+    size_t memory;              /* bytes that Lua holds */
+    size_t largest;             /* bytes of a block for which the hook need not be called sooner */
     long instructions;
-    clock_t started;
-    struct cr_place out_of_memory; /* where the script was when memory was refused */
+    int period;                 /* instructions from one call of the hook to the next */
+    size_t work;                /* since the clock was read */
+    int64_t started, looked;    /* nanoseconds of two clocks */
+    bool watched;               /* the hook is set */
+    bool trusted;               /* the front end fills a table, by keys that are no numbers */
+    bool stopping;              /* an error that says which limit was passed is on its way */
+    char passed[80];            /* the limit that was passed, or "" */
+    struct cr_place refused_at; /* where the script was when memory was refused */
+
+    int n_calls;      /* calls of Lua from C within each other */
+    size_t n_printed; /* bytes */
+    int64_t n_random; /* calls of random */
 };
 
 /* The run a state belongs to. */
 struct cr_run *cr_run_of(lua_State *L);
+
+/* --- limits.c ---------------------------------------------------------------------- */
+
+/* Lua's allocator; its data is the run. */
+void *cr_allocate(void *data, void *block, size_t old, size_t size);
+
+void cr_start_limits(struct cr_run *run);
+
+/* Has the instructions of the state counted. */
+void cr_watch(lua_State *L, struct cr_run *run);
+
+/* The limit that was passed, in words. */
+const char *cr_limit_passed(struct cr_run *run);
+
+/* Raises if the time is over.  For functions whose single call can take long. */
+void cr_look(lua_State *L);
+
+/* Counts work that no instruction of Lua stands for, and looks at the clock now and then.  A
+ * unit is a microsecond at most: some table accesses, or 64 bytes. */
+void cr_work(lua_State *L, size_t units);
+
+/* Raises if graph and Lua together hold too much memory. */
+void cr_check_memory(lua_State *L);
+
+/* lua_call for functions of the language, which may nest only so deep: each takes C's stack. */
+void cr_call(lua_State *L, int n_arguments, int n_results);
+
+/* The same for what calls back without lua_call. */
+void cr_enter(lua_State *L);
+void cr_leave(lua_State *L);
+
+/* lua_setfield on a table of the front end's own, whose keys are names: it may grow larger than
+ * those of scripts. */
+void cr_set_own_field(lua_State *L, int index, const char *name);
 
 /* --- sandbox.c, library functions in safelib.c ------------------------------------- */
 
@@ -82,11 +128,44 @@ lua_State *cr_sandbox_open(struct cr_run *run);
 /* Fills the state: safe library functions, the language, limits.  May raise. */
 void cr_sandbox_fill(lua_State *L, struct cr_run *run);
 
-/* Adds the safe part of Lua's library to the table on top of the stack. */
+/* Gives the function on top of the stack, a library module, globals that no script changes. */
+void cr_set_library_globals(lua_State *L);
+
+/* Adds the safe part of Lua's library to the table on top of the stack; of it base and math are
+ * in safelib.c, the others in safestring.c and safetable.c. */
 void cr_add_safe_library(lua_State *L);
+void cr_add_safe_string(lua_State *L);
+void cr_add_safe_table(lua_State *L);
+
+/* Opens one of Lua's libraries and leaves its table on the stack. */
+void cr_open_library(lua_State *L, lua_CFunction open, const char *name);
+
+/* Copies fields from the table on top to the one below it. */
+void cr_copy_fields(lua_State *L, const char *const *names);
+
+/* Pushes tostring(value at index), which tells no address. */
+void cr_push_text(lua_State *L, int index);
+
+/* Adds to the length of a string that is being made; raises if it becomes too long. */
+void cr_add_length(lua_State *L, size_t *size, size_t more, const char *op);
 
 /* Adds functions of a list to the table on top of the stack. */
 void cr_add_functions(lua_State *L, const luaL_Reg *functions);
+
+/* --- seal.c ------------------------------------------------------------------------ */
+
+/* Adds rawget, rawset, rawlen and setmetatable to the table on top of the stack. */
+void cr_add_seals(lua_State *L);
+
+/* Marks the metatable on top of the stack as one that scripts neither see nor replace; nor do
+ * they rawset into its table. */
+void cr_hide_metatable(lua_State *L);
+
+/* Replaces the table on top of the stack by one that reads as it does and cannot be changed. */
+void cr_seal(lua_State *L);
+
+/* If the table at `index` is such a one, puts the table behind it there. */
+void cr_unseal(lua_State *L, int index);
 
 /* --- place.c ----------------------------------------------------------------------- */
 
@@ -143,6 +222,9 @@ enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op);
 
 /* An axis from 1, or negative from the end; the result counts from 0. */
 int cr_arg_axis(lua_State *L, int index, const char *op, int rank);
+
+/* How many entries the table has, more than `most` counting as most + 1. */
+int cr_count_entries(lua_State *L, int index, int most);
 
 /* A list of at most CR_MAX_RANK whole numbers; its length. */
 int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list);

@@ -43,6 +43,8 @@ int cr_lua_grad(lua_State *L)
     check_wanted(L, g, n, wanted);
     struct cr_seed seed = {loss, one_like(L, &g->nodes[loss])};
     cr_add_gradients(g, 1, &seed, n, wanted, gradients);
+    cr_look(L);
+    cr_check_memory(L);
     if (g->n_nodes > CR_MAX_NODES)
         cr_raise(L, "grad: the graph has %d operations with it, the most there may be are %d",
                  g->n_nodes, CR_MAX_NODES);

@@ -10,6 +10,12 @@
 #include <luajit.h>
 #define lua_rawlen lua_objlen
 #define lua_pushglobaltable(L) lua_pushvalue((L), LUA_GLOBALSINDEX)
+#define lua_load(L, reader, data, chunk, mode) lua_loadx((L), (reader), (data), (chunk), (mode))
+#define cr_lua_less(L, a, b) lua_lessthan((L), (a), (b))
+#define cr_set_globals_of(L, function) lua_setfenv((L), (function))
+#else
+#define cr_lua_less(L, a, b) lua_compare((L), (a), (b), LUA_OPLT)
+#define cr_set_globals_of(L, function) lua_setupvalue((L), (function), 1) /* _ENV */
 #endif
 
 #endif

@@ -8,7 +8,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/ir/mem.h"
 
-enum { MAX_OPTIONS = 256, MAX_LIST = 400, MAX_TEXT = 1024 };
+enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 1024 };
 
 static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 
@@ -135,12 +135,17 @@ static void push_choice_option(lua_State *L, const char *name, const char *setti
 {
     char list[MAX_LIST] = "";
     size_t at = 0;
-    int choices = lua_gettop(L), n = (int)(lua_rawlen(L, choices) & 0xffff);
-    for (int i = 1; i <= n; i++) {
+    int choices = lua_gettop(L);
+    size_t n = lua_rawlen(L, choices);
+    if (n > MAX_CHOICES)
+        cr_raise(L, "options: %s: %zu choices, at most %d are expected", name, n, MAX_CHOICES);
+    for (int i = 1; i <= (int)n; i++) {
         lua_rawgeti(L, choices, i);
         char what[32];
         snprintf(what, sizeof what, "choice %d", i);
         const char *choice = cr_arg_string(L, -1, "options", what);
+        if (strlen(choice) >= MAX_TEXT)
+            cr_raise(L, "options: %s: a choice of %zu bytes", name, strlen(choice));
         if (setting ? strcmp(choice, setting) == 0 : i == 1)
             return;
         if (at < sizeof list)
@@ -181,6 +186,8 @@ static void push_value(lua_State *L, const char *name, const char *setting)
         push_boolean_option(L, name, lua_toboolean(L, top), setting);
         break;
     case LUA_TSTRING:
+        if (lua_rawlen(L, top) >= MAX_TEXT)
+            cr_raise(L, "options: %s: a default of %zu bytes", name, (size_t)lua_rawlen(L, top));
         lua_pushstring(L, setting ? setting : cr_arg_string(L, top, "options", name));
         break;
     case LUA_TTABLE:

@@ -4,9 +4,8 @@
 
 #include "compiler/frontend/frontend.h"
 
-enum { HOOK_STEP = 1000 };
-
-static const char run_key; /* its address is the registry's key */
+static const char run_key;     /* registry: the run; the key is the address */
+static const char library_key; /* registry: the globals of library modules */
 
 struct cr_run *cr_run_of(lua_State *L)
 {
@@ -17,64 +16,14 @@ struct cr_run *cr_run_of(lua_State *L)
     return run;
 }
 
-/* Notes the line that asked for too much: Lua calls no handler when memory runs out. */
-static void *refuse(struct cr_run *run)
-{
-    struct cr_place inner;
-    if (run->L && !run->out_of_memory.path)
-        cr_find_places(run->L, run, &run->out_of_memory, &inner);
-    return NULL;
-}
-
-/* Lua's allocator; `old` is no size when there is no block yet. */
-static void *allocate(void *data, void *block, size_t old, size_t size)
-{
-    struct cr_run *run = data;
-    size_t had = block ? old : 0;
-    if (size == 0) {
-        free(block);
-        run->memory -= had;
-        return NULL;
-    }
-    if (size > had && size - had > CR_MAX_MEMORY - run->memory)
-        return refuse(run);
-    void *moved = realloc(block, size);
-    if (moved)
-        run->memory += size - had;
-    return moved;
-}
-
-/* Once a limit is passed no further instruction of the script may run. */
-static void stop(lua_State *L, lua_Hook hook, const char *limit)
-{
-    lua_sethook(L, hook, LUA_MASKCOUNT, 1);
-    cr_raise(L, "the script takes more than %s", limit);
-}
-
-/* Called every so many instructions.  The clock is for what costs time but few
- * instructions, such as comparing long strings. */
-static void check_limits(lua_State *L, lua_Debug *frame)
-{
-    (void)frame;
-    struct cr_run *run = cr_run_of(L);
-    run->instructions += HOOK_STEP;
-    if (run->instructions > CR_MAX_INSTRUCTIONS)
-        stop(L, check_limits, "200 million instructions");
-    if ((clock() - run->started) / CLOCKS_PER_SEC >= CR_MAX_SECONDS)
-        stop(L, check_limits, "10 seconds of processor time");
-    bool counted = run->memory > 0; /* by our allocator */
-    if (!counted && lua_gc(L, LUA_GCCOUNT, 0) / 1024 >= CR_MAX_MEMORY >> 20)
-        stop(L, check_limits, "256 MB of memory");
-}
-
 /* LuaJIT does not take an allocator on every machine; then the hook alone watches. */
 lua_State *cr_sandbox_open(struct cr_run *run)
 {
-    lua_State *L = lua_newstate(allocate, run);
+    cr_start_limits(run);
+    lua_State *L = lua_newstate(cr_allocate, run);
     if (!L)
         L = luaL_newstate();
     run->L = L;
-    run->started = clock();
     return L;
 }
 
@@ -99,6 +48,13 @@ static int new_global(lua_State *L)
     return 0;
 }
 
+static int no_new_global(lua_State *L)
+{
+    lua_settop(L, 2);
+    cr_raise(L, "a module of a library has no globals of its own, found '%.100s'",
+             lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
+}
+
 /* Removes every field of the table on top of the stack. */
 static void clear_table(lua_State *L)
 {
@@ -109,15 +65,6 @@ static void clear_table(lua_State *L)
         lua_pushnil(L);
         lua_rawset(L, -4);
     }
-}
-
-/* Gives the table below it on the stack a metatable that scripts cannot reach: the
- * one on top, which is popped. */
-static void set_hidden_metatable(lua_State *L)
-{
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_setmetatable(L, -2);
 }
 
 /* The table of the language, on top of the stack. */
@@ -135,23 +82,45 @@ static void push_language(lua_State *L)
     lua_newtable(L);
     lua_pushcfunction(L, undefined_global);
     lua_setfield(L, -2, "__index");
-    set_hidden_metatable(L);
+    cr_hide_metatable(L);
+    lua_setmetatable(L, -2);
 }
 
-/* Globals that are not there are looked for in the language. */
+/* Gives the table on top of the stack the fields of the language, at index `language`, and a
+ * function, with the language as upvalue, for globals that are set. */
+static void inherit_language(lua_State *L, int language, lua_CFunction new_field)
+{
+    lua_newtable(L);
+    lua_pushvalue(L, language);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, language);
+    lua_pushcclosure(L, new_field, 1);
+    lua_setfield(L, -2, "__newindex");
+    cr_hide_metatable(L);
+    lua_setmetatable(L, -2);
+}
+
+/* Globals that are not there are looked for in the language.  Scripts share their globals;
+ * library modules have none of their own and see none of a script's. */
 static void set_globals(lua_State *L)
 {
     push_language(L);
+    int language = lua_gettop(L);
     lua_pushglobaltable(L);
     clear_table(L);
+    inherit_language(L, language, new_global);
+    lua_pushlightuserdata(L, (void *)&library_key);
     lua_newtable(L);
-    lua_pushvalue(L, -3);
-    lua_setfield(L, -2, "__index");
-    lua_pushvalue(L, -3);
-    lua_pushcclosure(L, new_global, 1);
-    lua_setfield(L, -2, "__newindex");
-    set_hidden_metatable(L);
-    lua_pop(L, 2);
+    inherit_language(L, language, no_new_global);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    lua_settop(L, language - 1);
+}
+
+void cr_set_library_globals(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)&library_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    cr_set_globals_of(L, -2);
 }
 
 void cr_add_functions(lua_State *L, const luaL_Reg *functions)
@@ -173,5 +142,5 @@ void cr_sandbox_fill(lua_State *L, struct cr_run *run)
     lua_rawset(L, LUA_REGISTRYINDEX);
     set_globals(L);
     cr_add_tensor_type(L);
-    lua_sethook(L, check_limits, LUA_MASKCOUNT, HOOK_STEP);
+    cr_watch(L, run);
 }

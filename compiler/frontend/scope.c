@@ -31,7 +31,8 @@ static int count_tap(lua_State *L, const char *path)
     int before = (int)lua_tonumber(L, -1);
     lua_pop(L, 1);
     lua_pushnumber(L, before + 1);
-    lua_setfield(L, -2, path);
+    cr_set_own_field(L, -2, path);
+    cr_work(L, 1);
     lua_pop(L, 1);
     return before;
 }
@@ -66,6 +67,7 @@ static void name_value(lua_State *L, cr_id id, char *path, size_t size)
         id = cr_add(L, CR_OP_reshape, 1, &id, &same);
     }
     g->nodes[id].tap = cr_intern(g, path);
+    cr_check_memory(L);
 }
 
 /* Names the tensors among the results, the stack's values from `first` on: by the
@@ -102,7 +104,7 @@ static int run_in_scope(lua_State *L)
     join_path(L, run->scope, name, path, sizeof path, "scope");
     memcpy(run->scope, path, sizeof path);
     run->n_scopes++;
-    lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+    cr_call(L, lua_gettop(L) - 2, LUA_MULTRET);
     name_results(L, 2, path);
     run->n_scopes--;
     run->scope[outer] = '\0';

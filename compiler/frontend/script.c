@@ -1,5 +1,6 @@
 /* Running a script: from a path to a graph. */
 #include <ctype.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,8 @@ static void take_outputs(lua_State *L, struct cr_run *run, int result)
             cr_raise(L, "the script returned output '%s' that is %s, a tensor is expected", name,
                      cr_type_name(L, -1));
         cr_add_output(g, name, cr_tensor_at(L, -1));
+        cr_check_memory(L);
+        cr_work(L, CR_WORK_OF_NEXT);
         lua_pop(L, 1);
     }
     if (g->n_outputs == 0)
@@ -69,7 +72,7 @@ static int run_script(lua_State *L)
     struct cr_run *run = lua_touserdata(L, 1);
     cr_sandbox_fill(L, run);
     cr_load_script(L, run);
-    lua_call(L, 0, 1);
+    cr_call(L, 0, 1);
     cr_check_settings(L, run);
     take_outputs(L, run, lua_gettop(L));
     return 0;
@@ -85,8 +88,11 @@ static bool run_protected(lua_State *L, struct cr_run *run)
     int status = lua_pcall(L, 1, 0, 1);
     if (status == 0)
         return true;
-    if (status == LUA_ERRMEM)
-        cr_report_text(run, run->out_of_memory, "the script takes more than 256 MB of memory");
+    if (status == LUA_ERRMEM) {
+        char limit[128];
+        snprintf(limit, sizeof limit, "the script takes more than %s", cr_limit_passed(run));
+        cr_report_text(run, run->refused_at, limit);
+    }
     const char *text = lua_tostring(L, -1);
     cr_report_text(run, (struct cr_place){NULL, 0}, text ? text : "the script failed");
     return false;
@@ -112,29 +118,60 @@ static void close_run(struct cr_run *run)
     free(run->folder);
 }
 
-int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
-                  struct cr_script *script, struct cr_error *error)
+/* Fills in the run's graph and options; false, and the run has an error, if the script fails. */
+static bool run_in_sandbox(struct cr_run *run)
 {
     char name[MAX_MODEL_NAME];
-    model_name(path, name, sizeof name);
+    model_name(run->path, name, sizeof name);
+    if (!cr_sandbox_open(run)) {
+        cr_fail(run->error, "%s: not enough memory for Lua", run->path);
+        return false;
+    }
+    run->folder = folder_of(run->path);
+    run->graph = cr_graph_new(name);
+    run->graph->most_nodes = CR_MAX_NODES;
+    return run_protected(run->L, run);
+}
+
+/* Under the locale "C", as Lua compares strings and writes numbers by the rules of the locale. */
+static bool run_in_plain_locale(struct cr_run *run)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    bool good = run_in_sandbox(run);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    return good;
+}
+
+int cr_script_run_within(const struct cr_limits *limits, const char *path,
+                         const struct cr_setting *settings, int n_settings,
+                         struct cr_script *script, struct cr_error *error)
+{
     struct cr_run run = {.path = path,
                          .error = error,
                          .settings = settings,
                          .n_settings = n_settings,
+                         .limits = *limits,
                          .kernel = CR_NONE};
-    if (!cr_sandbox_open(&run))
-        return cr_fail(error, "%s: not enough memory for Lua", path);
-    run.folder = folder_of(path);
-    run.graph = cr_graph_new(name);
-    bool good = run_protected(run.L, &run);
+    bool good = run_in_plain_locale(&run);
     close_run(&run);
     if (good) {
+        run.graph->most_nodes = 0;
         *script = (struct cr_script){run.graph, run.options, run.n_options};
         return 0;
     }
     cr_graph_free(run.graph);
     free_options(run.options, run.n_options);
     return -1;
+}
+
+int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
+                  struct cr_script *script, struct cr_error *error)
+{
+    return cr_script_run_within(&cr_default_limits, path, settings, n_settings, script, error);
 }
 
 void cr_script_free(struct cr_script *script)

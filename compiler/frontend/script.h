@@ -4,6 +4,8 @@
 #ifndef CR_SCRIPT_H
 #define CR_SCRIPT_H
 
+#include <stddef.h>
+
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"
 
@@ -24,6 +26,15 @@ struct cr_script {
     int n_options;
 };
 
+/* What a script may take.  docs/sandbox.md says how each is measured. */
+struct cr_limits {
+    size_t memory;     /* bytes: of Lua's values, and of the graph */
+    double seconds;    /* processor time of the thread that runs the script */
+    long instructions; /* of Lua */
+};
+
+extern const struct cr_limits cr_default_limits;
+
 /*
  * Runs the script at `path`.  require("nn") looks in the script's own folder, in its
  * subfolder lib, and then among the files of graphs/lib built into the program; nothing
@@ -32,6 +43,11 @@ struct cr_script {
  */
 int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
                   struct cr_script *script, struct cr_error *error);
+
+/* The same within other limits than cr_default_limits. */
+int cr_script_run_within(const struct cr_limits *limits, const char *path,
+                         const struct cr_setting *settings, int n_settings,
+                         struct cr_script *script, struct cr_error *error);
 void cr_script_free(struct cr_script *script);
 
 #endif

@@ -11,7 +11,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/ir/mem.h"
 
-enum { MAX_PATH = 4096 };
+enum { MAX_PATH = 4096, PIECE = 512 /* bytes that Lua parses at once */ };
 
 static const char modules_key; /* registry: name -> value, or true while it is loaded */
 
@@ -54,6 +54,25 @@ static const char *read_file(const char *path, struct text *text)
     return wrong;
 }
 
+/* A text that Lua reads. */
+struct reading {
+    const char *bytes;
+    size_t left;
+};
+
+/* Hands out the next piece.  The clock is read before each, as Lua's parser can take a time in
+ * the square of a text's length. */
+static const char *read_piece(lua_State *L, void *data, size_t *size)
+{
+    struct reading *reading = data;
+    const char *piece = reading->bytes;
+    cr_look(L);
+    *size = reading->left < PIECE ? reading->left : PIECE;
+    reading->bytes += *size;
+    reading->left -= *size;
+    return piece;
+}
+
 /* Loads a text as a function, or leaves a message, on the stack.  Only text is taken:
  * bytecode can do what no script can.  A first line that starts with "#" is for the
  * shell. */
@@ -68,7 +87,11 @@ static int load_text(lua_State *L, struct cr_run *run, const char *path, bool li
         bytes += skipped;
         size -= skipped;
     }
-    return luaL_loadbufferx(L, bytes, size, chunk, "t");
+    struct reading reading = {bytes, size};
+    int status = lua_load(L, read_piece, &reading, chunk, "t");
+    if (status == 0 && library)
+        cr_set_library_globals(L);
+    return status;
 }
 
 /* Loads a file that was read, and frees it. */
@@ -149,7 +172,19 @@ static void push_modules(lua_State *L)
     lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
-/* require(name): the value of a module, which runs once.  While it runs, its entry is
+/* Whether the value on top of the stack is a table without a metatable. */
+static bool is_plain_table(lua_State *L)
+{
+    if (!lua_istable(L, -1))
+        return false;
+    bool plain = !lua_getmetatable(L, -1);
+    if (!plain)
+        lua_pop(L, 1);
+    return plain;
+}
+
+/* require(name): the value of a module, which runs once.  What a library's returns cannot be
+ * changed, as other modules of the library work with it.  While it runs, its entry is
  * a light userdata, which no module can return. */
 int cr_lua_require(lua_State *L)
 {
@@ -166,14 +201,17 @@ int cr_lua_require(lua_State *L)
         return 1;
     lua_pushlightuserdata(L, run);
     lua_setfield(L, 2, name);
+    int source = run->n_sources;
     if (!load_from(L, run, "", name) && !load_from(L, run, "lib/", name) &&
         !load_builtin(L, run, name))
         cr_raise(L, "require: no module '%s' beside the script, in lib/ or built in", name);
-    lua_call(L, 0, 1);
+    cr_call(L, 0, 1);
     if (lua_isnil(L, -1)) {
         lua_pop(L, 1);
         lua_pushboolean(L, 1);
     }
+    if (run->sources[source].library && is_plain_table(L))
+        cr_seal(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, 2, name);
     return 1;

@@ -482,7 +482,8 @@ static void find_ways(struct walk *w, int n, const cr_id *wanted)
 
 static void walk_back(struct walk *w, cr_id last)
 {
-    for (cr_id id = last; id >= 0; id--) {
+    int most = w->g->most_nodes;
+    for (cr_id id = last; id >= 0 && (most == 0 || w->g->n_nodes <= most); id--) {
         settle_slices(w, id);
         if (!w->leads[id] || w->gradient[id] == CR_NONE)
             continue;

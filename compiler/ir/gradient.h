@@ -23,6 +23,7 @@ struct cr_seed {
  * A node of the backward pass has the line and the scope of the node it is the gradient of, and
  * is marked there as `backward`; where that one is a parameter, an input or tapped, the gradient
  * is tapped as CR_GRADIENT and its name.  Only the first backward pass of a graph does so.
+ * A walk that makes the graph larger than g->most_nodes stops, and its result is of no use.
  */
 void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
                       const cr_id *wanted, cr_id *gradients);

@@ -8,6 +8,8 @@
 #include "hash.h"
 #include "mem.h"
 
+enum { STRING_BYTES = 64 }; /* that a string takes besides its text: in tables, and malloc's own */
+
 struct cr_graph *cr_graph_new(const char *name)
 {
     struct cr_graph *g = cr_calloc(1, sizeof *g);
@@ -44,12 +46,19 @@ void cr_graph_free(struct cr_graph *g)
     free(g);
 }
 
+size_t cr_graph_bytes(const struct cr_graph *g)
+{
+    return (size_t)g->cap_nodes * sizeof *g->nodes + (size_t)g->cap_operands * sizeof *g->operands +
+           (size_t)g->cap_outputs * sizeof *g->outputs + g->string_bytes;
+}
+
 const char *cr_intern(struct cr_graph *g, const char *text)
 {
     int known = cr_names_find(g->strings, text);
     if (known < 0) {
         known = g->strings->n;
         cr_names_add(g->strings, cr_strdup(text));
+        g->string_bytes += strlen(text) + STRING_BYTES;
     }
     return g->strings->items[known];
 }

@@ -135,6 +135,8 @@ struct cr_graph {
     bool verified;              /* by the driver of the passes: it is not another one since */
     char error[512];            /* why the last cr_build failed */
     struct cr_names *strings;   /* interned, freed with the graph */
+    size_t string_bytes;        /* that they take */
+    int most_nodes;             /* cr_add_gradients stops early when there are more; 0: no bound */
 };
 
 struct cr_graph *cr_graph_new(const char *name);
@@ -142,6 +144,9 @@ void cr_graph_free(struct cr_graph *g);
 
 /* Room for so many nodes and operands, so that they are not moved while they are added. */
 void cr_graph_reserve(struct cr_graph *g, int nodes, int operands);
+
+/* The memory that the graph takes, in bytes. */
+size_t cr_graph_bytes(const struct cr_graph *g);
 
 /* The graph's own copy of a string, one for equal strings (so == compares them). */
 const char *cr_intern(struct cr_graph *g, const char *text);

@@ -1,0 +1,203 @@
+/*
+ * Strings: rep, format and tostring; the rest is Lua's own.
+ *
+ * There are no patterns: matching one can take time without end.  No text tells an address, so
+ * that two runs of a script print the same.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+enum { MAX_SPEC = 16, BYTES_OF_WORK = 64 };
+
+void cr_add_length(lua_State *L, size_t *size, size_t more, const char *op)
+{
+    cr_work(L, more / BYTES_OF_WORK + 1);
+    if (more > CR_MAX_STRING || *size > CR_MAX_STRING - more)
+        cr_raise(L, "%s: the result has more than %d bytes", op, CR_MAX_STRING);
+    *size += more;
+}
+
+/* string.rep(text, times [, separator]) */
+static int string_rep(lua_State *L)
+{
+    size_t size, gap = 0, total = 0;
+    const char *text = luaL_checklstring(L, 1, &size);
+    int64_t times = cr_arg_integer(L, 2, "string.rep", "count");
+    const char *separator = luaL_optlstring(L, 3, "", &gap);
+    luaL_Buffer buffer;
+    luaL_buffinit(L, &buffer);
+    if (times > 0 && (size + gap > CR_MAX_STRING || times > CR_MAX_STRING ||
+                      (size + gap) * (size_t)times > CR_MAX_STRING))
+        cr_raise(L, "string.rep: the result has more than %d bytes", CR_MAX_STRING);
+    for (int64_t i = 0; size + gap > 0 && i < times; i++) {
+        cr_add_length(L, &total, size + gap, "string.rep");
+        if (i > 0)
+            luaL_addlstring(&buffer, separator, gap);
+        luaL_addlstring(&buffer, text, size);
+    }
+    luaL_pushresult(&buffer);
+    return 1;
+}
+
+/* Pushes what __tostring of the value at `index` returns; false if it has none. */
+static bool push_by_metamethod(lua_State *L, int index)
+{
+    int type = lua_type(L, index);
+    if ((type != LUA_TTABLE && type != LUA_TUSERDATA) ||
+        !luaL_getmetafield(L, index, "__tostring"))
+        return false;
+    lua_pushvalue(L, index);
+    cr_call(L, 1, 1);
+    if (!lua_isstring(L, -1))
+        cr_raise(L, "__tostring returned %s, a string is expected", cr_type_name(L, -1));
+    return true;
+}
+
+void cr_push_text(lua_State *L, int index)
+{
+    int type = lua_type(L, index);
+    if (push_by_metamethod(L, index))
+        return;
+    if (type == LUA_TBOOLEAN)
+        lua_pushstring(L, lua_toboolean(L, index) ? "true" : "false");
+    else if (type == LUA_TNUMBER || type == LUA_TSTRING)
+        lua_pushvalue(L, index);
+    else
+        lua_pushstring(L, lua_typename(L, type));
+    lua_tostring(L, -1); /* makes a string of a number */
+}
+
+/* tostring(value) */
+static int value_text(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    cr_push_text(L, 1);
+    return 1;
+}
+
+/* The length of a directive such as "%-5.2f", which goes to `spec`; raises if it is none. */
+static size_t read_directive(lua_State *L, const char *at, const char *end, char *spec)
+{
+    const char *c = at + 1;
+    c += strspn(c, "-+ #0");
+    for (int part = 0; part < 2; part++) { /* a width, and a precision behind a dot */
+        for (int digits = 0; digits < 2 && *c >= '0' && *c <= '9'; digits++)
+            c++;
+        if (part == 0 && *c != '.')
+            break;
+        c += part == 0;
+    }
+    size_t length = (size_t)(c - at) + 1;
+    if (c >= end || length >= MAX_SPEC || !strchr("cdiouxXeEfgGaAqs", *c))
+        cr_raise(L, "string.format: invalid directive '%.*s'", (int)(length < 16 ? length : 16),
+                 at);
+    memcpy(spec, at, length);
+    spec[length] = '\0';
+    return length;
+}
+
+/* Pushes the text of one argument by Lua's own string.format, upvalue 1. */
+static void push_directive(lua_State *L, const char *spec, int argument)
+{
+    char kind = spec[strlen(spec) - 1];
+    if (kind == 's')
+        cr_push_text(L, argument);
+    else
+        lua_pushvalue(L, argument);
+    if (strcmp(spec, "%s") == 0)
+        return;
+    if (kind == 's') /* a zero ends a text that is filled up or cut */
+        cr_arg_string(L, -1, "string.format", spec);
+    if (kind == 'q' && lua_type(L, -1) != LUA_TSTRING)
+        cr_raise(L, "string.format: %%q: found %s, a string is expected", cr_type_name(L, -1));
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, -2);
+    lua_pushstring(L, spec);
+    lua_insert(L, -2);
+    lua_call(L, 2, 1);
+}
+
+/* Adds the text on top of the stack to the list at index `parts` as item n. */
+static void add_part(lua_State *L, int parts, int n, size_t *total)
+{
+    size_t size;
+    lua_tolstring(L, -1, &size);
+    cr_add_length(L, total, size + 16, "string.format");
+    lua_rawseti(L, parts, n);
+}
+
+/* Joins the n strings of the list on top of the stack. */
+static void join_parts(lua_State *L, int n)
+{
+    int parts = lua_gettop(L);
+    luaL_Buffer buffer;
+    luaL_buffinit(L, &buffer);
+    for (int i = 1; i <= n; i++) {
+        lua_rawgeti(L, parts, i);
+        luaL_addvalue(&buffer);
+    }
+    luaL_pushresult(&buffer);
+}
+
+/* string.format(text, ...) */
+static int string_format(lua_State *L)
+{
+    size_t size, total = 0;
+    const char *at = luaL_checklstring(L, 1, &size), *end = at + size;
+    int argument = 1, n = 0, parts = lua_gettop(L) + 1;
+    lua_newtable(L);
+    while (at < end) {
+        char spec[MAX_SPEC];
+        const char *percent = memchr(at, '%', (size_t)(end - at));
+        const char *next = percent ? percent : end;
+        if (next == at && at[1] == '%') { /* "%%" */
+            lua_pushliteral(L, "%");
+            next = at + 2;
+        } else if (next == at) {
+            next = at + read_directive(L, at, end, spec);
+            if (++argument == parts)
+                cr_raise(L, "string.format: no value for '%s'", spec);
+            push_directive(L, spec, argument);
+        } else {
+            lua_pushlstring(L, at, (size_t)(next - at));
+        }
+        add_part(L, parts, ++n, &total);
+        at = next;
+    }
+    join_parts(L, n);
+    return 1;
+}
+
+/* Gives strings their methods: the table on top of the stack. */
+static void set_string_methods(lua_State *L)
+{
+    lua_pushliteral(L, "");
+    lua_newtable(L);
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    cr_hide_metatable(L);
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
+void cr_add_safe_string(lua_State *L)
+{
+    static const char *const safe[] = {"byte",  "char",    "len", "lower",
+                                       "upper", "reverse", "sub", NULL};
+    static const luaL_Reg functions[] = {{"rep", string_rep}, {NULL, NULL}};
+    static const luaL_Reg globals[] = {{"tostring", value_text}, {NULL, NULL}};
+    cr_add_functions(L, globals);
+    lua_newtable(L);
+    cr_open_library(L, luaopen_string, LUA_STRLIBNAME);
+    cr_copy_fields(L, safe);
+    lua_getfield(L, -1, "format");
+    lua_pushcclosure(L, string_format, 1);
+    lua_setfield(L, -3, "format");
+    lua_pop(L, 1);
+    cr_add_functions(L, functions);
+    set_string_methods(L);
+    cr_seal(L);
+    lua_setfield(L, -2, "string");
+}

@@ -1,0 +1,315 @@
+/*
+ * Tables: insert, remove, unpack, concat, sort and pairs.
+ *
+ * Lua's own run within one call for as long as the table is long, and sort for longer; these
+ * count their work.  They take tables without a metatable, so none of them calls back but sort.
+ */
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+
+enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
+
+/* A list: a table without a metatable, not longer than memory allows. */
+static int check_list(lua_State *L, int index, const char *op)
+{
+    if (lua_type(L, index) != LUA_TTABLE)
+        cr_raise(L, "%s: found %s, a table is expected", op, cr_type_name(L, index));
+    if (lua_getmetatable(L, index))
+        cr_raise(L, "%s: found a table with a metatable, a plain one is expected", op);
+    size_t length = lua_rawlen(L, index);
+    if (length > MAX_LENGTH)
+        cr_raise(L, "%s: the table is too long", op);
+    return (int)length;
+}
+
+/* table.insert(list, [position,] value) */
+static int list_insert(lua_State *L)
+{
+    int length = check_list(L, 1, "table.insert");
+    cr_arg_count(L, "table.insert", 2, 3);
+    int64_t at = length + 1;
+    if (lua_gettop(L) == 3)
+        at = cr_arg_integer(L, 2, "table.insert", "position");
+    if (at < 1 || at > length + 1)
+        cr_raise(L, "table.insert: position %lld in a list of %d", (long long)at, length);
+    for (int i = length; i >= at; i--) {
+        cr_work(L, 1);
+        lua_rawgeti(L, 1, i);
+        lua_rawseti(L, 1, i + 1);
+    }
+    lua_rawseti(L, 1, (int)at);
+    return 0;
+}
+
+/* table.remove(list [, position]) */
+static int list_remove(lua_State *L)
+{
+    int length = check_list(L, 1, "table.remove");
+    int64_t at = lua_isnoneornil(L, 2) ? length : cr_arg_integer(L, 2, "table.remove", "position");
+    if (length == 0)
+        return 0;
+    if (at < 1 || at > length)
+        cr_raise(L, "table.remove: position %lld in a list of %d", (long long)at, length);
+    lua_rawgeti(L, 1, (int)at);
+    for (int i = (int)at; i < length; i++) {
+        cr_work(L, 1);
+        lua_rawgeti(L, 1, i + 1);
+        lua_rawseti(L, 1, i);
+    }
+    lua_pushnil(L);
+    lua_rawseti(L, 1, length);
+    return 1;
+}
+
+/* table.unpack(list [, first [, last]]) */
+static int list_unpack(lua_State *L)
+{
+    int64_t last = check_list(L, 1, "table.unpack"), first = 1;
+    if (!lua_isnoneornil(L, 2))
+        first = cr_arg_integer(L, 2, "table.unpack", "first");
+    if (!lua_isnoneornil(L, 3))
+        last = cr_arg_integer(L, 3, "table.unpack", "last");
+    if (first > last)
+        return 0;
+    if (first < -MAX_LENGTH || last > MAX_LENGTH || last - first >= MAX_UNPACK)
+        cr_raise(L, "table.unpack: items %lld to %lld, at most %d are expected", (long long)first,
+                 (long long)last, MAX_UNPACK);
+    int n = (int)(last - first) + 1;
+    cr_work(L, (size_t)n);
+    luaL_checkstack(L, n, "table.unpack");
+    for (int64_t i = first; i <= last; i++)
+        lua_rawgeti(L, 1, (int)i);
+    return n;
+}
+
+/* Appends item i of the list at index 1; *size is what the buffer holds. */
+static void append_item(lua_State *L, luaL_Buffer *buffer, int64_t i, size_t *size)
+{
+    size_t length;
+    lua_rawgeti(L, 1, (int)i);
+    if (!lua_isstring(L, -1))
+        cr_raise(L, "table.concat: item %lld is %s, a string or number is expected", (long long)i,
+                 cr_type_name(L, -1));
+    lua_tolstring(L, -1, &length);
+    cr_add_length(L, size, length, "table.concat");
+    luaL_addvalue(buffer);
+}
+
+/* table.concat(list [, separator [, first [, last]]]) */
+static int list_concat(lua_State *L)
+{
+    int64_t last = check_list(L, 1, "table.concat"), first = 1;
+    size_t gap, size = 0;
+    const char *separator = luaL_optlstring(L, 2, "", &gap);
+    if (!lua_isnoneornil(L, 3))
+        first = cr_arg_integer(L, 3, "table.concat", "first");
+    if (!lua_isnoneornil(L, 4))
+        last = cr_arg_integer(L, 4, "table.concat", "last");
+    if (first <= last && (first < -MAX_LENGTH || last > MAX_LENGTH))
+        cr_raise(L, "table.concat: items %lld to %lld", (long long)first, (long long)last);
+    luaL_Buffer buffer;
+    luaL_buffinit(L, &buffer);
+    for (int64_t i = first; i <= last; i++) {
+        append_item(L, &buffer, i, &size);
+        if (i == last)
+            break;
+        cr_add_length(L, &size, gap, "table.concat");
+        luaL_addlstring(&buffer, separator, gap);
+    }
+    luaL_pushresult(&buffer);
+    return 1;
+}
+
+/* ---- Sorting ---- */
+
+/* Whether the value at stack index a comes before the one at b; neither is taken off. */
+typedef bool less_function(lua_State *L, int a, int b);
+
+/* What comparing two values may cost, counted. */
+static void count_comparison(lua_State *L, int a, int b)
+{
+    size_t n = 0;
+    if (lua_type(L, a) == LUA_TSTRING && lua_type(L, b) == LUA_TSTRING) {
+        size_t m = lua_rawlen(L, a);
+        n = lua_rawlen(L, b);
+        n = m < n ? m : n;
+    }
+    cr_work(L, WORK_OF_COMPARING + n / 16);
+}
+
+/* By the operator <. */
+static bool value_less(lua_State *L, int a, int b)
+{
+    count_comparison(L, a, b);
+    return cr_lua_less(L, a, b);
+}
+
+/* By the function at index 2. */
+static bool called_less(lua_State *L, int a, int b)
+{
+    cr_work(L, WORK_OF_COMPARING);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, a);
+    lua_pushvalue(L, b);
+    lua_call(L, 2, 1);
+    bool less = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return less;
+}
+
+/* The order of two strings that may hold zeros. */
+static int compare_keys(lua_State *L, int a, int b)
+{
+    size_t m, n;
+    const char *x = lua_tolstring(L, a, &m), *y = lua_tolstring(L, b, &n);
+    int order = cr_compare_names(x, y);
+    if (order == 0)
+        order = memcmp(x, y, m < n ? m : n);
+    return order ? order : (m > n) - (m < n);
+}
+
+/* Numbers before strings, each in order; nothing else has one. */
+static bool key_less(lua_State *L, int a, int b)
+{
+    int s = lua_type(L, a), t = lua_type(L, b);
+    count_comparison(L, a, b);
+    if (s != t)
+        return s == LUA_TNUMBER;
+    if (s == LUA_TNUMBER)
+        return cr_lua_less(L, a, b);
+    return compare_keys(L, a, b) < 0;
+}
+
+static bool item_less(lua_State *L, int list, int i, int j, less_function *less)
+{
+    lua_rawgeti(L, list, i);
+    lua_rawgeti(L, list, j);
+    int top = lua_gettop(L);
+    bool result = less(L, top - 1, top);
+    lua_pop(L, 2);
+    return result;
+}
+
+/* Merges the sorted items begin.. and middle..end of one list into the other. */
+static void merge(lua_State *L, int from, int to, int begin, int middle, int end,
+                  less_function *less)
+{
+    int i = begin, j = middle;
+    for (int k = begin; k < end; k++) {
+        bool second = j < end && (i >= middle || item_less(L, from, j, i, less));
+        cr_work(L, 1);
+        lua_rawgeti(L, from, second ? j++ : i++);
+        lua_rawseti(L, to, k);
+    }
+}
+
+/* Sorts n items of the list at index `list` with the help of another list, which must not be
+ * reachable by `less`, nor the first; returns the index of the one that is sorted then.  Items
+ * of which none is less keep their order, so that the result is the same under any Lua. */
+static int sort_items(lua_State *L, int list, int other, int n, less_function *less)
+{
+    for (int width = 1; width < n; width *= 2) {
+        for (int begin = 1; begin <= n; begin += 2 * width) {
+            int middle = begin + width <= n + 1 ? begin + width : n + 1;
+            int end = middle + width <= n + 1 ? middle + width : n + 1;
+            merge(L, list, other, begin, middle, end, less);
+        }
+        int swap = list;
+        list = other;
+        other = swap;
+    }
+    return list;
+}
+
+static void copy_items(lua_State *L, int from, int to, int n)
+{
+    for (int i = 1; i <= n; i++) {
+        cr_work(L, 1);
+        lua_rawgeti(L, from, i);
+        lua_rawseti(L, to, i);
+    }
+}
+
+/* table.sort(list [, less]) */
+static int list_sort(lua_State *L)
+{
+    int n = check_list(L, 1, "table.sort");
+    if (!lua_isnoneornil(L, 2) && !lua_isfunction(L, 2))
+        cr_raise(L, "table.sort: found %s, a function is expected", cr_type_name(L, 2));
+    lua_settop(L, 2);
+    lua_newtable(L);
+    lua_newtable(L);
+    copy_items(L, 1, 3, n);
+    cr_enter(L);
+    int sorted = sort_items(L, 3, 4, n, lua_isnil(L, 2) ? value_less : called_less);
+    cr_leave(L);
+    copy_items(L, sorted, 1, n);
+    return 0;
+}
+
+/* ---- pairs ---- */
+
+/* The keys of the table at index 1 as a list on the stack; how many there are. */
+static int push_keys(lua_State *L)
+{
+    int n = 0;
+    lua_newtable(L);
+    cr_look(L);
+    lua_pushnil(L);
+    while (lua_next(L, 1)) {
+        cr_work(L, CR_WORK_OF_NEXT);
+        lua_pop(L, 1);
+        if (lua_type(L, -1) != LUA_TNUMBER && lua_type(L, -1) != LUA_TSTRING)
+            cr_raise(L, "pairs: found a key that is %s, numbers and strings have an order",
+                     cr_type_name(L, -1));
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, ++n);
+    }
+    return n;
+}
+
+/* The iterator of pairs; upvalues: sorted keys, how many were given out. */
+static int next_pair(lua_State *L)
+{
+    int i = (int)lua_tonumber(L, lua_upvalueindex(2)) + 1;
+    lua_pushnumber(L, i);
+    lua_replace(L, lua_upvalueindex(2));
+    lua_rawgeti(L, lua_upvalueindex(1), i);
+    if (lua_isnil(L, -1) || lua_type(L, 1) != LUA_TTABLE)
+        return 1;
+    lua_pushvalue(L, -1);
+    lua_rawget(L, 1);
+    return 2;
+}
+
+/* pairs(table), in the order of the keys: hash order changes from run to run, and the
+ * order of statements is the order of a graph's nodes. */
+static int sorted_pairs(lua_State *L)
+{
+    if (lua_type(L, 1) != LUA_TTABLE)
+        cr_raise(L, "pairs: found %s, a table is expected", cr_type_name(L, 1));
+    lua_settop(L, 1);
+    cr_unseal(L, 1);
+    int n = push_keys(L);
+    lua_newtable(L);
+    lua_pushvalue(L, sort_items(L, 2, 3, n, key_less));
+    lua_pushnumber(L, 0);
+    lua_pushcclosure(L, next_pair, 2);
+    lua_pushvalue(L, 1);
+    return 2;
+}
+
+void cr_add_safe_table(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"insert", list_insert}, {"remove", list_remove},
+                                         {"unpack", list_unpack}, {"concat", list_concat},
+                                         {"sort", list_sort},     {NULL, NULL}};
+    static const luaL_Reg globals[] = {
+        {"pairs", sorted_pairs}, {"unpack", list_unpack}, {NULL, NULL}};
+    cr_add_functions(L, globals);
+    lua_newtable(L);
+    cr_add_functions(L, functions);
+    cr_seal(L);
+    lua_setfield(L, -2, "table");
+}

@@ -1,0 +1,207 @@
+/*
+ * Seals: what scripts cannot change.
+ *
+ * A table of the language or of a library module is handed to scripts behind an empty table,
+ * whose hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable
+ * goes around it.
+ */
+#include "compiler/frontend/frontend.h"
+
+static const char hidden_key; /* in a metatable: it is the front end's own */
+static const char target_key; /* in a seal's: the table behind it */
+static const char open_key;   /* in a copy of a script's metatable: it may be replaced */
+static const char copies_key; /* registry: metatable of a script -> its copy */
+
+/* metatable[key] = value, with the value on top of the stack, popped, and the table below. */
+static void set_mark(lua_State *L, const void *key)
+{
+    lua_pushlightuserdata(L, (void *)key);
+    lua_insert(L, -2);
+    lua_rawset(L, -3);
+}
+
+/* Pushes what the metatable of the table at `index` has for the mark; false and nothing if
+ * there is none. */
+static bool get_mark(lua_State *L, int index, const void *key)
+{
+    if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index))
+        return false;
+    lua_pushlightuserdata(L, (void *)key);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+    if (!lua_isnil(L, -1))
+        return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+void cr_hide_metatable(lua_State *L)
+{
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_pushboolean(L, 1);
+    set_mark(L, &hidden_key);
+}
+
+static int refuse_write(lua_State *L)
+{
+    lua_settop(L, 2);
+    cr_raise(L, "'%.100s' cannot be set: the table belongs to a library",
+             lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
+}
+
+void cr_seal(lua_State *L)
+{
+    int target = lua_gettop(L);
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushvalue(L, target);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, refuse_write);
+    lua_setfield(L, -2, "__newindex");
+    lua_pushvalue(L, target);
+    set_mark(L, &target_key);
+    cr_hide_metatable(L);
+    lua_setmetatable(L, -2);
+    lua_replace(L, target);
+}
+
+void cr_unseal(lua_State *L, int index)
+{
+    if (get_mark(L, index, &target_key))
+        lua_replace(L, index);
+}
+
+/* rawget(table, key) */
+static int safe_rawget(lua_State *L)
+{
+    cr_arg_count(L, "rawget", 2, 2);
+    if (lua_type(L, 1) != LUA_TTABLE)
+        cr_raise(L, "rawget: found %s, a table is expected", cr_type_name(L, 1));
+    cr_unseal(L, 1);
+    lua_rawget(L, 1);
+    return 1;
+}
+
+/* rawset(table, key, value) */
+static int safe_rawset(lua_State *L)
+{
+    cr_arg_count(L, "rawset", 3, 3);
+    if (lua_type(L, 1) != LUA_TTABLE)
+        cr_raise(L, "rawset: bad argument 1: found %s, a table is expected", cr_type_name(L, 1));
+    if (get_mark(L, 1, &hidden_key))
+        cr_raise(L, "rawset: the table belongs to the language or to a library");
+    double key = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : 0;
+    if (lua_isnil(L, 2) || key != key)
+        cr_raise(L, "rawset: found %s as the key", lua_isnil(L, 2) ? "nothing" : "nan");
+    lua_rawset(L, 1);
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* rawlen(table or string) */
+static int safe_rawlen(lua_State *L)
+{
+    if (lua_type(L, 1) != LUA_TTABLE && lua_type(L, 1) != LUA_TSTRING)
+        cr_raise(L, "rawlen: found %s, a table or string is expected", cr_type_name(L, 1));
+    lua_settop(L, 1);
+    cr_unseal(L, 1);
+    lua_pushinteger(L, (lua_Integer)lua_rawlen(L, 1));
+    return 1;
+}
+
+/* Pushes the copy of the metatable at `index`, made when it is first asked for. */
+static void push_copy(lua_State *L, int index)
+{
+    lua_pushlightuserdata(L, (void *)&copies_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, index);
+    lua_rawget(L, -2);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, index);
+        lua_pushvalue(L, -2);
+        cr_run_of(L)->trusted = true; /* the keys are addresses */
+        lua_rawset(L, -4);
+        cr_run_of(L)->trusted = false;
+    }
+    lua_remove(L, -2);
+}
+
+/* Copies the events that a metatable may handle to its copy on top of the stack. */
+static void copy_events(lua_State *L, int metatable)
+{
+    static const char *const events[] = {
+        "__index", "__newindex", "__call", "__tostring", "__len", "__eq",  "__lt",  "__le",
+        "__add",   "__sub",      "__mul",  "__div",      "__mod", "__pow", "__unm", "__concat"};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        lua_pushstring(L, events[i]);
+        lua_pushvalue(L, -1);
+        lua_rawget(L, metatable);
+        lua_rawset(L, -3);
+    }
+    lua_pushliteral(L, "__metatable");
+    lua_rawget(L, metatable);
+    bool open = lua_isnil(L, -1);
+    if (open) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, metatable);
+    }
+    lua_setfield(L, -2, "__metatable");
+    if (open)
+        lua_pushboolean(L, 1);
+    else
+        lua_pushnil(L);
+    set_mark(L, &open_key);
+}
+
+/* Events by which the garbage collector, or the end of a block, would run or steer a script. */
+static void refuse_events(lua_State *L, int metatable)
+{
+    static const char *const refused[] = {"__gc", "__mode", "__close"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        lua_pushstring(L, refused[i]);
+        lua_rawget(L, metatable);
+        if (!lua_isnil(L, -1))
+            cr_raise(L, "setmetatable: %s is not available", refused[i]);
+        lua_pop(L, 1);
+    }
+}
+
+/*
+ * setmetatable(table, metatable).  Lua gets a copy that scripts cannot reach, or they could put
+ * __mode into it later: the collector takes a time in the square of the number of weak tables,
+ * and what they hold would change from run to run.
+ */
+static int safe_setmetatable(lua_State *L)
+{
+    lua_settop(L, 2);
+    if (lua_type(L, 1) != LUA_TTABLE || (lua_type(L, 2) != LUA_TTABLE && !lua_isnil(L, 2)))
+        cr_raise(L, "setmetatable: found %s and %s, two tables are expected", cr_type_name(L, 1),
+                 cr_type_name(L, 2));
+    if (lua_getmetatable(L, 1) && !get_mark(L, 1, &open_key))
+        cr_raise(L, "setmetatable: the table's metatable is protected");
+    lua_settop(L, 2);
+    if (lua_istable(L, 2)) {
+        refuse_events(L, 2);
+        push_copy(L, 2);
+        copy_events(L, 2);
+    }
+    lua_setmetatable(L, 1);
+    lua_settop(L, 1);
+    return 1;
+}
+
+void cr_add_seals(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"rawget", safe_rawget},
+                                         {"rawset", safe_rawset},
+                                         {"rawlen", safe_rawlen},
+                                         {"setmetatable", safe_setmetatable},
+                                         {NULL, NULL}};
+    cr_add_functions(L, functions);
+    lua_pushlightuserdata(L, (void *)&copies_key);
+    lua_newtable(L);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
