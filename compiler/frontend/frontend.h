@@ -71,7 +71,8 @@ struct cr_run {
     long instructions;
     int period;                 /* instructions from one call of the hook to the next */
     size_t work;                /* since the clock was read */
-    int64_t started, looked;    /* nanoseconds of two clocks */
+    int64_t started;            /* nanoseconds of processor time */
+    int64_t opened, looked;     /* nanoseconds of the clock on the wall */
     bool watched;               /* the hook is set */
     bool trusted;               /* the front end fills a table, by keys that are no numbers */
     bool stopping;              /* an error that says which limit was passed is on its way */

@@ -26,13 +26,13 @@ static int string_rep(lua_State *L)
     const char *text = luaL_checklstring(L, 1, &size);
     int64_t times = cr_arg_integer(L, 2, "string.rep", "count");
     const char *separator = luaL_optlstring(L, 3, "", &gap);
+    if (times > 0 && (size + gap > CR_MAX_STRING || times > CR_MAX_STRING))
+        cr_raise(L, "string.rep: the result has more than %d bytes", CR_MAX_STRING);
+    if (times > 0)
+        cr_add_length(L, &total, (size + gap) * (size_t)times, "string.rep");
     luaL_Buffer buffer;
     luaL_buffinit(L, &buffer);
-    if (times > 0 && (size + gap > CR_MAX_STRING || times > CR_MAX_STRING ||
-                      (size + gap) * (size_t)times > CR_MAX_STRING))
-        cr_raise(L, "string.rep: the result has more than %d bytes", CR_MAX_STRING);
-    for (int64_t i = 0; size + gap > 0 && i < times; i++) {
-        cr_add_length(L, &total, size + gap, "string.rep");
+    for (int64_t i = 0; total > 0 && i < times; i++) {
         if (i > 0)
             luaL_addlstring(&buffer, separator, gap);
         luaL_addlstring(&buffer, text, size);

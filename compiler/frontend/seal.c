@@ -156,7 +156,8 @@ static void copy_events(lua_State *L, int metatable)
     set_mark(L, &open_key);
 }
 
-/* Events by which the garbage collector, or the end of a block, would run or steer a script. */
+/* Events by which the garbage collector, or the end of a block, would run or steer a script.  A
+ * table as __call could be its own, which Lua would look up without end. */
 static void refuse_events(lua_State *L, int metatable)
 {
     static const char *const refused[] = {"__gc", "__mode", "__close"};
@@ -167,6 +168,11 @@ static void refuse_events(lua_State *L, int metatable)
             cr_raise(L, "setmetatable: %s is not available", refused[i]);
         lua_pop(L, 1);
     }
+    lua_pushliteral(L, "__call");
+    lua_rawget(L, metatable);
+    if (!lua_isnil(L, -1) && !lua_isfunction(L, -1))
+        cr_raise(L, "setmetatable: __call is %s, a function is expected", cr_type_name(L, -1));
+    lua_pop(L, 1);
 }
 
 /*
