@@ -7,6 +7,7 @@
 #include "compiler/exec/engine.h"
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"
 
@@ -17,8 +18,11 @@ struct crescent_model {
 
 static _Thread_local struct cr_error last_error;
 
+/* Readers of files write their messages as they are, so control characters are escaped here. */
 const char *crescent_error(void)
 {
+    struct cr_error raw = last_error;
+    cr_escape(last_error.text, sizeof last_error.text, raw.text, strlen(raw.text), "");
     return last_error.text;
 }
 

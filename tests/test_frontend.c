@@ -486,7 +486,7 @@ static const struct fail_case {
     {"local x = {}\nx.y.z = 1", "t.lua:2: attempt to index"},
     {"assert(false, 'no')", "t.lua:1: no"},
     {"error({})", "t.lua:1: error was called with something that is not a string"},
-    {"error('a\\nb\\27[31m')", "t.lua:1: a b [31m"},
+    {"error('a\\nb\\27[31m')", "t.lua:1: a\\nb\\x1b[31m"},
     {"error(string.rep('x', 100000))", "t.lua:1: xxx"},
     {"local function f()\n  error('here', 2)\nend\n\nf()\n", "t.lua:5: here"},
     {"max = 3", "t.lua:1: 'max' belongs to the language"},

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "compiler/ir/escape.h"
 #include "report.h"
 
 /* The figures of a bench that every form of report shows. */
@@ -113,12 +114,12 @@ static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int
     struct cr_roofline roofline = cr_bench_kernel_roofline(b, k);
     double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
     double gflops = k->flops * k->calls / time;
-    printf("  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %s%s%s\n", width, k->name,
-           k->calls, cr_duration((int64_t)time).text,
-           cr_duration((int64_t)cr_sample_least(&b->profile.times[i])).text,
-           100 * time / f->median_ns, gflops, 100 * gflops / f->peak,
-           cr_duration((int64_t)limit).text, 100 * limit / time, cr_roofline_bound(&roofline),
-           k->scope, *k->scope ? ", " : "", k->where);
+    cr_print(stdout, "  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %s%s%s\n", width,
+             k->name, k->calls, cr_duration((int64_t)time).text,
+             cr_duration((int64_t)cr_sample_least(&b->profile.times[i])).text,
+             100 * time / f->median_ns, gflops, 100 * gflops / f->peak,
+             cr_duration((int64_t)limit).text, 100 * limit / time, cr_roofline_bound(&roofline),
+             k->scope, *k->scope ? ", " : "", k->where);
 }
 
 /* Of all calls of a run: what they take, and what they could take. */
@@ -264,7 +265,7 @@ static void print_json(struct cr_bench *b, const struct figures *f)
 static void print_settings(const struct cr_options *o)
 {
     for (int i = 0; i < o->set.n; i++)
-        printf("%s%s=%s", i ? " " : "", o->set.items[i].key, o->set.items[i].value);
+        cr_print(stdout, "%s%s=%s", i ? " " : "", o->set.items[i].key, o->set.items[i].value);
 }
 
 static void print_columns(const struct cr_options *o, const char *text, const char *each)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "report.h"
 #include "runtime/safetensors.h"
@@ -374,6 +375,5 @@ void cr_checkpoint_note(const struct cr_training *t)
         n += (size_t)snprintf(now + n, room - n, " %s=%.60s", old->key, value);
     }
     if (*before)
-        fprintf(stderr, "crescent: note: %.400s: made with%s, goes on with%s\n", t->options->resume,
-                before, now);
+        cr_note("%.400s: made with%s, goes on with%s", t->options->resume, before, now);
 }

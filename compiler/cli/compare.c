@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/exec/memory.h"
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "difference.h"
 #include "grads.h"
@@ -293,9 +294,9 @@ static void print_row(struct comparison *c, int output, const char *backend, con
         json_array_append_new(c->rows, json_row(port, backend, against, d));
         return;
     }
-    printf("%-20s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", port->name, backend,
-           last_name(against), d->max_abs, d->max_rel, ulps_of(c, d).text,
-           d->failures ? "FAIL" : "ok", cr_coordinates(port, d->worst).text, d->got, d->want);
+    cr_print(stdout, "%-20s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", port->name,
+             backend, last_name(against), d->max_abs, d->max_rel, ulps_of(c, d).text,
+             d->failures ? "FAIL" : "ok", cr_coordinates(port, d->worst).text, d->got, d->want);
     if (d->failures)
         printf(" (%s elements fail", cr_thousands(d->failures).text);
     if (d->nans)

@@ -1,6 +1,7 @@
 /* emit.c - crescent emit: standalone C. */
 #include <string.h>
 
+#include "compiler/ir/escape.h"
 #include "compiler/passes/passes.h"
 #include "grads.h"
 #include "report.h"
@@ -28,9 +29,9 @@ static int write_program(const struct cr_program *p, const struct cr_options *o,
     if (o->train ? cr_write_standalone_step(p, o->model, path, error)
                  : cr_write_standalone(p, path, error))
         return -1;
-    printf("Wrote %s and %.*s.h: %s, %d ops in %d kernel%s, %s parameters\n", path, stem, path,
-           p->name, p->ops_before, p->n_kernels, p->n_kernels == 1 ? "" : "s",
-           cr_thousands(cr_count_elements(p->params, p->n_params)).text);
+    cr_print(stdout, "Wrote %s and %.*s.h: %s, %d ops in %d kernel%s, %s parameters\n", path, stem,
+             path, p->name, p->ops_before, p->n_kernels, p->n_kernels == 1 ? "" : "s",
+             cr_thousands(cr_count_elements(p->params, p->n_params)).text);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/crescent.h"
+#include "compiler/ir/escape.h"
 #include "options.h"
 
 static int version(void)
@@ -51,13 +52,12 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
     return run_verb(argc - 1, argv + 1, error);
 }
 
-/* One line, whatever the names of files have in them. */
-static void print_error(struct cr_error *error)
+/* One line.  Readers of files write their messages as they are, so it is escaped here, too. */
+static void print_error(const struct cr_error *error)
 {
-    for (char *c = error->text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
-    fprintf(stderr, "crescent: %s\n", error->text);
+    fputs("crescent: ", stderr);
+    cr_escape_to(stderr, error->text, strlen(error->text), "");
+    fputc('\n', stderr);
 }
 
 /* What was printed has to arrive: a full disk or a closed pipe is an error, too.  So is a file

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/memory.h"
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"
 #include "grads.h"
@@ -323,6 +324,6 @@ int cr_fill_params(struct cr_engine *e, const struct cr_options *o, struct cr_su
 void cr_note_surplus(const struct cr_surplus *surplus)
 {
     if (surplus->count)
-        fprintf(stderr, "crescent: note: %.400s: ignored %d tensor%s not in the model, first %s\n",
-                surplus->file, surplus->count, surplus->count == 1 ? "" : "s", surplus->name);
+        cr_note("%.400s: ignored %d tensor%s not in the model, first %s", surplus->file,
+                surplus->count, surplus->count == 1 ? "" : "s", surplus->name);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "grads.h"
 #include "report.h"
@@ -119,10 +120,10 @@ static void print_statistics(const struct run *r)
 static void print_model(const struct run *r)
 {
     const struct cr_script *script = &r->model.script;
-    printf("Model: %s (%s)\n", r->engine.name, r->options->model);
+    cr_print(stdout, "Model: %s (%s)\n", r->engine.name, r->options->model);
     for (int i = 0; i < script->n_options; i++)
-        printf("%s%s=%s%s", i ? " " : "Options: ", script->options[i].name,
-               script->options[i].value, i + 1 == script->n_options ? "\n" : "");
+        cr_print(stdout, "%s%s=%s%s", i ? " " : "Options: ", script->options[i].name,
+                 script->options[i].value, i + 1 == script->n_options ? "\n" : "");
 }
 
 static void print_compiled(const struct run *r)
@@ -158,9 +159,10 @@ static void print_kernels(const struct cr_program *p)
            "writes", "made for");
     for (int i = 0; i < p->n_kernels; i++) {
         const struct cr_kernel_info *k = &p->kernels[i];
-        printf("  %-*s  %5d  %12s  %10s  %10s  %s%s%s\n", width, k->name, k->calls,
-               cr_thousands((int64_t)k->flops).text, cr_bytes((int64_t)k->bytes_read).text,
-               cr_bytes((int64_t)k->bytes_written).text, k->scope, *k->scope ? ", " : "", k->where);
+        cr_print(stdout, "  %-*s  %5d  %12s  %10s  %10s  %s%s%s\n", width, k->name, k->calls,
+                 cr_thousands((int64_t)k->flops).text, cr_bytes((int64_t)k->bytes_read).text,
+                 cr_bytes((int64_t)k->bytes_written).text, k->scope, *k->scope ? ", " : "",
+                 k->where);
     }
 }
 
@@ -200,10 +202,11 @@ static void report(const struct run *r)
         print_kernels(e->program);
     print_times(r);
     for (int i = 0; i < r->options->output.n; i++)
-        printf("Wrote %s: %s\n", r->options->output.items[i].value,
-               r->options->output.items[i].key);
+        cr_print(stdout, "Wrote %s: %s\n", r->options->output.items[i].value,
+                 r->options->output.items[i].key);
     if (cr_grads_file(r->options))
-        printf("Wrote %s: gradients of %d tensors\n", r->options->grads, count_gradients(e));
+        cr_print(stdout, "Wrote %s: gradients of %d tensors\n", r->options->grads,
+                 count_gradients(e));
 }
 
 /* ---- the verb ---- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "curve.h"
 #include "outfiles.h"
@@ -172,7 +173,7 @@ static int write_checkpoint(const struct train *r, struct cr_error *error)
     const char *path = r->options->checkpoint;
     if (cr_checkpoint_write(&r->training, path, error))
         return -1;
-    printf("Wrote %s: the state after step %" PRId64 "\n", path, r->training.step);
+    cr_print(stdout, "Wrote %s: the state after step %" PRId64 "\n", path, r->training.step);
     return 0;
 }
 
@@ -180,7 +181,7 @@ static int write_params(const struct train *r, struct cr_error *error)
 {
     if (cr_checkpoint_write_params(&r->training, r->options->save, error))
         return -1;
-    printf("Wrote %s: the parameters\n", r->options->save);
+    cr_print(stdout, "Wrote %s: the parameters\n", r->options->save);
     return 0;
 }
 
@@ -194,8 +195,8 @@ static int draw_curve(const struct train *r, struct cr_error *error)
     }
     if (cr_curve_draw(&curve, r->options->loss_curve, error))
         return -1;
-    printf("Wrote %s: the losses of steps %" PRId64 " to %" PRId64 "\n", r->options->loss_curve,
-           h->first + 1, h->first + h->steps);
+    cr_print(stdout, "Wrote %s: the losses of steps %" PRId64 " to %" PRId64 "\n",
+             r->options->loss_curve, h->first + 1, h->first + h->steps);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "near.h"
 #include "report.h"
@@ -78,8 +79,8 @@ static void note_names(const struct cr_training *t)
             continue;
         cr_did_you_mean(near, sizeof near, e->outputs[i].name, names, e->n_params);
         if (*near)
-            fprintf(stderr, "crescent: note: %.400s: output %.150s replaces nothing%s\n",
-                    t->options->model, e->outputs[i].name, near);
+            cr_note("%.400s: output %.150s replaces nothing%s", t->options->model,
+                    e->outputs[i].name, near);
     }
     free(names);
 }

@@ -54,14 +54,6 @@ void cr_find_places(lua_State *L, const struct cr_run *run, struct cr_place *use
     }
 }
 
-/* One line: what a script puts into a message must not break it. */
-static void flatten(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            *text = ' ';
-}
-
 void cr_report_text(struct cr_run *run, struct cr_place place, const char *text)
 {
     if (run->reported)
@@ -71,7 +63,6 @@ void cr_report_text(struct cr_run *run, struct cr_place place, const char *text)
         cr_fail(run->error, "%s: %s", run->path, text);
     else
         cr_fail(run->error, "%s:%d: %s", place.path, place.line, text);
-    flatten(run->error->text);
 }
 
 /* Takes "#3:12: " off the front of a message; null if there is none. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/frontend/frontend.h"
+#include "compiler/ir/escape.h"
 
 enum { MAX_PRINTED = 16 << 20 }; /* bytes that a script may print */
 
@@ -25,7 +26,8 @@ static int print_to_stderr(lua_State *L)
         if (run->n_printed > MAX_PRINTED)
             cr_raise(L, "print: the script prints more than %d MB", MAX_PRINTED >> 20);
         cr_work(L, size / 8 + 1);
-        fprintf(stderr, "%s%s", i > 1 ? "\t" : "", text);
+        fputs(i > 1 ? "\t" : "", stderr);
+        cr_escape_to(stderr, text, size, "\n\t");
         lua_pop(L, 1);
     }
     fputc('\n', stderr);

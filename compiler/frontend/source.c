@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,10 @@ static const char *read_all(FILE *file, struct text *text)
 }
 
 /* Reads a regular file, as waiting for a pipe could take for ever.  Null, or why not. */
-static const char *read_file(const char *path, struct text *text)
+static const char *read_file(const char *path, int flags, struct text *text)
 {
     *text = (struct text){NULL, 0};
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     if (fd < 0)
         return strerror(errno);
     struct stat info;
@@ -107,10 +108,32 @@ static void load_file(lua_State *L, struct cr_run *run, const char *path, bool l
 void cr_load_script(lua_State *L, struct cr_run *run)
 {
     struct text text;
-    const char *wrong = read_file(run->path, &text);
+    const char *wrong = read_file(run->path, 0, &text);
     if (wrong)
         cr_raise(L, "%s", wrong);
     load_file(L, run, run->path, false, &text);
+}
+
+/* Whether the file that all links of `path` lead to lies in the script's folder; its name goes to
+ * `real`, which is PATH_MAX bytes. */
+static bool is_inside(const struct cr_run *run, const char *path, char *real)
+{
+    char folder[PATH_MAX];
+    if (!realpath(*run->folder ? run->folder : ".", folder) || !realpath(path, real))
+        return false;
+    size_t length = strlen(folder);
+    bool top = length == 1; /* "/" */
+    return strncmp(real, folder, length) == 0 && (top || real[length] == '/');
+}
+
+/* Reads a module's file.  What is opened is the name without links, so that no link comes in
+ * between.  Null, or why not. */
+static const char *read_module(const struct cr_run *run, const char *path, struct text *text)
+{
+    char real[PATH_MAX];
+    if (!is_inside(run, path, real))
+        return "is a link out of the script's folder";
+    return read_file(real, O_NOFOLLOW, text);
 }
 
 /* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes, if there is
@@ -128,7 +151,7 @@ static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const c
     if (access(path, F_OK) != 0)
         return false;
     struct text text;
-    const char *wrong = read_file(path, &text);
+    const char *wrong = read_module(run, path, &text);
     if (wrong)
         cr_raise(L, "require: %s: %s", path, wrong);
     load_file(L, run, path, *sub != '\0', &text);

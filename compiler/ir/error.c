@@ -1,8 +1,9 @@
 #include "error.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "escape.h"
 
 static const char bug[] = "bug: ";
 
@@ -10,8 +11,10 @@ int cr_fail(struct cr_error *error, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(error->text, sizeof error->text, format, args);
+    char text[sizeof error->text]; /* the arguments may have the old text */
+    cr_escape_format(text, sizeof text, format, args);
     va_end(args);
+    memcpy(error->text, text, sizeof text);
     return -1;
 }
 
@@ -20,7 +23,7 @@ int cr_bug(struct cr_error *error, const char *format, ...)
     size_t at = strlen(strcpy(error->text, bug));
     va_list args;
     va_start(args, format);
-    vsnprintf(error->text + at, sizeof error->text - at, format, args);
+    cr_escape_format(error->text + at, sizeof error->text - at, format, args);
     va_end(args);
     return -1;
 }

@@ -10,7 +10,8 @@ struct cr_error {
     char text[1024];
 };
 
-/* Sets the text and returns -1, so that a function can `return cr_fail(...)`. */
+/* Sets the text, one line without control characters (escape.h), and returns -1, so that a
+ * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same for a mistake of ours: the text begins with "bug: ". */

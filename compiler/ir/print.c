@@ -3,17 +3,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "escape.h"
+
 /* A Lua string literal. */
 static void print_string(FILE *out, const char *text)
 {
+    size_t n = strlen(text), length;
     fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
-        else if (*p < 32 || *p == 127)
-            fprintf(out, "\\%03d", *p);
+    for (size_t i = 0; i < n; i += length ? length : 1) {
+        length = cr_harmless(text + i, n - i);
+        if (text[i] == '"' || text[i] == '\\')
+            fprintf(out, "\\%c", text[i]);
+        else if (length)
+            fwrite(text + i, 1, length, out);
         else
-            fputc(*p, out);
+            fprintf(out, "\\%03d", (unsigned char)text[i]);
     }
     fputc('"', out);
 }

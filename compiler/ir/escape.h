@@ -1,0 +1,39 @@
+/*
+ * escape.h - text of users and scripts, made harmless for terminals.
+ *
+ * A terminal obeys control characters: it moves, recolours and retitles, and some send text
+ * back as if it were typed.  Whatever the program prints that is not its own goes through here.
+ */
+#ifndef CR_ESCAPE_H
+#define CR_ESCAPE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* The bytes of the character that n > 0 bytes of text begin with; 0 if it is a control character
+ * or no UTF-8. */
+size_t cr_harmless(const char *text, size_t n);
+
+/*
+ * Copies n bytes of text with a zero behind into `to`, which has `room` bytes.  UTF-8 stays as it
+ * is; control characters (C0, DEL, C1) and bytes that are no UTF-8 become \n, \t, \r or \x1b.
+ * Characters of `keep` stay, too.  Stops before the first one that does not fit.  Returns the
+ * length.
+ */
+size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *keep);
+
+/* Writes n bytes of text in the same way. */
+void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep);
+
+/* The same of a formatted text. */
+size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+/* printf whose arguments may be text of users: what it prints is escaped, but for "\n". */
+void cr_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One line on stderr behind "crescent: note: ". */
+void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
