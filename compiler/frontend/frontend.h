@@ -17,13 +17,13 @@
 #include "compiler/frontend/script.h"
 
 enum {
-    CR_NAME_MAX = 255,         /* bytes of a parameter's, scope's or output's name */
-    CR_MAX_SCOPES = 64,        /* scopes within scopes */
-    CR_MAX_NODES = 1 << 18,    /* nodes of a graph */
-    CR_MAX_SOURCE = 1 << 20,   /* bytes of a script */
-    CR_MAX_STRING = 1 << 20,   /* bytes of a string */
-    CR_MAX_PATH = 4096,        /* bytes of a file's name in a printed graph */
-    CR_WORK_OF_NEXT = 64,      /* units of cr_work for a step of lua_next */
+    CR_NAME_MAX = 255,       /* bytes of a parameter's, scope's or output's name */
+    CR_MAX_SCOPES = 64,      /* scopes within scopes */
+    CR_MAX_NODES = 1 << 18,  /* nodes of a graph */
+    CR_MAX_SOURCE = 1 << 20, /* bytes of a script */
+    CR_MAX_STRING = 1 << 20, /* bytes of a string */
+    CR_MAX_PATH = 4096,      /* bytes of a file's name in a printed graph */
+    CR_WORK_OF_NEXT = 64,    /* units of cr_work for a step of lua_next */
 };
 
 /* A text that was loaded as chunk "#i".  Mistakes are blamed on the user's own
@@ -66,8 +66,8 @@ struct cr_run {
 
     /* limits.c */
     struct cr_limits limits;
-    size_t memory;              /* bytes that Lua holds */
-    size_t largest;             /* bytes of a block for which the hook need not be called sooner */
+    size_t memory;  /* bytes that Lua holds */
+    size_t largest; /* bytes of a block for which the hook need not be called sooner */
     long instructions;
     int period;                 /* instructions from one call of the hook to the next */
     size_t work;                /* since the clock was read */

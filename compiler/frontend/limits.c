@@ -88,9 +88,11 @@ static _Noreturn void stop(lua_State *L, struct cr_run *run)
  * one counts, as Lua may collect garbage and ask again. */
 static void *refuse(struct cr_run *run)
 {
-    struct cr_place inner;
+    struct cr_place user = {NULL, 0}, inner;
     if (run->L)
-        cr_find_places(run->L, run, &run->refused_at, &inner);
+        cr_find_places(run->L, run, &user, &inner);
+    if (user.path)
+        run->refused_at = user;
     return NULL;
 }
 
@@ -110,8 +112,8 @@ static bool is_long_table(struct cr_run *run, size_t size)
     if (run->trusted || nodes <= MANY_NODES)
         return false;
     if (nodes > MOST_NODES)
-        snprintf(run->passed, sizeof run->passed,
-                 "%d entries for a table, those of a list aside", MOST_NODES);
+        snprintf(run->passed, sizeof run->passed, "%d entries for a table, those of a list aside",
+                 MOST_NODES);
     else if (time_used(run) + nodes * nodes > run->limits.seconds * 1e9 + slack)
         note_time(run);
     return *run->passed;

@@ -86,6 +86,12 @@ int cr_report(lua_State *L)
     const char *message = lua_type(L, 1) == LUA_TSTRING
                               ? lua_tostring(L, 1)
                               : "error was called with something that is not a string";
+    char limit[128];
+    bool refused = strcmp(message, "not enough memory") == 0; /* by a function of Lua's library */
+    if (refused || (*run->passed && !run->stopping)) {
+        snprintf(limit, sizeof limit, "the script takes more than %s", cr_limit_passed(run));
+        message = limit;
+    }
     int line;
     const struct cr_source *said = split_message(run, &message, &line);
     if (said && said->library)

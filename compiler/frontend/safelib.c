@@ -51,7 +51,7 @@ void cr_copy_fields(lua_State *L, const char *const *names)
 
 static void add_base(lua_State *L)
 {
-    static const char *const safe[] = {"assert", "error",  "type",         "tonumber", "ipairs",
+    static const char *const safe[] = {"assert", "error",        "type",     "tonumber", "ipairs",
                                        "select", "getmetatable", "rawequal", NULL};
     static const luaL_Reg functions[] = {{"print", print_to_stderr}, {NULL, NULL}};
     lua_pushvalue(L, -1);

@@ -45,8 +45,7 @@ static int string_rep(lua_State *L)
 static bool push_by_metamethod(lua_State *L, int index)
 {
     int type = lua_type(L, index);
-    if ((type != LUA_TTABLE && type != LUA_TUSERDATA) ||
-        !luaL_getmetafield(L, index, "__tostring"))
+    if ((type != LUA_TTABLE && type != LUA_TUSERDATA) || !luaL_getmetafield(L, index, "__tostring"))
         return false;
     lua_pushvalue(L, index);
     cr_call(L, 1, 1);

@@ -33,7 +33,8 @@ static size_t read_character(const char *text, size_t n, uint32_t *character)
         *character = *character << 6 | ((unsigned char)text[i] & 0x3F);
     }
     bool surrogate = *character >= 0xD800 && *character < 0xE000;
-    return *character < least[behind] || surrogate || *character > 0x10FFFF ? 0 : (size_t)behind + 1;
+    return *character < least[behind] || surrogate || *character > 0x10FFFF ? 0
+                                                                            : (size_t)behind + 1;
 }
 
 static bool is_control(uint32_t character)

@@ -1,0 +1,562 @@
+/* test_sandbox.c - what a script can take, change, read and print. */
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compiler/frontend/script.h"
+#include "compiler/ir/escape.h"
+
+enum { MAX_TEXT = 1 << 16, MAX_OVER = 3 /* seconds beyond the limit */ };
+
+static char folder[] = "/tmp/crescent_sandbox_XXXXXX";
+
+/* Small, so that the tests are fast. */
+static const struct cr_limits small = {
+    .memory = 16 << 20, .seconds = 0.1, .instructions = 200000000};
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "wb");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static double processor_time(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Runs t.lua; what it prints goes to the file "printed".  Returns the status. */
+static int run(const struct cr_limits *limits, struct cr_error *error)
+{
+    struct cr_script script;
+    int old = dup(STDERR_FILENO);
+    fflush(stderr);
+    ck_assert_ptr_nonnull(freopen(path_of("printed"), "wb", stderr));
+    int status = cr_script_run_within(limits, path_of("t.lua"), NULL, 0, &script, error);
+    fflush(stderr);
+    dup2(old, STDERR_FILENO);
+    close(old);
+    if (status == 0)
+        cr_script_free(&script);
+    return status;
+}
+
+static void must_run(const char *text)
+{
+    struct cr_error error = {""};
+    write_text("t.lua", text);
+    ck_assert_msg(run(&cr_default_limits, &error) == 0, "%s\n  %s", text, error.text);
+}
+
+/* Runs a script, whose error must begin as expected behind the folder's name. */
+static void must_fail(const struct cr_limits *limits, const char *text, const char *expected)
+{
+    struct cr_error error = {""};
+    size_t length = strlen(folder) + 1;
+    write_text("t.lua", text);
+    ck_assert_msg(run(limits, &error) != 0, "ran: %.200s", text);
+    ck_assert_msg(strncmp(error.text + length, expected, strlen(expected)) == 0,
+                  "%.200s\n  found:    %s\n  expected: %s", text, error.text + length, expected);
+}
+
+/* A script must stop soon after the limit of time, unless another one is expected. */
+static void must_hold(const char *text, const char *expected)
+{
+    struct cr_limits limits = small;
+    if (strstr(expected, "MB"))
+        limits.seconds = cr_default_limits.seconds;
+    double start = processor_time();
+    must_fail(&limits, text, expected);
+    double time = processor_time() - start;
+    ck_assert_msg(time < limits.seconds + MAX_OVER, "%.200s\n  took %g seconds", text, time);
+}
+
+static const char *printed(void)
+{
+    static char text[MAX_TEXT];
+    FILE *file = fopen(path_of("printed"), "rb");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* ---- Limits ------------------------------------------------------------------------- */
+
+#define PASSED "t.lua:1: the script takes more than "
+#define LONG "local s, n = ('x'):rep(2^20 - 64) "
+#define FULL "local t = {} for i = 1, 4000 do t[i] = i end "
+
+/* Scripts that pass a limit, and how their error begins. */
+static const struct limit_case {
+    const char *text, *error;
+} limit_cases[] = {
+    /* instructions of Lua alone */
+    {"while true do end", PASSED},
+    {"::a:: goto a", PASSED},
+    {"repeat local f = function() end until false", PASSED},
+    {"local function f() return f() end f()", "t.lua:1: "},
+    {"local m = {__index = function(t, k) return k end} local t = setmetatable({}, m) "
+     "while true do local x = t.a end",
+     PASSED},
+    /* long strings: comparing, joining, converting */
+    {LONG "local a, b = s .. 'a', s .. 'b' while true do n = a == b n = a < b end", PASSED},
+    {"local s = ('\\0'):rep(2^20 - 64) local a, b, n = s .. 'a', s .. 'b' "
+     "while true do n = a < b n = a < b n = a < b n = a < b n = a < b n = a < b end",
+     PASSED},
+    {LONG "while true do n = s .. 'a' n = s .. 'b' n = s .. 'c' end", PASSED},
+    {LONG "while true do s:lower() s:upper() s:reverse() s:sub(2) end", PASSED},
+    {LONG "while true do s:rep(1) end", PASSED},
+    {"while true do (''):rep(2^20, '') end", PASSED},
+    {LONG "while true do string.format('%s', s) end", PASSED},
+    {LONG "while true do string.format('%-99s', s) end", PASSED},
+    {LONG "while true do tostring(s) print(s) end", "t.lua:1: "},
+    {"local s = ('1'):rep(2^20 - 64) while true do tonumber(s) end", PASSED},
+    {"local s = '0.' .. ('0'):rep(2^20 - 64) .. '1' while true do tonumber(s) end", PASSED},
+    {"local s = ('x'):rep(2^17) while true do s:byte(1, -1) end", "t.lua:1: "},
+    {"local k, q = ('x'):rep(2^20 - 64) .. 'a', ('x'):rep(2^20 - 64) .. 'a' local t = {} "
+     "for i = 1, 1900 do local u = {} u[q] = 1 u[q] = nil t = setmetatable(u, {__index = t}) end "
+     "while true do local x = t[k] x = t[k] x = t[k] x = t[k] x = t[k] x = t[k] end",
+     "t.lua:1: "},
+    /* long lists */
+    {"local b = ('x'):rep(2^18) local s, t = {}, {} for i = 1, 20 do s[i] = b .. i end "
+     "for i = 1, 1e5 do t[i] = s[i % 20 + 1] end while true do table.sort(t) end",
+     PASSED},
+    {FULL "while true do table.sort(t, function(a, b) return a > b end) end", PASSED},
+    {FULL "table.sort(t, function(a, b) while true do end end)", PASSED},
+    {"local t = {} for i = 1, 2e5 do t[i] = -i end while true do table.sort(t) end", PASSED},
+    {"local t = {} for i = 1, 1e9 do table.insert(t, 1, i) end", PASSED},
+    {"local t = {} for i = 1, 5e5 do t[i] = i end while true do table.remove(t, 1) t[#t + 1] = 1 "
+     "end",
+     PASSED},
+    {"local t = {} for i = 1, 5e5 do t[i] = '' end while true do table.concat(t) end", PASSED},
+    {FULL "while true do table.concat(t, ',') end", PASSED},
+    {FULL "while true do select('#', unpack(t)) end", PASSED},
+    {FULL "local function f(...) while true do local x = {...} end end f(unpack(t))", PASSED},
+    {FULL "local f = ('%.99f'):rep(4000) while true do string.format(f, unpack(t)) end", PASSED},
+    {FULL "for i = 1, 4000 do t[i] = 65 end while true do string.char(unpack(t)) end", PASSED},
+    {FULL "while true do math.max(unpack(t)) end", PASSED},
+    {"local function f(n, ...) return f(n + 1, n, ...) end f(1)", "t.lua:1: "},
+    /* tables */
+    {"local b = ('1'):rep(2^14) local t = {} for i = 1, 100 do t[b .. i] = 1 end "
+     "while true do pairs(t) end",
+     PASSED},
+    {"local t = {} for i = 1, 5e5 do t[i] = 1 end for i = 1, 5e5 do t[i] = nil end "
+     "while true do pairs(t) end",
+     PASSED},
+    {"local t = {} for i = 1, 5e5 do t[i] = 1 end for i = 1, 5e5 do t[i] = nil end "
+     "while true do input('x', t) end",
+     PASSED},
+    {"local t = {} for i = 1, 3e4 do t['k' .. i] = i end "
+     "while true do for k, v in pairs(t) do end end",
+     PASSED},
+    /* numbers that are all hashed alike, and the table grows */
+    {"local m, t = 2^18 - 1, {} if #tostring(2^53) > 16 then m = 262143 end "
+     "for i = 1, 2^17 + 1 do t[i * m] = 1 end",
+     PASSED},
+    {"local m, t = 262143, {} for i = 1, 131073 do t[i * m] = 1 end", PASSED},
+    {"local t = {} for i = 1, 1e6 do t['k' .. i] = i end", PASSED},
+    /* memory */
+    {"local t = {} for i = 1, 1e9 do t[i] = {i} end", PASSED},
+    {"local s = 'x' while true do s = s .. s end", PASSED},
+    {"local t = {} for i = 1, 1e6 do t[i] = ('x'):rep(1e5) .. i end", PASSED "16 MB"},
+    {"local t = {} for i = 1, 1e9 do t = {t} end", PASSED},
+    {"while true do local t = {{}, {}, {}} end", PASSED},
+    {"local t = {} for i = 1, 255 do t['o' .. i] = ('x'):rep(2^20 - i) end options(t)", PASSED},
+    /* the graph's memory counts, and what makes it counts its work */
+    {"local s = ('x'):rep(4000) for i = 1, 1e9 do at(s .. i, 1, '') end", PASSED "16 MB"},
+    {"while true do at(('x'):rep(4000), 1, '') end", PASSED},
+    {"at(('x'):rep(2^20 - 64), 1, '')", "t.lua:1: at: a file's name of 1048512 bytes"},
+    {"local x = input('x', {1}) while true do x = x + x end", PASSED "16 MB"},
+    {"local n = ('n'):rep(240) for i = 1, 1e9 do param(n .. i, {1}) end", PASSED "16 MB"},
+    {"local x = input('x', {1}) while true do tap(('t'):rep(200), x) end", PASSED},
+    {"local x, t = input('x', {1}), {} for i = 1, 1e5 do t[i] = x end "
+     "while true do concat(t, 1) end",
+     PASSED},
+    {"for i = 1, 1e4 do param('p' .. i, {1}) end while true do parameters() end", PASSED},
+    {"local x = input('x', {}) local y = x for i = 1, 1e4 do y = erf(y) end "
+     "while true do grad(y, {x}) end",
+     PASSED},
+    {"while true do random(1, {1}) end", PASSED "16 MB"},
+    {"while true do input(('n.'):rep(127) .. 'a', {1}) end", PASSED},
+    {"while true do require 'nn' end", PASSED},
+    {"local x, o = input('x', {1}), {} for i = 1, 1e6 do o['y' .. i] = x end return o", PASSED},
+    {"options {a = ('x'):rep(2^20)}", "t.lua:1: options: a: a default of 1048576 bytes"},
+    {"local t = {} for i = 1, 65535 do t[i] = 'x' end options {a = t}",
+     "t.lua:1: options: a: 65535 choices, at most 256"},
+    {"local s = ('x'):rep(2^20 - 64) for i = 1, 100 do print(s) end", "t.lua:1: "},
+    /* calls within calls */
+    {"local function f() return 1 + f() end f()", "t.lua:1: "},
+    {"local function f() table.sort({1, 2}, function(a, b) f() return a < b end) end f()",
+     "t.lua:1: stack overflow"},
+    {"local m = {} m.__tostring = function(t) return string.format('%s', t) end "
+     "print(setmetatable({}, m))",
+     "t.lua:1: stack overflow"},
+    {"local m = {} m.__concat = function(a, b) return a .. b end "
+     "local a = setmetatable({}, m) local x = a .. a",
+     "t.lua:1: "},
+    {"local t = setmetatable({}, {}) local m = getmetatable(t) m.__call = t setmetatable(t, m) t()",
+     "t.lua:1: setmetatable: __call is table, a function is expected"},
+    /* handlers that would run when all is over */
+    {"setmetatable({}, {__gc = function() while true do end end})",
+     "t.lua:1: setmetatable: __gc is not available"},
+    {"setmetatable({}, {__close = function() while true do end end})",
+     "t.lua:1: setmetatable: __close is not available"},
+    {"local m = {} local o = setmetatable({}, m) m.__close = function() while true do end end "
+     "local x <close> = o",
+     "t.lua:1: "},
+    {"pcall(function() while true do end end)", "t.lua:1: 'pcall' is not defined"},
+    {"error(setmetatable({}, {__tostring = function() while true do end end}))",
+     "t.lua:1: error was called with something that is not a string"},
+    /* weak tables would let the collector work without end */
+    {"local m, keep, last = {}, {}, {} for i = 1, 2e4 do local k, u = {}, setmetatable({}, m) "
+     "u[last] = k keep[i] = u last = k end m.__mode = 'k' while true do local x = {} end",
+     PASSED},
+};
+
+START_TEST(holds_limits)
+{
+    must_hold(limit_cases[_i].text, limit_cases[_i].error);
+}
+END_TEST
+
+/* Texts that take Lua's parser long: a head, a part that is repeated, a tail. */
+static const struct parser_case {
+    const char *head, *part, *tail;
+} parser_cases[] = {
+    {"local a local b = ", "a or ", "a"},
+    {"local a local b = ", "a and ", "a"},
+    {"local a if a then ", "elseif a then ", "end"},
+    {"local x = ", "-", "1"},
+    {"local x = ", "not ", "1"},
+    {"local x = ", "'a' .. ", "'a'"},
+    {"local x = ", "2^", "1"},
+    {"local x = ", "(", "1"},
+    {"local x = ", "{", "1"},
+    {"local x = a", ".b", ""},
+    {"while true do ", "if a then break end ", "end"},
+    {"local x = ", "function() return ", "1"},
+    {"local x = 0.", "1", ""},
+    {"local x = {", "1,", "}"},
+    {"error(", "1,", "1)"},
+    {"--[==[", "x", ""},
+    {"local x = 'a", "\\z\n", ""},
+};
+
+START_TEST(holds_limits_while_parsing)
+{
+    enum { SIZE = 1 << 20 };
+    const struct parser_case *c = &parser_cases[_i];
+    char *text = calloc(SIZE, 1);
+    size_t part = strlen(c->part), at = strlen(c->head);
+    ck_assert_ptr_nonnull(text);
+    memcpy(text, c->head, at);
+    for (; at + part + strlen(c->tail) + 1 < SIZE; at += part)
+        memcpy(text + at, c->part, part);
+    memcpy(text + at, c->tail, strlen(c->tail));
+    must_hold(text, "t.lua");
+    free(text);
+}
+END_TEST
+
+/* What is within the limits by little runs. */
+START_TEST(leaves_room)
+{
+    must_run("local x, o = input('x', {1}), {} for i = 1, 60000 do o['y' .. i] = x end return o");
+    must_run("for i = 1, 70000 do param('p' .. i, {1}) end local n = 0\n"
+             "for k in pairs(parameters()) do n = n + 1 end assert(n == 70000)\n"
+             "return {y = input('x', {1})}");
+    must_run("local t = {} for i = 1, 2e5 do t[i] = (i * 7919) % 200003 end table.sort(t)\n"
+             "for i = 2, #t do assert(t[i - 1] <= t[i]) end return {y = input('x', {1})}");
+    must_run("local s = ('x'):rep(2^20) assert(#s == 2^20 and #s:upper() == 2^20)\n"
+             "return {y = input('x', {1})}");
+}
+END_TEST
+
+/* ---- What scripts cannot change ----------------------------------------------------- */
+
+#define END " return {y = input('x', {1})}"
+
+static const struct limit_case change_cases[] = {
+    {"math.sqrt = nil", "t.lua:1: 'sqrt' cannot be set: the table belongs to a library"},
+    {"string.format = 1", "t.lua:1: 'format' cannot be set"},
+    {"table.mine = 1", "t.lua:1: 'mine' cannot be set"},
+    {"(require 'nn').softmax = 1", "t.lua:1: 'softmax' cannot be set"},
+    {"rawset(math, 'sqrt', 1)", "t.lua:1: rawset: the table belongs to"},
+    {"rawset(require 'nn', 'softmax', 1)", "t.lua:1: rawset: the table belongs to"},
+    {"setmetatable(math, nil)", "t.lua:1: setmetatable: the table's metatable is protected"},
+    {"setmetatable(require 'nn', {})", "t.lua:1: setmetatable: the table's metatable is protected"},
+    {"getmetatable(math).__index = 1", "t.lua:1: attempt to index"},
+    {"getmetatable('').__index = 1", "t.lua:1: attempt to index"},
+    {"getmetatable(input('x', {1})).__add = 1", "t.lua:1: attempt to"},
+    {"setmetatable(options {a = 1}, {})", "t.lua:1: setmetatable: the table's metatable is"},
+    {"table.insert(math, 1)", "t.lua:1: table.insert: found a table with a metatable"},
+    {"sum = 1", "t.lua:1: 'sum' belongs to the language"},
+    {"error = nil", "t.lua:1: 'error' belongs to the language"},
+    {"options = 1", "t.lua:1: 'options' belongs to the language"},
+    {"rawset(_ENV, 'sum', 1)", "t.lua:1: "},
+    {"setmetatable(_ENV, nil)", "t.lua:1: "},
+    {"local t = setmetatable({}, {__metatable = 1}) setmetatable(t, nil)",
+     "t.lua:1: setmetatable: the table's metatable is protected"},
+};
+
+START_TEST(keeps_libraries_as_they_are)
+{
+    must_fail(&cr_default_limits, change_cases[_i].text, change_cases[_i].error);
+}
+END_TEST
+
+/* A library module sees neither globals of a script, nor what it puts in place of others. */
+START_TEST(shows_libraries_a_clean_world)
+{
+    mkdir(path_of("lib"), 0700);
+    write_text("lib/seen.lua", "return {global = function() return mine end,\n"
+                               "  set = function() other = 1 end, list = {1}}");
+    must_fail(&cr_default_limits, "mine = 1 local m = require 'seen' m.global()",
+              "t.lua:1: 'mine' is not defined");
+    must_fail(&cr_default_limits, "local m = require 'seen' m.set()",
+              "t.lua:1: a module of a library has no globals of its own, found 'other'");
+    must_run("local _ENV = {require = require, input = input, setmetatable = setmetatable}\n"
+             "local nn = require 'nn'\nreturn {y = nn.softmax(input('x', {2, 3}))}");
+    must_run("local nn, names = require 'nn', 0 for k, v in pairs(nn) do names = names + 1 end\n"
+             "assert(names > 5 and rawget(nn, 'softmax') == nn.softmax and nn == require 'nn')\n"
+             "assert(rawget(math, 'pi') == math.pi)" END);
+}
+END_TEST
+
+/* Metatables work as far as the language has them, and as they were when they were set. */
+START_TEST(keeps_metatables)
+{
+    must_run("local m = {__add = function() return 5 end, __tostring = function() return 'T' end}\n"
+             "m.__index = m function m.f() return 7 end\n"
+             "local t = setmetatable({}, m)\n"
+             "assert(t + t == 5 and tostring(t) == 'T' and t.f() == 7 and getmetatable(t) == m)\n"
+             "function m.g() return 8 end assert(t.g() == 8)\n"
+             "m.__mul = function() return 6 end setmetatable({}, m) assert(t * t == 6)\n"
+             "assert(setmetatable(t, nil) == t and getmetatable(t) == nil)\n"
+             "rawset(t, 'a', 1) assert(rawget(t, 'a') == 1 and rawlen({1, 2}) == 2)" END);
+}
+END_TEST
+
+/* ---- The library's own versions ------------------------------------------------------ */
+
+START_TEST(has_its_own_library)
+{
+    must_run("local t = {{1, 'a'}, {0, 'b'}, {1, 'c'}, {0, 'd'}}\n"
+             "table.sort(t, function(a, b) return a[1] < b[1] end) -- which is stable\n"
+             "local s = '' for i = 1, 4 do s = s .. t[i][2] end assert(s == 'bdac')\n"
+             "local u = {3, 2, 1} table.sort(u, function(a, b) u[1], u[2], u[3] = nil return a < b "
+             "end)\nassert(u[1] == 1 and u[3] == 3)\n"
+             "local w = {'b', 'a', 'B'} table.sort(w) assert(table.concat(w) == 'Bab')" END);
+    must_run("assert(table.concat({1, 'a', 2}, '-') == '1-a-2' and table.concat({}) == '')\n"
+             "assert(table.concat({1, 2, 3}, ',', 2) == '2,3')\n"
+             "assert(table.concat({1, 2, 3}, ',', 3, 3) == '3')\n"
+             "assert(table.concat({1, 2, 3}, ',', 3, 2) == '')\n"
+             "assert(('ab'):rep(3, '-') == 'ab-ab-ab' and ('ab'):rep(0) == '')" END);
+    must_run("local f = string.format\n"
+             "assert(f('%d %5.2f|%-5s|%5s|%%|%x', 3, math.pi, 'ab', 'cd', 255)\n"
+             "  == '3  3.14|ab   |   cd|%|ff')\n"
+             "assert(f('%s %s %s', true, nil, 1) == 'true nil 1' and f('%q', 'a') == '\"a\"')\n"
+             "assert(f('%.3s|%c', 'abcdef', 65) == 'abc|A' and f('') == '' and f('%%') == '%')\n"
+             "assert(f('a\\0b%sc', 'x') == 'a\\0bxc' and f('%5d|%-5d|%05d', 1, 2, 3) == "
+             "'    1|2    |00003')" END);
+    must_run("local k = '' for a in pairs({['a\\0c'] = 1, ['a\\0b'] = 1, [3] = 1, [2] = 1}) do\n"
+             "  k = k .. a end assert(k == '23a\\0ba\\0c')" END);
+    must_fail(&cr_default_limits, "string.format('%d')", "t.lua:1: string.format: no value for");
+    must_fail(&cr_default_limits, "string.format('%p', {})", "t.lua:1: string.format: invalid");
+    must_fail(&cr_default_limits, "string.format('%', 1)", "t.lua:1: string.format: invalid");
+    must_fail(&cr_default_limits, "string.format('%100d', 1)", "t.lua:1: string.format: invalid");
+    must_fail(&cr_default_limits, "string.format('%s')", "t.lua:1: string.format: no value for");
+    must_fail(&cr_default_limits, "table.concat({{}})",
+              "t.lua:1: table.concat: item 1 is table, a string or number is expected");
+    must_fail(&cr_default_limits, "table.sort({1, 'a'})", "t.lua:1: attempt to compare");
+}
+END_TEST
+
+/* Nothing that a script can see tells an address. */
+START_TEST(tells_no_addresses)
+{
+    must_run("print(print, {}, function() end, math, string.format, require 'nn')\n"
+             "print(string.format('%s %s %s', {}, print, exp), setmetatable({}, {}), options {})\n"
+             "print(input('x', {1}))" END);
+    ck_assert_str_eq(printed(), "function\ttable\tfunction\ttable\tfunction\ttable\n"
+                                "table function function\ttable\ttable\ntensor f32 [1]\n");
+}
+END_TEST
+
+/* ---- What terminals are sent --------------------------------------------------------- */
+
+START_TEST(prints_no_control_characters)
+{
+    must_run("print('a\\27[31m\\0\\r\\8\\127b\\194\\155c', 'd\\tä\\255€😀\\nf')" END);
+    ck_assert_str_eq(printed(), "a\\x1b[31m\\x00\\r\\x08\\x7fb\\xc2\\x9bc\td\tä\\xff€😀\nf\n");
+    must_fail(&cr_default_limits, "error('a\\27[2J\\nä\\155')", "t.lua:1: a\\x1b[2J\\nä\\x9b");
+    must_fail(&cr_default_limits, "input('\\27]0;x\\7', {1})",
+              "t.lua:1: input: name '\\x1b]0;x\\x07': letters");
+    must_fail(&cr_default_limits, "local x = y\27", "t.lua:1: ");
+    must_fail(&cr_default_limits, "require 'a\\27'", "t.lua:1: require: module 'a\\x1b': letters");
+    must_fail(&cr_default_limits, "local x = math['\\27']()", "t.lua:1: ");
+}
+END_TEST
+
+/* Bytes, and what a terminal is sent of them. */
+static const struct {
+    const char *text, *escaped;
+} escapes[] = {
+    {"plain ~", "plain ~"},
+    {"\t\n\r\x01\x1f\x7f", "\\t\\n\\r\\x01\\x1f\\x7f"},
+    {"ä €😀", "ä €😀"},
+    {"\xc2\x80\xc2\x9f\xc2\xa0", "\\xc2\\x80\\xc2\\x9f\xc2\xa0"},
+    {"\xc0\x80\xe0\x80\x80\xf0\x80\x80\x80", /* too long for what they say */
+     "\\xc0\\x80\\xe0\\x80\\x80\\xf0\\x80\\x80\\x80"},
+    {"\xed\xa0\x80\xf4\x90\x80\x80", "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80"},
+    {"\xe2\x82", "\\xe2\\x82"},
+    {"\xff\xfe", "\\xff\\xfe"},
+};
+
+START_TEST(escapes_texts)
+{
+    char text[256];
+    size_t n = strlen(escapes[_i].text);
+    cr_escape(text, sizeof text, escapes[_i].text, n, "");
+    ck_assert_str_eq(text, escapes[_i].escaped);
+    for (size_t room = 1; room < sizeof text; room++) { /* in any room, whole escapes only */
+        size_t length = cr_escape(text, room, escapes[_i].text, n, "");
+        ck_assert(length < room && strncmp(text, escapes[_i].escaped, length) == 0);
+    }
+}
+END_TEST
+
+/* A message that is cut ends with a whole character. */
+START_TEST(cuts_messages_between_characters)
+{
+    char text[2000] = "";
+    struct cr_error error;
+    for (size_t i = 0; i + 4 < sizeof text; i += 3)
+        strcat(text, "€");
+    cr_fail(&error, "%s", text);
+    ck_assert_uint_eq(strlen(error.text), 1023);
+    cr_fail(&error, "a%s", text);
+    ck_assert_uint_eq(strlen(error.text), 1021);
+    ck_assert_str_eq(error.text + 1018, "€");
+}
+END_TEST
+
+/* ---- Files ---------------------------------------------------------------------------- */
+
+static void must_refuse_module(const char *expected)
+{
+    must_fail(&cr_default_limits, "require 'm'", expected);
+    ck_assert_int_eq(unlink(path_of("m.lua")), 0);
+}
+
+START_TEST(requires_only_what_lies_inside)
+{
+    char inside[256], expected[400];
+    const char *out = "is a link out of the script's folder";
+    snprintf(expected, sizeof expected, "t.lua:1: require: %s/m.lua: %s", folder, out);
+    ck_assert_int_eq(symlink("/etc/passwd", path_of("m.lua")), 0);
+    must_refuse_module(expected);
+    ck_assert_int_eq(symlink("/dev/zero", path_of("m.lua")), 0);
+    must_refuse_module(expected);
+    ck_assert_int_eq(symlink("../..", path_of("up")), 0);
+    must_fail(&cr_default_limits, "require 'up.m'", "t.lua:1: require: no module 'up.m'");
+    unlink(path_of("up"));
+    write_text("inner.lua", "return 42");
+    snprintf(inside, sizeof inside, "%s/inner.lua", folder);
+    ck_assert_int_eq(symlink(inside, path_of("m.lua")), 0);
+    must_run("assert(require 'm' == 42)" END);
+    unlink(path_of("m.lua"));
+    snprintf(expected, sizeof expected, "t.lua:1: require: %s/m.lua: is not a regular", folder);
+    ck_assert_int_eq(mkfifo(path_of("m.lua"), 0600), 0);
+    must_refuse_module(expected);
+    ck_assert_int_eq(mkdir(path_of("m.lua"), 0700), 0);
+    must_fail(&cr_default_limits, "require 'm'", "t.lua:1: require: ");
+    rmdir(path_of("m.lua"));
+    write_text("m.lua", "return root:x:0");
+    must_fail(&cr_default_limits, "require 'm\\0x'", "t.lua:1: require: module: found a string");
+    unlink(path_of("m.lua"));
+}
+END_TEST
+
+/* A folder beside the script's, whose name begins alike, is outside. */
+START_TEST(tells_folders_apart)
+{
+    char beside[256], file[300];
+    snprintf(beside, sizeof beside, "%s-beside", folder);
+    snprintf(file, sizeof file, "%s/m.lua", beside);
+    ck_assert_int_eq(mkdir(beside, 0700), 0);
+    FILE *module = fopen(file, "w");
+    ck_assert_ptr_nonnull(module);
+    fputs("return 1", module);
+    fclose(module);
+    ck_assert_int_eq(symlink(file, path_of("m.lua")), 0);
+    must_fail(&cr_default_limits, "require 'm'", "t.lua:1: require: ");
+    unlink(path_of("m.lua"));
+    unlink(file);
+    rmdir(beside);
+}
+END_TEST
+
+#define COUNT(table) ((int)(sizeof table / sizeof *table))
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("sandbox");
+    TCase *tests = tcase_create("sandbox");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, holds_limits, 0, COUNT(limit_cases));
+    tcase_add_loop_test(tests, holds_limits_while_parsing, 0, COUNT(parser_cases));
+    tcase_add_test(tests, leaves_room);
+    tcase_add_loop_test(tests, keeps_libraries_as_they_are, 0, COUNT(change_cases));
+    tcase_add_test(tests, shows_libraries_a_clean_world);
+    tcase_add_test(tests, keeps_metatables);
+    tcase_add_test(tests, has_its_own_library);
+    tcase_add_test(tests, tells_no_addresses);
+    tcase_add_test(tests, prints_no_control_characters);
+    tcase_add_loop_test(tests, escapes_texts, 0, COUNT(escapes));
+    tcase_add_test(tests, cuts_messages_between_characters);
+    tcase_add_test(tests, requires_only_what_lies_inside);
+    tcase_add_test(tests, tells_folders_apart);
+    suite_add_tcase(s, tests);
+    return s;
+}
+
+/* Removes the folder of the tests and the little that is in it. */
+static void remove_folder(void)
+{
+    char command[sizeof folder + 20];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        fprintf(stderr, "could not remove %s\n", folder);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        return EXIT_FAILURE;
+    }
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    remove_folder();
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
