@@ -307,6 +307,8 @@ static const struct limit_case change_cases[] = {
     {"getmetatable(input('x', {1})).__add = 1", "t.lua:1: attempt to"},
     {"setmetatable(options {a = 1}, {})", "t.lua:1: setmetatable: the table's metatable is"},
     {"table.insert(math, 1)", "t.lua:1: table.insert: found a table with a metatable"},
+    {"local _, raw = pairs(math) raw.sqrt = 1", "t.lua:1: 'sqrt' cannot be set"},
+    {"local _, raw = ipairs(require 'nn') raw.relu = 1", "t.lua:1: 'relu' cannot be set"},
     {"sum = 1", "t.lua:1: 'sum' belongs to the language"},
     {"error = nil", "t.lua:1: 'error' belongs to the language"},
     {"options = 1", "t.lua:1: 'options' belongs to the language"},
@@ -337,6 +339,10 @@ START_TEST(shows_libraries_a_clean_world)
     must_run("local nn, names = require 'nn', 0 for k, v in pairs(nn) do names = names + 1 end\n"
              "assert(names > 5 and rawget(nn, 'softmax') == nn.softmax and nn == require 'nn')\n"
              "assert(rawget(math, 'pi') == math.pi)" END);
+    write_text("lib/list.lua", "return {5, 6, name = 7}");
+    must_run("local list, s = require 'list', '' for i, v in ipairs(list) do s = s .. i .. v end\n"
+             "for k, v in pairs(list) do s = s .. k .. v end\n"
+             "assert(s == '15261526name7' and rawlen(list) == 2 and list[2] == 6)" END);
 }
 END_TEST
 

@@ -21,6 +21,7 @@ enum {
     LOOK_WORK = 1024,        /* units of cr_work between two looks at the clock */
     BYTES_OF_WORK = 64,      /* that the allocator hands out, as a unit */
     LOOK_EVERY = 2000000,    /* nanoseconds: processor time is asked for at most so often */
+    BLOCK_BYTES = 16,        /* that malloc takes for itself */
     NODE_BYTES = 24,         /* an entry of a Lua table's hash part */
     MANY_NODES = 4096,       /* filled within a fraction of a second, whatever the keys are */
     MOST_NODES = 1 << 16,    /* of a table that a script makes */
@@ -170,7 +171,7 @@ void *cr_allocate(void *data, void *block, size_t old, size_t size)
     size_t had = block ? old : 0;
     if (size == 0) {
         free(block);
-        run->memory -= had;
+        run->memory -= block ? had + BLOCK_BYTES : 0;
         return NULL;
     }
     if (size > had && !may_grow(run, !block, old, size, had))
@@ -178,7 +179,7 @@ void *cr_allocate(void *data, void *block, size_t old, size_t size)
     void *moved = realloc(block, size);
     if (!moved)
         return NULL;
-    run->memory += size - had;
+    run->memory += size - had + (block ? 0 : BLOCK_BYTES);
     watch_closer(run, size);
     return moved;
 }

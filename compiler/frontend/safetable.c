@@ -269,17 +269,18 @@ static int push_keys(lua_State *L)
     return n;
 }
 
-/* The iterator of pairs; upvalues: sorted keys, how many were given out. */
+/* The iterator of pairs; upvalues: sorted keys, how many were given out, the table, which may be
+ * one that no script may get hold of. */
 static int next_pair(lua_State *L)
 {
     int i = (int)lua_tonumber(L, lua_upvalueindex(2)) + 1;
     lua_pushnumber(L, i);
     lua_replace(L, lua_upvalueindex(2));
     lua_rawgeti(L, lua_upvalueindex(1), i);
-    if (lua_isnil(L, -1) || lua_type(L, 1) != LUA_TTABLE)
+    if (lua_isnil(L, -1))
         return 1;
     lua_pushvalue(L, -1);
-    lua_rawget(L, 1);
+    lua_rawget(L, lua_upvalueindex(3));
     return 2;
 }
 
@@ -290,14 +291,46 @@ static int sorted_pairs(lua_State *L)
     if (lua_type(L, 1) != LUA_TTABLE)
         cr_raise(L, "pairs: found %s, a table is expected", cr_type_name(L, 1));
     lua_settop(L, 1);
+    lua_pushvalue(L, 1);
     cr_unseal(L, 1);
     int n = push_keys(L);
     lua_newtable(L);
-    lua_pushvalue(L, sort_items(L, 2, 3, n, key_less));
+    lua_pushvalue(L, sort_items(L, 3, 4, n, key_less));
     lua_pushnumber(L, 0);
-    lua_pushcclosure(L, next_pair, 2);
     lua_pushvalue(L, 1);
+    lua_pushcclosure(L, next_pair, 3);
+    lua_pushvalue(L, 2);
     return 2;
+}
+
+/* The iterator of ipairs for a sealed table; the upvalue is the one behind it. */
+static int next_item(lua_State *L)
+{
+    int i = (int)luaL_checknumber(L, 2) + 1;
+    lua_pushinteger(L, i);
+    lua_rawgeti(L, lua_upvalueindex(1), i);
+    return lua_isnil(L, -1) ? 1 : 2;
+}
+
+/* ipairs(list): Lua's own, upvalue 1, which under LuaJIT sees no field behind a seal */
+static int list_pairs(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_settop(L, 1);
+    lua_pushvalue(L, 1);
+    cr_unseal(L, 1);
+    if (lua_rawequal(L, 1, 2)) {
+        lua_pushvalue(L, lua_upvalueindex(1));
+        lua_insert(L, 1);
+        lua_settop(L, 2);
+        lua_call(L, 1, 3);
+        return 3;
+    }
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, next_item, 1);
+    lua_pushvalue(L, 2);
+    lua_pushinteger(L, 0);
+    return 3;
 }
 
 void cr_add_safe_table(lua_State *L)
@@ -308,6 +341,9 @@ void cr_add_safe_table(lua_State *L)
     static const luaL_Reg globals[] = {
         {"pairs", sorted_pairs}, {"unpack", list_unpack}, {NULL, NULL}};
     cr_add_functions(L, globals);
+    lua_getfield(L, -1, "ipairs");
+    lua_pushcclosure(L, list_pairs, 1);
+    lua_setfield(L, -2, "ipairs");
     lua_newtable(L);
     cr_add_functions(L, functions);
     cr_seal(L);

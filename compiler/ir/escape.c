@@ -89,12 +89,18 @@ size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *
     return at;
 }
 
+/* In pieces, as standard error writes each at once. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep)
 {
+    char piece[512];
+    size_t at = 0;
     for (size_t i = 0; i < n;) {
-        char one[LONGEST + 1];
-        i += escape_character(one, text + i, n - i, keep);
-        fputs(one, out);
+        i += escape_character(piece + at, text + i, n - i, keep);
+        at += strlen(piece + at);
+        if (at + LONGEST >= sizeof piece || i >= n) {
+            fwrite(piece, 1, at, out);
+            at = 0;
+        }
     }
 }
 
