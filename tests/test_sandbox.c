@@ -385,6 +385,8 @@ START_TEST(has_its_own_library)
     must_run("local k = '' for a in pairs({['a\\0c'] = 1, ['a\\0b'] = 1, [3] = 1, [2] = 1}) do\n"
              "  k = k .. a end assert(k == '23a\\0ba\\0c')" END);
     must_fail(&cr_default_limits, "string.format('%d')", "t.lua:1: string.format: no value for");
+    must_fail(&cr_default_limits, "string.format('%d', {})",
+              "t.lua:1: string.format: '%d': found table, a number is expected");
     must_fail(&cr_default_limits, "string.format('%p', {})", "t.lua:1: string.format: invalid");
     must_fail(&cr_default_limits, "string.format('%', 1)", "t.lua:1: string.format: invalid");
     must_fail(&cr_default_limits, "string.format('%100d', 1)", "t.lua:1: string.format: invalid");

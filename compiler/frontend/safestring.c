@@ -22,22 +22,27 @@ void cr_add_length(lua_State *L, size_t *size, size_t more, const char *op)
 /* string.rep(text, times [, separator]) */
 static int string_rep(lua_State *L)
 {
-    size_t size, gap = 0, total = 0;
+    size_t size, gap, total = 0;
     const char *text = luaL_checklstring(L, 1, &size);
     int64_t times = cr_arg_integer(L, 2, "string.rep", "count");
     const char *separator = luaL_optlstring(L, 3, "", &gap);
-    if (times > 0 && (size + gap > CR_MAX_STRING || times > CR_MAX_STRING))
-        cr_raise(L, "string.rep: the result has more than %d bytes", CR_MAX_STRING);
-    if (times > 0)
-        cr_add_length(L, &total, (size + gap) * (size_t)times, "string.rep");
-    luaL_Buffer buffer;
-    luaL_buffinit(L, &buffer);
-    for (int64_t i = 0; total > 0 && i < times; i++) {
-        if (i > 0)
-            luaL_addlstring(&buffer, separator, gap);
-        luaL_addlstring(&buffer, text, size);
+    size_t unit = size + gap;
+    if (times <= 0 || unit == 0) {
+        lua_pushliteral(L, "");
+        return 1;
     }
-    luaL_pushresult(&buffer);
+    if (times > CR_MAX_STRING)
+        cr_raise(L, "string.rep: the result has more than %d bytes", CR_MAX_STRING);
+    cr_add_length(L, &total, unit * (size_t)times, "string.rep");
+    char *result = lua_newuserdata(L, total);
+    memcpy(result, text, size);
+    memcpy(result + size, separator, gap);
+    for (size_t done = unit; done < total;) { /* what is there, again */
+        size_t more = done < total - done ? done : total - done;
+        memcpy(result + done, result, more);
+        done += more;
+    }
+    lua_pushlstring(L, result, total - gap);
     return 1;
 }
 
@@ -109,6 +114,9 @@ static void push_directive(lua_State *L, const char *spec, int argument)
         return;
     if (kind == 's') /* a zero ends a text that is filled up or cut */
         cr_arg_string(L, -1, "string.format", spec);
+    if (strchr("cdiouxXeEfgGaA", kind) && !lua_isnumber(L, -1))
+        cr_raise(L, "string.format: '%s': found %s, a number is expected", spec,
+                 cr_type_name(L, -1));
     if (kind == 'q' && lua_type(L, -1) != LUA_TSTRING)
         cr_raise(L, "string.format: %%q: found %s, a string is expected", cr_type_name(L, -1));
     lua_pushvalue(L, lua_upvalueindex(1));
