@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -423,6 +424,38 @@ START_TEST(prints_no_control_characters)
 }
 END_TEST
 
+/* Commands, with $T for the folder, whose output has names and values of the user's: a file and an
+ * option with an escape character in them. */
+static const char *const commands[] = {
+    "run $T/e*.lua --backend ref --set 'o=\033[31m' --output y=$T/'o\033'.npy",
+    "run $T/e*.lua --backend tcc --kernels",
+    "run $T/e*.lua --set 'o\033=1'",
+    "run $T/'n\033'.lua",
+    "run $T/e*.lua --weights $T/'n\033'",
+    "dump $T/e*.lua --after script",
+    "params $T/e*.lua",
+    "params $T/e*.lua '\302\233'",
+};
+
+START_TEST(reports_without_control_characters)
+{
+    char command[400];
+    write_text("e\033.lua", "options {o = '\\27]0;t\\7'} print '\\27[2J'\n"
+                            "local x = input('x', {2}) return {y = x + param('w', {2})}");
+    setenv("T", folder, 1);
+    setenv("CRESCENT", "build/crescent", 0);
+    snprintf(command, sizeof command, "\"$CRESCENT\" %s >$T/printed 2>&1", commands[_i]);
+    int status = system(command);
+    ck_assert(status == 0 || WEXITSTATUS(status) == 2);
+    const char *text = printed();
+    ck_assert(*text);
+    for (size_t at = 0, length; text[at]; at += length) {
+        length = text[at] == '\n' ? 1 : cr_harmless(text + at, strlen(text + at));
+        ck_assert_msg(length > 0, "%s\n  %s", command, text);
+    }
+}
+END_TEST
+
 /* Bytes, and what a terminal is sent of them. */
 static const struct {
     const char *text, *escaped;
@@ -538,6 +571,7 @@ static Suite *suite(void)
     tcase_add_test(tests, has_its_own_library);
     tcase_add_test(tests, tells_no_addresses);
     tcase_add_test(tests, prints_no_control_characters);
+    tcase_add_loop_test(tests, reports_without_control_characters, 0, COUNT(commands));
     tcase_add_loop_test(tests, escapes_texts, 0, COUNT(escapes));
     tcase_add_test(tests, cuts_messages_between_characters);
     tcase_add_test(tests, requires_only_what_lies_inside);
