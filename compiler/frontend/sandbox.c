@@ -16,13 +16,16 @@ struct cr_run *cr_run_of(lua_State *L)
     return run;
 }
 
-/* LuaJIT does not take an allocator on every machine; then the hook alone watches. */
+/* LuaJIT does not take an allocator on every machine; then the hook alone watches, each
+ * instruction. */
 lua_State *cr_sandbox_open(struct cr_run *run)
 {
     cr_start_limits(run);
     lua_State *L = lua_newstate(cr_allocate, run);
-    if (!L)
+    if (!L) {
         L = luaL_newstate();
+        run->period = 1;
+    }
     run->L = L;
     return L;
 }
