@@ -9,10 +9,11 @@ enum { FIRST_SIZE = 64 };
 
 /* ---- numbers ---- */
 
-/* The first slot to look into; sizes are powers of two, and the hash's high bits are mixed in. */
+/* The first slot to look into.  Sizes are powers of two, and hashes of like names differ in their
+ * high bits first, so that slots are taken from the middle of a product, on which all bits act. */
 static unsigned start_of(const struct cr_table *table, uint64_t hash)
 {
-    return (unsigned)(hash ^ hash >> 32) & (unsigned)(table->size - 1);
+    return (unsigned)(hash * 0x9e3779b97f4a7c15u >> 32) & (unsigned)(table->size - 1);
 }
 
 static unsigned next_slot(const struct cr_table *table, unsigned at)
