@@ -383,7 +383,7 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
  * k2_h_attn_y: h.#.attn.y, graphs/gpt2_stack.lua:16
  * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads h_attn_c_attn[2, 8, 144]
- * scores: mul
+ * scores times 0.25
  * mask: query i sees keys <= i +0
  * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
  */

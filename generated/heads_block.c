@@ -380,7 +380,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads k1_attn_heads_value[2, 8, 144]
- * scores: mul
+ * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
@@ -448,7 +448,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
  * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads k1_attn_heads_value[2, 8, 144]
- * scores: mul
+ * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
@@ -516,7 +516,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
  * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads k1_attn_heads_value[2, 8, 144]
- * scores: mul
+ * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */

@@ -380,7 +380,7 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
  * k2_attn_y: attn.y, graphs/stream_block.lua:17
  * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
  * reads attn_qkv_proj[2, 8, 144]
- * scores: mul
+ * scores times 0.25
  * 24.58 kflop, reads 9.216 kB, writes 3.072 kB
  */
 struct k2_args {

@@ -11,7 +11,6 @@
  * NaN.  So hidden blocks are skipped only if all values are finite, and what comes out does not
  * depend on which blocks there are.
  */
-#include <float.h>
 #include <stdio.h>
 
 #include "attention.h"
@@ -140,23 +139,6 @@ void cr_print_hides(struct cr_printer *p, int indent, const char *block, const c
         print_hide(p, indent, &p->k->bounds[i], block, value);
 }
 
-/* The number that logits are scores times, if that is all there is between them, else 0. */
-static double score_factor(const struct cr_tiles *scores)
-{
-    const struct cr_value *last = &scores->values[scores->result], *v = scores->values;
-    double number = 0;
-    if (last->source == CR_CORE)
-        return 1;
-    if (last->source != CR_MAP || (last->op != CR_OP_mul && last->op != CR_OP_div))
-        return 0;
-    const struct cr_value *a = &v[last->arg[0]], *b = &v[last->arg[1]];
-    if (a->source == CR_CORE && b->source == CR_CONST)
-        number = last->op == CR_OP_mul ? b->number : 1 / b->number;
-    else if (last->op == CR_OP_mul && a->source == CR_CONST && b->source == CR_CORE)
-        number = a->number;
-    return number > 0 && number <= FLT_MAX ? number : 0;
-}
-
 void cr_print_block_program(struct cr_printer *p, const struct cr_tiles *program, const char *where,
                             int indent)
 {
@@ -177,15 +159,14 @@ void cr_print_block_program(struct cr_printer *p, const struct cr_tiles *program
     cr_print_tiles(p, &job);
 }
 
-/* From the product of k and q to logits; returns the factor that is left to softmax. */
+/* From the product of k and q to scores; returns the factor that is left to softmax. */
 static double print_logits(struct cr_printer *p, int indent)
 {
     const struct cr_kernel *k = p->k;
-    double factor = score_factor(&k->scores);
-    if (!factor)
+    if (k->scores.n > 1)
         cr_print_block_program(p, &k->scores, "scores", indent);
     cr_print_hides(p, indent, "scores", "CR_MINUS_INFINITY");
-    return factor ? factor : 1;
+    return k->factor;
 }
 
 double cr_print_score_block(struct cr_printer *p, int indent)

@@ -137,6 +137,8 @@ static void print_comment(struct cr_printer *p, const char *title, const char *i
     cr_put(t, "\n");
     print_steps(p, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
     print_steps(p, "scores", &k->scores);
+    if (k->scores.n && k->factor != 1)
+        cr_put(t, " * scores times %.9g\n", k->factor);
     print_steps(p, k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
                 &k->dropout);
     for (int i = 0; i < k->n_bounds; i++)

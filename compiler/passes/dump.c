@@ -66,7 +66,10 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         fprintf(out, "--     key %s row %+lld\n",
                 k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
     print_tiles(out, k, "rows of the left operand", &k->prologue);
-    print_tiles(out, k, "scores", &k->scores);
+    if (k->scores.n > 1)
+        print_tiles(out, k, "scores", &k->scores);
+    if (k->scores.n && k->factor != 1)
+        fprintf(out, "--     scores times %g\n", k->factor);
     print_tiles(out, k, k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
                 &k->dropout);
     bool all = k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS;

@@ -1,5 +1,7 @@
 #include "evaluate.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
@@ -368,6 +370,60 @@ static void drop_unused(struct cr_tiles *tiles)
     }
     tiles->result = moved[tiles->result];
     tiles->n = n;
+}
+
+/* What a mask leaves visible of the result: the operand of `where` besides -inf, again and again. */
+static int visible_result(const struct cr_tiles *tiles)
+{
+    const struct cr_value *values = tiles->values;
+    int at = tiles->result;
+    while (values[at].source == CR_MAP && values[at].op == CR_OP_where) {
+        const struct cr_value *b = &values[values[at].arg[1]], *c = &values[values[at].arg[2]];
+        if (c->source == CR_CONST && c->number == -INFINITY)
+            at = values[at].arg[1];
+        else if (b->source == CR_CONST && b->number == -INFINITY)
+            at = values[at].arg[2];
+        else
+            break;
+    }
+    return at;
+}
+
+/* The number that a value is its core times, and which operand the core is; 0 if it is something
+ * else. */
+static double factor_of_core(const struct cr_tiles *tiles, const struct cr_value *value, int *core)
+{
+    double number = 0;
+    for (int i = 0; value->source == CR_MAP && i < 2; i++) {
+        const struct cr_value *x = &tiles->values[value->arg[i]];
+        const struct cr_value *c = &tiles->values[value->arg[1 - i]];
+        if (x->source != CR_CORE || c->source != CR_CONST)
+            continue;
+        *core = value->arg[i];
+        number = value->op == CR_OP_mul             ? c->number
+                 : value->op == CR_OP_div && i == 0 ? 1 / c->number
+                                                    : 0;
+    }
+    return number > 0 && number <= FLT_MAX ? number : 0;
+}
+
+double cr_leave_out_factor(struct cr_tiles *tiles)
+{
+    int at = visible_result(tiles), core = -1, uses = 0;
+    double factor = factor_of_core(tiles, &tiles->values[at], &core);
+    for (int i = 0; i < tiles->n; i++)
+        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
+            uses += tiles->values[i].arg[a] == core || tiles->values[i].arg[a] == at;
+    if (!factor || uses > 1 + (at != tiles->result))
+        return 1;
+    for (int i = 0; i < tiles->n; i++)
+        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
+            if (tiles->values[i].arg[a] == at)
+                tiles->values[i].arg[a] = core;
+    if (tiles->result == at)
+        tiles->result = core;
+    drop_unused(tiles);
+    return factor;
 }
 
 void cr_leave_out_core(struct cr_tiles *tiles)

@@ -67,6 +67,11 @@ bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom);
  * not fit. */
 bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col);
 
+/* Takes the number that a program multiplies its core by out of it, where the result is that product
+ * or, by a mask, -inf: the result is that number, which is positive, times what is left.  1 if the
+ * program is another. */
+double cr_leave_out_factor(struct cr_tiles *tiles);
+
 /* Makes of a program that multiplies its core the program of what it multiplies it by. */
 void cr_leave_out_core(struct cr_tiles *tiles);
 

@@ -126,6 +126,7 @@ struct cr_kernel {
     struct cr_operand v;
     struct cr_tiles scores;  /* from CORE over (row, key) to what softmax is taken of, but for the
                              * keys outside the bounds, which are hidden: -inf */
+    double factor;           /* softmax is taken of this times scores */
     struct cr_tiles dropout; /* if n > 0: over (row, key), what probabilities are multiplied by
                               * before the product with V */
     bool chooses;            /* where that is 0 the product is 0, even of NaN */

@@ -22,6 +22,7 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     k->scores.result = cr_evaluate(ev, attention->logits, map);
     if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
+    k->factor = cr_leave_out_factor(&k->scores);
     ev->blame = attention->logits;
     *scores_map = ev->core_map;
     return ev->core_seen; /* or a value on the way had to be stored */

@@ -63,15 +63,28 @@ static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_af
     }
 }
 
-/* The bound that difference >= 0 puts on the keys, if it compares key and row alone. */
+/* Takes an atom out of an index and returns its factor; 0 for the only query or key, which has no
+ * atom. */
+static int64_t take_coefficient(struct cr_affine *index, int atom)
+{
+    int64_t factor = atom < 0 ? 0 : index->coef[atom];
+    if (atom >= 0)
+        index->coef[atom] = 0;
+    return factor;
+}
+
+/* The bound that difference >= 0 puts on the keys, if it compares key and row alone.  A single
+ * query (or key) has the index 0, whatever it is multiplied by: its mask is a bound like that of
+ * many, so that its bits are the same. */
 static bool add_bound(struct finder *f, const struct cr_affine *difference)
 {
     struct cr_kernel *k = f->ev->kernel;
     struct cr_affine rest = *difference;
-    if (k->key < 0 || k->row < 0)
-        return false;
-    int64_t key = rest.coef[k->key], row = rest.coef[k->row];
-    rest.coef[k->key] = rest.coef[k->row] = 0;
+    int64_t key = take_coefficient(&rest, k->key), row = take_coefficient(&rest, k->row);
+    if (k->row < 0)
+        row = key ? -key : 1;
+    if (k->key < 0)
+        key = -row;
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         if (rest.coef[a])
             return false;

@@ -81,6 +81,7 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_int(b, k->bounds[i].upper);
         put_int(b, k->bounds[i].offset);
     }
+    put(b, &k->factor, sizeof k->factor);
     put_tiles(b, g, &k->program);
     put_tiles(b, g, &k->prologue);
     put_tiles(b, g, &k->scores);
