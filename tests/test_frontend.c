@@ -335,6 +335,9 @@ END_TEST
 /* ---- Mistakes ----------------------------------------------------------------------- */
 
 /* A script and how its error begins. */
+/* The beginning of a printed graph. */
+#define DUMP "local v = graph('g') v[0] = input('x', {2}, 'f32')\n"
+
 static const struct fail_case {
     const char *text, *error;
 } fail_cases[] = {
@@ -490,6 +493,19 @@ static const struct fail_case {
     {"error(string.rep('x', 100000))", "t.lua:1: xxx"},
     {"local function f()\n  error('here', 2)\nend\n\nf()\n", "t.lua:5: here"},
     {"max = 3", "t.lua:1: 'max' belongs to the language"},
+    /* numbers of kernels that no printed graph says */
+    {"kernel(100000) return {y = input('x', {1}) + 1}", "t.lua:1: kernel: this is no printed"},
+    {"kernel(0)", "t.lua:1: kernel: this is no printed graph"},
+    {DUMP "kernel(2.5)", "t.lua:2: kernel: number: found 2.5, a whole"},
+    {DUMP "kernel(-2)", "t.lua:2: kernel: number -2, -1 to"},
+    {DUMP "kernel(1e9)", "t.lua:2: kernel: number 1000000000, -1 to"},
+    {DUMP "kernel(0/0)", "t.lua:2: kernel: number: found nan, a whole"},
+    {DUMP "kernel('0')", "t.lua:2: kernel: number: found string"},
+    {DUMP "kernel(4)\nv[1] = neg(v[0])\nreturn {y = v[1]}",
+     "t.lua:2: kernel: number 4, a graph of 2"},
+    {DUMP "kernel(0)\nv[1] = neg(v[0])\nv[2] = neg(v[1])", "t.lua:4: neg: a second node of the"},
+    {DUMP "kernel(0)\nv[1] = neg(v[0])\nkernel(0)", "t.lua:4: kernel: number 0 for a second time"},
+    {DUMP "kernel(0)\nv[1] = input('z', {2}, 'f32')", "t.lua:3: input: no kernel computes it"},
     {"\33Lua", "t.lua: attempt to load"},
     {"\33LJ\2", "t.lua: attempt to load"},
 };

@@ -1,5 +1,6 @@
 #include "kernels.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 static const struct cr_function *maker_of(const struct cr_printer *p, cr_id id)
 {
     int kernel = p->g->nodes[id].kernel;
+    assert(kernel >= CR_NONE && kernel < p->m->n_kernels);
     if (kernel == CR_NONE || p->m->kernels[kernel].root != id)
         return NULL;
     const struct cr_function *function = &p->functions[p->m->function[kernel]];
@@ -104,7 +106,7 @@ static void print_comment(struct cr_printer *p, const char *title, const char *i
     struct cr_text *t = p->text;
     char plain[256], path[200];
     cr_plain_scope(plain, sizeof plain, title);
-    cr_plain_path(path, sizeof path, root->where.file);
+    cr_plain_text(path, sizeof path, root->where.file);
     cr_put(t, "\n/*\n * k%d_%s: %s, %s:%d\n * out", p->number, identifier, plain, path,
            root->where.line);
     print_shape(t, root);

@@ -34,7 +34,7 @@ cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct c
     cr_id id = cr_build(run->graph, op, n, in, attr);
     if (id == CR_NONE)
         cr_raise(L, "%s", run->graph->error);
-    run->graph->nodes[id].kernel = run->kernel;
+    cr_set_kernel(L, id);
     cr_work(L, (size_t)n + 1);
     cr_check_memory(L);
     return id;

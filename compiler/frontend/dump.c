@@ -2,6 +2,7 @@
  * its nodes come from; the nodes themselves are made by the primitives. */
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "compiler/frontend/frontend.h"
@@ -57,15 +58,87 @@ static int set_origin(lua_State *L)
     return 0;
 }
 
-/* kernel(i): the kernel that computes the nodes to come; -1 for none */
+/* ---- kernels ---- */
+
+static const char kernels_key; /* registry: number of a kernel -> true */
+
+enum { TAKEN = CR_NONE - 1 /* run->kernel: the node of the kernel is made */ };
+
+/* Pushes the table of the numbers that were said. */
+static void push_kernels(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)&kernels_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    if (!lua_isnil(L, -1))
+        return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushlightuserdata(L, (void *)&kernels_key);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+/* Notes that a number was said, and where, if it is the largest. */
+static void note_kernel(lua_State *L, int kernel)
+{
+    struct cr_run *run = cr_run_of(L);
+    struct cr_place inner;
+    push_kernels(L);
+    lua_rawgeti(L, -1, kernel + 1);
+    if (!lua_isnil(L, -1))
+        cr_raise(L, "kernel: number %d for a second time, each computes one node", kernel);
+    lua_pop(L, 1);
+    lua_pushboolean(L, 1);
+    lua_rawseti(L, -2, kernel + 1);
+    lua_pop(L, 1);
+    if (kernel < run->last_kernel)
+        return;
+    run->last_kernel = kernel;
+    cr_find_places(L, run, &run->last_kernel_place, &inner);
+}
+
+/* kernel(i): the kernel that computes the next node; -1 for the nodes that none computes */
 static int set_kernel(lua_State *L)
 {
+    struct cr_run *run = cr_run_of(L);
     cr_arg_count(L, "kernel", 1, 1);
     int64_t kernel = cr_arg_integer(L, 1, "kernel", "number");
+    if (!run->in_dump)
+        cr_raise(L, "kernel: this is no printed graph, which begins with graph(name)");
     if (kernel < CR_NONE || kernel > CR_MAX_NODES)
-        cr_raise(L, "kernel: number %lld", (long long)kernel);
-    cr_run_of(L)->kernel = (int)kernel;
+        cr_raise(L, "kernel: number %lld, -1 to %d are expected", (long long)kernel, CR_MAX_NODES);
+    if (kernel != CR_NONE)
+        note_kernel(L, (int)kernel);
+    run->kernel = (int)kernel;
     return 0;
+}
+
+void cr_set_kernel(lua_State *L, cr_id id)
+{
+    struct cr_run *run = cr_run_of(L);
+    struct cr_node *node = &run->graph->nodes[id];
+    if (run->kernel == TAKEN)
+        cr_raise(L, "%s: a second node of the same kernel, kernel(-1) is expected before it",
+                 cr_ops[node->op].name);
+    if (run->kernel != CR_NONE && node->name)
+        cr_raise(L, "%s: no kernel computes it, kernel(-1) is expected before it",
+                 cr_ops[node->op].name);
+    node->kernel = run->kernel;
+    if (run->kernel != CR_NONE)
+        run->kernel = TAKEN;
+}
+
+/* A kernel computes a node, or one operand of a concat. */
+void cr_check_kernels(lua_State *L, struct cr_run *run)
+{
+    char text[128];
+    int most = run->graph->n_nodes + run->graph->n_operands;
+    if (run->last_kernel < most)
+        return;
+    snprintf(text, sizeof text, "kernel: number %d, a graph of %d nodes has fewer kernels",
+             run->last_kernel, run->graph->n_nodes);
+    cr_report_text(run, run->last_kernel_place, text);
+    cr_raise(L, "%s", text);
 }
 
 void cr_add_dump_statements(lua_State *L)

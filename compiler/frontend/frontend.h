@@ -62,7 +62,8 @@ struct cr_run {
     char prefix[CR_NAME_MAX + 1]; /* before every parameter's name */
     bool in_dump;                 /* nodes come from `at`, not from the running line */
     struct cr_where at;
-    int kernel;
+    int kernel, last_kernel; /* of a dump: of the nodes to come, and the largest so far */
+    struct cr_place last_kernel_place;
 
     /* limits.c */
     struct cr_limits limits;
@@ -261,6 +262,13 @@ int cr_lua_grad(lua_State *L);
 void cr_add_primitives(lua_State *L);
 void cr_add_scopes(lua_State *L);
 void cr_add_dump_statements(lua_State *L);
+
+/* Gives a new node the kernel that the dump says; refuses a number that no such node has. */
+void cr_set_kernel(lua_State *L, cr_id id);
+
+/* Refuses numbers of kernels that the finished graph is too small for. */
+void cr_check_kernels(lua_State *L, struct cr_run *run);
+
 int cr_lua_options(lua_State *L);
 
 /* Settings that no script asked for. */

@@ -8,10 +8,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/ir/mem.h"
 
-enum { MAX_MODEL_NAME = 64 };
-
-/* "graphs/gpt2_block.lua" as "gpt2_block": an identifier of C, and none that C or the runtime
- * has for itself. */
+/* "graphs/gpt2_block.lua" as "gpt2_block", an identifier as graph(name) expects one. */
 static void model_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -20,7 +17,7 @@ static void model_name(const char *path, char *name, size_t size)
     if (length > 4 && strcmp(base + length - 4, ".lua") == 0)
         length -= 4;
     size_t at = 0;
-    if (length == 0 || !isalpha((unsigned char)*base) || strncmp(base, "cr_", 3) == 0)
+    if (length == 0 || !isalpha((unsigned char)*base))
         at = (size_t)snprintf(name, size, "model_");
     for (size_t i = 0; i < length && at + 1 < size; i++)
         name[at++] = isalnum((unsigned char)base[i]) ? base[i] : '_';
@@ -74,6 +71,7 @@ static int run_script(lua_State *L)
     cr_load_script(L, run);
     cr_call(L, 0, 1);
     cr_check_settings(L, run);
+    cr_check_kernels(L, run);
     take_outputs(L, run, lua_gettop(L));
     return 0;
 }
@@ -121,7 +119,7 @@ static void close_run(struct cr_run *run)
 /* Fills in the run's graph and options; false, and the run has an error, if the script fails. */
 static bool run_in_sandbox(struct cr_run *run)
 {
-    char name[MAX_MODEL_NAME];
+    char name[CR_NAME_MAX + 1];
     model_name(run->path, name, sizeof name);
     if (!cr_sandbox_open(run)) {
         cr_fail(run->error, "%s: not enough memory for Lua", run->path);
@@ -155,7 +153,8 @@ int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          .settings = settings,
                          .n_settings = n_settings,
                          .limits = *limits,
-                         .kernel = CR_NONE};
+                         .kernel = CR_NONE,
+                         .last_kernel = CR_NONE};
     bool good = run_in_plain_locale(&run);
     close_run(&run);
     if (good) {

@@ -189,6 +189,13 @@ static void dump_after(const struct cr_module *module, const struct cr_pass_opti
         cr_dump(options->dump_to, module, pass);
 }
 
+/* A printed graph that was read back may say the kernels of its nodes, which are found anew. */
+static void forget_kernels(struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        g->nodes[id].kernel = CR_NONE;
+}
+
 int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
                   struct cr_error *error)
 {
@@ -200,6 +207,7 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
         return stop_at_bug(error);
     module->max_arena = o->max_arena;
     dump_after(module, o, "script");
+    forget_kernels(module->graph);
     for (int i = 0; i < cr_n_passes; i++) {
         const struct cr_pass *pass = &cr_passes[i];
         if (skipped(o, pass->name))
