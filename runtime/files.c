@@ -7,21 +7,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Finds where a write to `path` has to end up and the mode it should have (-1: a new
- * file's).  A link is followed; what is no regular file or write-protected is refused. */
-static int find_target(struct cr_writer *writer, int *mode, char *error, size_t size)
+#include "write.inc"
+
+/* Finds where a write to `path` has to end up.  A link is followed; what is no regular file or
+ * write-protected is refused. */
+static int find_target(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;
     struct stat status;
 
-    *mode = -1;
     if (stat(path, &status) == 0) {
         if (cr_file_kind(status.st_mode))
             return cr_file_fail(error, size, path, "%s, expected a regular file to write",
                                 cr_file_kind(status.st_mode));
         if (access(path, W_OK) != 0)
             return cr_file_fail(error, size, path, "cannot be written: %s", strerror(errno));
-        *mode = (int)(status.st_mode & 0777);
         writer->target = realpath(path, NULL);
     } else if (lstat(path, &status) == 0) {
         return cr_file_fail(error, size, path, "a symbolic link to nothing, expected a file");
@@ -33,58 +33,46 @@ static int find_target(struct cr_writer *writer, int *mode, char *error, size_t 
     return 0;
 }
 
-/* Creates a file of a name of its own in the target's folder; -1 with errno set. */
-static int create_temporary(struct cr_writer *writer)
-{
-    const char *slash = strrchr(writer->target, '/');
-    size_t folder = slash ? (size_t)(slash - writer->target) + 1 : 0, room = folder + 64;
-    int attempt, fd = -1;
-
-    writer->temporary = malloc(room);
-    if (!writer->temporary)
-        return -1;
-    memcpy(writer->temporary, writer->target, folder);
-    for (attempt = 0; attempt < 1000; attempt++) {
-        snprintf(writer->temporary + folder, room - folder, ".crescent-%ld-%d.tmp", (long)getpid(),
-                 attempt);
-        fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            break;
-    }
-    return fd;
-}
-
-/* Frees what a writer holds; removes the temporary file unless it was renamed. */
-static void release(struct cr_writer *writer, int keep)
+/* Frees what a writer holds; removes its file unless that was published. */
+static void release(struct cr_writer *writer)
 {
     if (writer->file)
         fclose(writer->file);
-    if (writer->temporary && !keep)
-        unlink(writer->temporary);
-    free(writer->temporary);
+    cr_draft_close(writer->draft);
+    free(writer->draft);
     free(writer->target);
     *writer = (struct cr_writer){0};
 }
 
+/* The stream has a descriptor of its own, so that closing it tells of failures while the file
+ * can still be dropped. */
+static int open_stream(struct cr_writer *writer)
+{
+    int fd = -1;
+
+    if (cr_draft_open(writer->draft, writer->target) == 0)
+        fd = fcntl(writer->draft->fd, F_DUPFD_CLOEXEC, 0);
+    writer->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!writer->file && fd >= 0)
+        close(fd);
+    return writer->file ? 0 : -1;
+}
+
 int cr_writer_open(struct cr_writer *writer, const char *path, char *error, size_t size)
 {
-    int mode, fd, reason;
+    int reason;
 
     *writer = (struct cr_writer){.path = path};
-    if (find_target(writer, &mode, error, size) != 0)
+    if (find_target(writer, error, size) != 0)
         return -1;
-    fd = create_temporary(writer);
-    if (fd < 0) {
-        cr_file_fail(error, size, path, "cannot be written: %s", strerror(errno));
-        release(writer, 1);
-        return -1;
+    writer->draft = calloc(1, sizeof *writer->draft);
+    if (!writer->draft) {
+        free(writer->target);
+        return cr_file_fail(error, size, path, "cannot be written: %s", strerror(ENOMEM));
     }
-    writer->file = fdopen(fd, "wb");
-    if (!writer->file || (mode >= 0 && fchmod(fd, (mode_t)mode) != 0)) {
+    if (open_stream(writer) != 0) {
         reason = errno;
-        if (!writer->file)
-            close(fd);
-        release(writer, 0);
+        release(writer);
         return cr_file_fail(error, size, path, "cannot be written: %s", strerror(reason));
     }
     return 0;
@@ -96,27 +84,40 @@ void cr_writer_put(struct cr_writer *writer, const void *bytes, size_t count)
         writer->failure = errno ? errno : EIO;
 }
 
+int cr_writer_finish(struct cr_writer *writer, char *error, size_t size)
+{
+    int reason = writer->failure;
+
+    if (!writer->file)
+        return 0;
+    if (!reason && (fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0))
+        reason = errno;
+    if (fclose(writer->file) != 0 && !reason)
+        reason = errno;
+    writer->file = NULL;
+    if (!reason)
+        return 0;
+    cr_file_fail(error, size, writer->path, "cannot be written: %s", strerror(reason));
+    release(writer);
+    return -1;
+}
+
 /* The bytes are on the disk before the name is: a crash leaves the old file or the new. */
 int cr_writer_commit(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;
-    int reason = writer->failure, closed;
+    int status = cr_writer_finish(writer, error, size);
 
-    if (!reason && (fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0))
-        reason = errno;
-    closed = fclose(writer->file);
-    writer->file = NULL;
-    if (!reason && closed != 0)
-        reason = errno;
-    if (!reason && rename(writer->temporary, writer->target) != 0)
-        reason = errno;
-    release(writer, !reason);
-    if (reason)
-        return cr_file_fail(error, size, path, "cannot be written: %s", strerror(reason));
-    return 0;
+    if (status != 0)
+        return status;
+    if (cr_draft_publish(writer->draft) != 0)
+        status = cr_file_fail(error, size, path, "cannot be written: %s", strerror(errno));
+    release(writer);
+    return status;
 }
 
 void cr_writer_discard(struct cr_writer *writer)
 {
-    release(writer, 0);
+    if (writer->draft)
+        release(writer);
 }

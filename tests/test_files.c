@@ -9,12 +9,14 @@
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -790,9 +792,97 @@ START_TEST(discards)
 
     ck_assert_int_eq(cr_writer_open(&writer, in_folder("never"), error, sizeof error), 0);
     cr_writer_put(&writer, "abc", 3);
-    ck_assert_int_eq(count_files(), 1);
     cr_writer_discard(&writer);
     ck_assert_int_eq(count_files(), 0);
+    cr_writer_discard(&writer);
+}
+END_TEST
+
+/* Writes a file and is killed just before it gets its name. */
+static void write_and_die(const char *path)
+{
+    struct cr_writer writer;
+
+    if (cr_writer_open(&writer, path, error, sizeof error) == 0) {
+        cr_writer_put(&writer, "abc", 3);
+        cr_writer_finish(&writer, error, sizeof error);
+        raise(SIGKILL);
+    }
+    _exit(1);
+}
+
+/* A file without a name leaves nothing.  Of mode 0666 it has a name (the umask may have been
+ * forgotten), and what is left is removed by the next that writes. */
+START_TEST(killed_writer_leaves_nothing)
+{
+    static const mode_t masks[] = {022, 0};
+    const char *path = in_folder("y");
+    int i, status;
+    pid_t child;
+
+    for (i = 0; i < 2; i++) {
+        umask(masks[i]);
+        child = fork();
+        if (child == 0)
+            write_and_die(path);
+        ck_assert(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+        ck_assert_int_eq(count_files(), i);
+        ck_assert_int_eq(write_one(path, "a", 1), 0);
+        ck_assert_int_eq(count_files(), 1);
+        ck_assert_int_eq(unlink(path), 0);
+    }
+}
+END_TEST
+
+/* What is being written, by whatever program, stays; what nobody writes goes, but for what only
+ * looks like it. */
+START_TEST(sweeps)
+{
+    struct cr_writer writer;
+    const char *path = put_file(".crescent-0.tmp", "abc", 3);
+    int lock = open(path, O_RDONLY);
+
+    ck_assert_int_eq(flock(lock, LOCK_EX), 0);
+    put_file(".crescent-1.tmp", "abc", 3);
+    put_file(".crescent-x.tmp", "abc", 3);
+    ck_assert_int_eq(mkdir(in_folder(".crescent-2.tmp"), 0700), 0);
+    umask(0);
+    ck_assert_int_eq(cr_writer_open(&writer, in_folder("y"), error, sizeof error), 0);
+    ck_assert_int_eq(count_files(), 4);
+    ck_assert_int_eq(write_one(in_folder("z"), "a", 1), 0);
+    ck_assert_int_eq(count_files(), 5);
+    ck_assert_int_eq(cr_writer_commit(&writer, error, sizeof error), 0);
+    ck_assert_int_eq(write_one(in_folder("z"), "a", 1), 0);
+    ck_assert_int_eq(count_files(), 5);
+    close(lock);
+    ck_assert_int_eq(write_one(in_folder("z"), "a", 1), 0);
+    ck_assert_int_eq(count_files(), 4);
+    ck_assert_int_eq(rmdir(in_folder(".crescent-2.tmp")), 0);
+}
+END_TEST
+
+/* New files are of mode 0666 less the umask, whoever writes them. */
+START_TEST(follows_umask)
+{
+    static const mode_t masks[] = {022, 077, 002, 0, 027};
+    static const long two = 2;
+    static const struct cr_tensor tensor = {"t", 1, &two, 2, 0};
+    static const float numbers[2] = {1, 2};
+    struct stat status;
+    static size_t i; /* a jump leaves it as it is */
+
+    for (i = 0; i < sizeof masks / sizeof *masks; i++) {
+        umask(masks[i]);
+        ck_assert_int_eq(write_one(in_folder("a"), "a", 1), 0);
+        ck_assert_int_eq(TRY(cr_main_write_npy(in_folder("b"), &tensor, numbers)), 0);
+        ck_assert(stat(in_folder("a"), &status) == 0);
+        ck_assert_int_eq(status.st_mode & 0777, 0666 & ~masks[i]);
+        ck_assert(stat(in_folder("b"), &status) == 0);
+        ck_assert_int_eq(status.st_mode & 0777, 0666 & ~masks[i]);
+        ck_assert_int_eq(TRY(cr_main_write_npy(in_folder("b"), &tensor, numbers)), 0);
+        ck_assert_int_eq(count_files(), 2);
+        ck_assert_int_eq(unlink(in_folder("a")) | unlink(in_folder("b")), 0);
+    }
 }
 END_TEST
 
@@ -1360,6 +1450,21 @@ START_TEST(main_computes)
 }
 END_TEST
 
+/* A leftover, or a file of the user's that is called like one, is not in the main's way. */
+START_TEST(stale_files_block_nothing)
+{
+    static const char *const names[] = {"y.tmp", ".crescent-0.tmp", ".y.tmp", "y.1.tmp"};
+    size_t i;
+
+    put_sample();
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        put_file(names[i], "abc", 3);
+    ck_assert_int_eq(run_sample(calls[0].line), 0);
+    ck_assert_int_eq(access(in_folder(".crescent-0.tmp"), F_OK), -1);
+    ck_assert_int_eq(access(in_folder("y.tmp"), F_OK), 0);
+}
+END_TEST
+
 /* ---- noise ---- */
 
 /* xorshift64: the same noise in every run. */
@@ -1582,6 +1687,9 @@ static void add_writing(Suite *suite)
     tcase_add_test(t, full_disk_leaves_old_file);
     tcase_add_test(t, replaces_file);
     tcase_add_test(t, discards);
+    tcase_add_test(t, killed_writer_leaves_nothing);
+    tcase_add_test(t, sweeps);
+    tcase_add_test(t, follows_umask);
     tcase_add_test(t, refuses_names_to_write);
 }
 
@@ -1607,6 +1715,7 @@ static void add_main(Suite *suite)
 
     tcase_add_loop_test(t, main_answers, 0, COUNT(calls));
     tcase_add_test(t, main_computes);
+    tcase_add_test(t, stale_files_block_nothing);
 }
 
 static void add_noise(Suite *suite)

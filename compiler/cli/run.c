@@ -67,8 +67,8 @@ static int write_outputs(struct run *r, struct cr_error *error)
     for (int i = 0; i < r->n_writers; i++) {
         if (put_output(r, i, error))
             return -1;
-        if (fflush(r->writers[i].file) || r->writers[i].failure)
-            return cr_fail(error, "%.400s: cannot be written", r->writers[i].path);
+        if (cr_writer_finish(&r->writers[i], error->text, sizeof error->text))
+            return -1;
     }
     while (r->n_writers > 0)
         if (cr_writer_commit(&r->writers[--r->n_writers], error->text, sizeof error->text))

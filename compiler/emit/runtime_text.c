@@ -44,6 +44,7 @@
     F(npy, "npy_read.c")                                                                           \
     F(safetensors_h, "safetensors_read.h")                                                         \
     F(safetensors, "safetensors_read.c")                                                           \
+    F(write, "write.inc")                                                                          \
     F(main, "main.inc")
 
 #define EMBED(symbol, file)                                                                        \
