@@ -52,9 +52,15 @@ build() {
     job "$1 $strict $2 -c $3 -o $out.o && rm $out.o"
 }
 
+tcc=
+have tcc && tcc=tcc
 for source in generated/*.c; do
     name=$(basename "$source" .c)
     main="-D$(upper "$name")_MAIN" threads="-D$(upper "$name")_THREADS=2 -pthread"
+    if [ -n "$tcc" ]; then
+        fresh
+        job "tcc -Wall -Werror -c $source -o $out.o && tcc -Wall -Werror $main -c $source -o $out.o"
+    fi
     case $name in
     gpt2_stack | heads_block) levels="0 1 2 3" ;;
     *) levels= ;;
@@ -108,27 +114,6 @@ done
 if have g++; then
     cplusplus gpt2_stack
 fi
-
-# ---- names that are hard to say in C ----
-
-# A script whose name the runtime, or C, has for something else.
-for name in cr_pool cr_main _ 2x if; do
-    fresh
-    mkdir "$out"
-    echo "return {y = neg(input('x', {2}))}" >"$out/$name.lua"
-    job "$crescent emit $out/$name.lua -o $out/m.c >$out/log && cc $strict" \
-        "-D\$(sed -n 's/#define \(.*\)_PARAMS .*/\1/p' $out/m.h)_MAIN -c $out/m.c -o $out/m.o"
-done
-
-# Two inputs, or outputs, that would have one name are refused, and nothing is written.
-for script in "return {y = input('a.b', {2}) + input('a_B', {2})}" \
-    "local x = input('x', {2}) return {y = x, Y = neg(x)}"; do
-    fresh
-    mkdir "$out"
-    echo "$script" >"$out/twins.lua"
-    job "$crescent emit $out/twins.lua -o $out/m.c 2>$out/log; [ \$? -eq 2 ] &&" \
-        "grep -q 'one name in C\$' $out/log && [ \$(ls $out | wc -l) -eq 2 ]"
-done
 
 # ---- the main of a fixture's model ----
 

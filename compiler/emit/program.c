@@ -13,6 +13,7 @@
 #include "text.h"
 
 struct writer {
+    const char *name; /* the model's, in C */
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_text text;
@@ -214,7 +215,7 @@ static void print_execute(struct writer *w)
         "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
         "    const long scratch_floats = %lld; /* for each thread */\n"
         "    float *const scratch = arena + %lld;\n",
-        w->g->name, (long long)w->scratch, (long long)w->m->arena_floats);
+        w->name, (long long)w->scratch, (long long)w->m->arena_floats);
     print_ports(w);
     cr_put(t, "    (void)weights, (void)inputs;\n");
     cr_put_bytes(t, steps.data, steps.length);
@@ -335,10 +336,10 @@ struct cr_program *cr_emit_program(const struct cr_module *module)
     struct writer w = {.m = module, .g = module->graph};
     struct cr_program *program = cr_calloc(1, sizeof *program);
     assert(module->has & CR_HAS_PLAN);
+    w.name = program->name = cr_model_name(w.g->name);
     w.functions = cr_calloc((size_t)module->n_kernels, sizeof *w.functions);
     print_functions(&w);
     print_execute(&w);
-    program->name = cr_strdup(w.g->name);
     program->text = w.text.data;
     program->text_length = w.text.length;
     program->params = leaf_ports(w.g, CR_OP_param, &program->n_params);
@@ -347,6 +348,8 @@ struct cr_program *cr_emit_program(const struct cr_module *module)
     program->outputs = cr_calloc((size_t)w.g->n_outputs, sizeof *program->outputs);
     for (int i = 0; i < w.g->n_outputs; i++)
         program->outputs[i] = port_of(&w.g->nodes[w.g->outputs[i].id], w.g->outputs[i].name);
+    cr_identify_ports(program->inputs, program->n_inputs, program->name);
+    cr_identify_ports(program->outputs, program->n_outputs, program->name);
     set_places(program, module);
     set_kernels(program, &w);
     set_sequence(program, module);
@@ -364,8 +367,10 @@ struct cr_program *cr_emit_program(const struct cr_module *module)
 
 static void free_ports(struct cr_port *ports, int n)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         free((char *)ports[i].name);
+        free((char *)ports[i].identifier);
+    }
     free(ports);
 }
 

@@ -17,6 +17,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/module.h"
 #include "runtime/place.h"
+#include "text.h"
 
 /* The C type of elements in memory; a bool is the float 0 or 1. */
 static inline const char *cr_c_type(enum cr_dtype dtype)
@@ -27,6 +28,7 @@ static inline const char *cr_c_type(enum cr_dtype dtype)
 /* A tensor at the border of the program. */
 struct cr_port {
     const char *name;
+    const char *identifier; /* inputs and outputs of a program: as part of a name in C */
     enum cr_dtype dtype; /* handed over as what cr_c_type says */
     int rank;
     int64_t shape[CR_MAX_RANK];
@@ -78,5 +80,8 @@ int cr_write_standalone(const struct cr_program *program, const char *path, stru
 /* The same for a step of a training (handover.h); `script` is named where it is none. */
 int cr_write_standalone_step(const struct cr_program *program, const char *script, const char *path,
                              struct cr_error *error);
+
+/* Appends header and source as one text that includes nothing of its own, for so many threads. */
+void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads);
 
 #endif

@@ -2,15 +2,13 @@
  * standalone.c - the text of a model with the runtime's source in front: one .c and one .h
  * that need nothing but a C compiler and libm.
  */
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "compiler/ir/mem.h"
+#include "names.h"
+#include "runtime/files.h"
 #include "runtime_text.h"
 #include "standalone.h"
 
@@ -18,14 +16,21 @@
 
 void cr_put_port(struct cr_text *t, const struct cr_port *port)
 {
-    for (const char *p = port->name; *p; p++)
-        cr_put(t, "%c", isalnum((unsigned char)*p) ? *p : '_');
+    cr_put(t, "%s", port->identifier);
+}
+
+void cr_put_origin(struct cr_text *t, const struct cr_port *port)
+{
+    char plain[256];
+    cr_plain_text(plain, sizeof plain, port->name);
+    if (strlen(plain) != strlen(port->identifier))
+        cr_put(t, " (%s)", plain);
 }
 
 void cr_put_port_upper(struct cr_text *t, const struct cr_port *port)
 {
-    for (const char *p = port->name; *p; p++)
-        cr_put(t, "%c", isalnum((unsigned char)*p) ? toupper((unsigned char)*p) : '_');
+    for (const char *p = port->identifier; *p; p++)
+        cr_put(t, "%c", cr_upper(*p));
 }
 
 /* What is not plain ASCII is escaped, so any name is safe. */
@@ -70,6 +75,7 @@ static void print_port_lines(struct cr_text *t, const char *what, const struct c
         cr_put(t, " *   %s %s ", what, cr_dtype_name(ports[i].dtype));
         cr_put_port(t, &ports[i]);
         cr_put_port_shape(t, &ports[i]);
+        cr_put_origin(t, &ports[i]);
         cr_put(t, "\n");
     }
 }
@@ -308,6 +314,8 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
 static void print_contents(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
+    char header[256];
+    cr_plain_text(header, sizeof header, w->header);
     if (w->handover) {
         cr_put(
             t,
@@ -315,7 +323,7 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
             " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
             " * function that runs them, the state, the function of %s, the runtime's source.\n"
             " */\n",
-            name, w->header);
+            name, header);
         return;
     }
     cr_put(t,
@@ -324,7 +332,18 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
            " * function that runs them, the parameters, the functions of %s, the runtime's\n"
            " * source, and, with -D%s_MAIN, a main that reads .safetensors and .npy files:\n"
            " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
-           name, w->header, w->upper, w->upper);
+           name, header, w->upper, w->upper);
+}
+
+/* What stands before all else: what a reader finds, and the header.  A main needs more of POSIX
+ * than compilers show by themselves. */
+static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
+{
+    print_contents(t, w);
+    if (!w->handover)
+        cr_put(t, "#if defined(%s_MAIN) && !defined(_GNU_SOURCE)\n#define _GNU_SOURCE\n#endif\n",
+               w->upper);
+    cr_put(t, "#include \"%s\"\n\n", w->header);
 }
 
 /* What the text calls comes before it as declarations, the runtime's source after it: a
@@ -333,14 +352,15 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
     uint64_t done = 0;
-    print_contents(t, w);
+    if (w->header)
+        print_beginning(t, w);
     cr_put(t,
-           "#include \"%s\"\n\n#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define "
+           "#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n#define "
            "CR_NO_MALLOC\n"
            "#if defined(__GNUC__) && !defined(__TINYC__)\n"
            "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
            "#endif\n\n/* ---- what the kernels call ---- */\n\n",
-           w->header, w->upper);
+           w->upper);
     if (w->handover)
         cr_put(t, "#include <string.h>\n\n");
     static const char *const declarations[] = {"runtime.h", "select.h", "pool.h", "place.h"};
@@ -372,105 +392,70 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- files ---- */
 
-/* A temporary beside the path, with its text; returns its name or null. */
-static char *write_beside(const char *path, const struct cr_text *text, struct cr_error *error)
-{
-    size_t size = strlen(path) + 16;
-    char *name = cr_calloc(size, 1);
-    snprintf(name, size, "%s.XXXXXX", path);
-    int fd = mkstemp(name);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    bool done = file && fwrite(text->data, 1, text->length, file) == text->length;
-    if (file && fchmod(fd, 0666 & ~umask(umask(0))) < 0)
-        done = false;
-    if (file && fclose(file) != 0)
-        done = false;
-    if (done)
-        return name;
-    cr_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    if (fd >= 0)
-        unlink(name);
-    free(name);
-    return NULL;
-}
-
-static int rename_both(char *const from[2], const char *const to[2], struct cr_error *error)
-{
-    for (int i = 0; i < 2; i++) {
-        if (rename(from[i], to[i]) == 0)
-            continue;
-        cr_fail(error, "%s: cannot be written: %s", to[i], strerror(errno));
-        unlink(from[i]);
-        if (i == 0)
-            unlink(from[1]);
-        return -1;
-    }
-    return 0;
-}
-
+/* Both files are on the disk before the first has its name. */
 static int write_both(const char *const paths[2], const struct cr_text texts[2],
                       struct cr_error *error)
 {
-    char *names[2] = {write_beside(paths[0], &texts[0], error), NULL};
-    names[1] = names[0] ? write_beside(paths[1], &texts[1], error) : NULL;
-    int status = -1;
-    if (names[1])
-        status = rename_both(names, paths, error);
-    else if (names[0])
-        unlink(names[0]);
-    free(names[0]);
-    free(names[1]);
+    struct cr_writer writers[2] = {{0}};
+    int status = 0;
+    for (int i = 0; i < 2 && !status; i++) {
+        status = cr_writer_open(&writers[i], paths[i], error->text, sizeof error->text);
+        if (!status)
+            cr_writer_put(&writers[i], texts[i].data, texts[i].length);
+    }
+    for (int i = 0; i < 2 && !status; i++)
+        status = cr_writer_finish(&writers[i], error->text, sizeof error->text);
+    for (int i = 0; i < 2 && !status; i++)
+        status = cr_writer_commit(&writers[i], error->text, sizeof error->text);
+    for (int i = 0; i < 2; i++)
+        cr_writer_discard(&writers[i]);
     return status;
 }
 
-/* Whether two names are one in C, where dots are lost, or in macros, where case is. */
-static bool same_in_c(const char *a, const char *b)
+/* Whether a compiler takes what begins here for something else in #include, where nothing can be
+ * escaped: quotes, backslashes, trigraphs, control characters, also those of Unicode that turn
+ * the direction of text. */
+static bool is_dangerous(const char *c)
 {
-    for (; *a && *b; a++, b++)
-        if (toupper((unsigned char)*a) != toupper((unsigned char)*b) &&
-            (isalnum((unsigned char)*a) || isalnum((unsigned char)*b)))
-            return false;
-    return *a == *b;
+    unsigned char third = c[0] == '\xe2' && c[1] ? (unsigned char)c[2] : 0;
+    return (unsigned char)*c < ' ' || strchr("\"\\\177", *c) || strncmp(c, "??", 2) == 0 ||
+           (third && c[1] == '\x80' && third >= 0xaa && third <= 0xae) ||
+           (third && c[1] == '\x81' && third >= 0xa6 && third <= 0xa9);
 }
 
-static int check_ports(const char *path, const char *what, const struct cr_port *ports, int n,
-                       struct cr_error *error)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-            if (same_in_c(ports[i].name, ports[j].name))
-                return cr_fail(error, "%.200s: %s '%.100s' and '%.100s' would have one name in C",
-                               path, what, ports[j].name, ports[i].name);
-    return 0;
-}
-
-/* Names that can stand in C. */
-static int check_names(const struct cr_program *p, const char *path, struct cr_error *error)
+static int check_path(const char *path, struct cr_error *error)
 {
     size_t length = strlen(path);
     if (length < 3 || strcmp(path + length - 2, ".c") != 0)
         return cr_fail(error, "%s: a C file is written, its name must end in .c", path);
-    if (strpbrk(path, "\"\n"))
-        return cr_fail(error, "%s: #include cannot name this file, expected no quotes and newlines",
-                       path);
-    if (check_ports(path, "inputs", p->inputs, p->n_inputs, error))
-        return -1;
-    return check_ports(path, "outputs", p->outputs, p->n_outputs, error);
+    for (const char *c = path; *c; c++)
+        if (is_dangerous(c))
+            return cr_file_fail(error->text, sizeof error->text, path,
+                                "#include cannot name this file, expected no quotes, "
+                                "backslashes, trigraphs and control characters");
+    return 0;
+}
+
+/* What the texts of a program share; `header` is a path, or null where its text comes first. */
+static struct cr_standalone describe(const struct cr_program *program,
+                                     const struct cr_handover *handover, const char *header)
+{
+    const char *slash = header ? strrchr(header, '/') : NULL;
+    struct cr_standalone w = {
+        .p = program, .header = slash ? slash + 1 : header, .handover = handover};
+    for (size_t i = 0; program->name[i] && i + 1 < sizeof w.upper; i++)
+        w.upper[i] = cr_upper(program->name[i]);
+    return w;
 }
 
 static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
                             const char *path, struct cr_error *error)
 {
-    size_t length = strlen(path);
-    if (check_names(program, path, error))
+    if (check_path(path, error))
         return -1;
     char *header = cr_strdup(path);
-    header[length - 1] = 'h';
-    const char *slash = strrchr(header, '/');
-    struct cr_standalone w = {
-        .p = program, .header = slash ? slash + 1 : header, .handover = handover};
-    for (size_t i = 0; program->name[i] && i + 1 < sizeof w.upper; i++)
-        w.upper[i] = (char)toupper((unsigned char)program->name[i]);
+    header[strlen(path) - 1] = 'h';
+    struct cr_standalone w = describe(program, handover, header);
     struct cr_text texts[2] = {{0}, {0}};
     print_source(&texts[0], &w);
     if (handover)
@@ -483,6 +468,14 @@ static int write_standalone(const struct cr_program *program, const struct cr_ha
     free(texts[1].data);
     free(header);
     return status;
+}
+
+void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads)
+{
+    struct cr_standalone w = describe(program, NULL, NULL);
+    cr_put(text, "#define %s_THREADS %d\n", w.upper, threads);
+    print_header(text, &w);
+    print_source(text, &w);
 }
 
 int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)

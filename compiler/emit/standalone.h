@@ -8,13 +8,16 @@
 struct cr_standalone {
     const struct cr_program *p;
     char upper[256];                    /* the model's name in capitals, for macros */
-    const char *header;                 /* the header's file name */
+    const char *header;                 /* its file name; null if its text stands before */
     const struct cr_handover *handover; /* of a training step; null for a plain run */
 };
 
 /* A port's name as a C identifier, and the same in capitals. */
 void cr_put_port(struct cr_text *t, const struct cr_port *port);
 void cr_put_port_upper(struct cr_text *t, const struct cr_port *port);
+/* The script's name of a port, where the identifier is another: cut, or with digits behind. */
+void cr_put_origin(struct cr_text *t, const struct cr_port *port);
+
 void cr_put_port_shape(struct cr_text *t, const struct cr_port *port);
 
 /* A string literal of any bytes. */

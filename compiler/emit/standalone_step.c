@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "names.h"
 #include "standalone.h"
 
 enum { ALIGN = 64 }; /* bytes, of each tensor of the state */
@@ -96,6 +97,7 @@ static void put_port_line(struct cr_text *t, const char *what, const struct cr_p
     cr_put(t, " *   %s %s ", what, cr_dtype_name(port->dtype));
     cr_put_port(t, port);
     cr_put_port_shape(t, port);
+    cr_put_origin(t, port);
     cr_put(t, "\n");
 }
 
@@ -203,8 +205,10 @@ static const char helpers[] =
 static void put_place(struct cr_text *t, const char *side, int i, const char *state,
                       const struct tensor *tensor)
 {
+    char plain[200];
+    cr_plain_text(plain, sizeof plain, tensor->port->name);
     cr_put(t, "    %s[%d] = %s + %lldL; /* %s */\n", side, i, state, (long long)tensor->offset,
-           tensor->port->name);
+           plain);
 }
 
 /* Where each port of the kernels lies: in a state, or where the caller says. */
