@@ -1,61 +1,70 @@
 /* cc.c - the system's C compiler and dlopen; see cc.h. */
 #include "cc.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "compiler/ir/mem.h"
 
-/* ---- the folder ---- */
-
-static char *join(const char *folder, const char *file)
+static const char *temporary_folder(void)
 {
-    size_t size = strlen(folder) + strlen(file) + 1;
-    char *path = cr_calloc(1, size);
-    snprintf(path, size, "%s%s", folder, file);
-    return path;
-}
-
-int cr_workshop_open(struct cr_workshop *w, struct cr_error *error)
-{
-    static const char *const names[CR_WORKS] = {"/program.c", "/program.h", "/call.c",
-                                                "/program.so", "/log"};
     const char *tmp = getenv("TMPDIR");
-    tmp = tmp && *tmp ? tmp : "/tmp";
-    w->folder = join(tmp, "/crescent-XXXXXX");
-    if (!mkdtemp(w->folder)) {
-        cr_fail(error, "%s: no directory for the compiler can be made: %s", tmp, strerror(errno));
-        free(w->folder);
-        return -1;
-    }
-    for (int i = 0; i < CR_WORKS; i++)
-        w->files[i] = join(w->folder, names[i]);
-    return 0;
+    return tmp && *tmp ? tmp : "/tmp";
 }
 
-void cr_workshop_close(struct cr_workshop *w)
+/* ---- files without a name ---- */
+
+/* An empty file, to be closed; -1 with errno set. */
+static int nameless_file(void)
 {
-    for (int i = 0; i < CR_WORKS; i++) {
-        unlink(w->files[i]);
-        free(w->files[i]);
+    int fd = memfd_create("crescent", MFD_CLOEXEC);
+    return fd >= 0 ? fd : open(temporary_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
+}
+
+/* Writes a text to a file and goes back to where it begins. */
+static int fill(int fd, const struct cr_text *text)
+{
+    size_t at = 0;
+    while (at < text->length) {
+        ssize_t n = write(fd, text->data + at, text->length - at);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        at += n > 0 ? (size_t)n : 0;
     }
-    rmdir(w->folder);
-    free(w->folder);
+    return lseek(fd, 0, SEEK_SET) < 0 ? -1 : 0;
+}
+
+static bool is_empty(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) != 0 || status.st_size == 0;
 }
 
 /* ---- the compiler ---- */
 
 enum { MAX_WORDS = 64, MAX_OURS = 32 };
 
+/* What one run of the compiler works on. */
+struct job {
+    int source, log;
+    int object;       /* a nameless file, or -1 */
+    const char *path; /* of the object, for the compiler and for dlopen */
+};
+
 /* $CC, split at blanks, and our words.  `text` keeps what the pointers point to. */
-static int command_line(char *text, const char *const *ours, char **argv)
+static int command_line(char *text, const char *const *options, const char *object, char **argv)
 {
+    const char *const ours[] = {"-shared", "-fPIC", "-o", object, "-x", "c", "-", "-lm", NULL};
     int n = 0;
     char *rest = NULL;
     for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
@@ -63,71 +72,40 @@ static int command_line(char *text, const char *const *ours, char **argv)
             return -1;
         argv[n++] = word;
     }
-    for (; *ours && n < MAX_WORDS + MAX_OURS; ours++)
-        argv[n++] = (char *)*ours;
+    for (; *options && n < MAX_WORDS + MAX_OURS / 2; options++)
+        argv[n++] = (char *)*options;
+    for (int i = 0; ours[i]; i++)
+        argv[n++] = (char *)ours[i];
     argv[n] = NULL;
     return 0;
 }
 
-/* Runs the compiler with its messages going to a file; its exit status, or -1 (and errno)
- * if it could not be started. */
-static int run(char *const *argv, const char *log)
+/* Runs the compiler; its exit status, or -1 (and errno) if it could not be started.  It inherits
+ * the object's descriptor under the number by which the path names it. */
+static int run(char *const *argv, const struct job *job)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, job->source, 0);
+    posix_spawn_file_actions_adddup2(&actions, job->log, 1);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    if (job->object >= 0)
+        posix_spawn_file_actions_adddup2(&actions, job->object, job->object);
     return cr_child_run(argv, &actions);
 }
 
-/* The first line of a file, "" if there is none. */
-static void first_line(const char *path, char *line, int size)
+/* The first line of what the compiler said, "" if it said nothing. */
+static void first_line(int log, char *line, size_t size)
 {
-    FILE *file = fopen(path, "re");
-    if (!file || !fgets(line, size, file))
-        line[0] = '\0';
+    ssize_t n = pread(log, line, size - 1, 0);
+    line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
-    if (file)
-        fclose(file);
-}
-
-int cr_workshop_compile(const struct cr_workshop *w, const char *const *words,
-                        struct cr_error *error)
-{
-    const char *cc = getenv("CC");
-    char *text = cr_strdup(cc && strspn(cc, " \t") < strlen(cc) ? cc : "cc");
-    char *argv[MAX_WORDS + MAX_OURS + 1], line[256] = "";
-    int status = 0;
-    if (command_line(text, words, argv)) {
-        status = cr_fail(error, "CC: more than %d words", MAX_WORDS);
-    } else if ((status = run(argv, w->files[CR_WORK_LOG])) < 0) {
-        cr_fail(error, "%s: no C compiler could be started (%s): set CC, or use --backend tcc",
-                argv[0], strerror(errno));
-    } else if (status) {
-        first_line(w->files[CR_WORK_LOG], line, sizeof line);
-        cr_fail(error, "%s: the C compiler failed with status %d%s%s", argv[0], status,
-                *line ? ": " : "", line);
-    } else if (access(w->files[CR_WORK_OBJECT], F_OK)) {
-        status =
-            cr_fail(error, "%s: made no shared object, expected a C compiler: set CC", argv[0]);
-    }
-    free(text);
-    return status ? -1 : 0;
-}
-
-/* ---- the shared object ---- */
-
-static void release(void *handle)
-{
-    dlclose(handle);
 }
 
 /* The address of the symbol is copied as dlsym(3) advises. */
-int cr_workshop_load(const struct cr_workshop *w, const char *symbol, struct cr_code *code,
-                     struct cr_error *error)
+static int load(const char *path, const char *symbol, struct cr_code *code, struct cr_error *error)
 {
-    void *handle = dlopen(w->files[CR_WORK_OBJECT], RTLD_LOCAL | RTLD_NOW);
+    void *handle = dlopen(path, RTLD_LOCAL | RTLD_NOW);
     if (!handle)
         return cr_fail(error, "what the C compiler made cannot be loaded: %s", dlerror());
     void *address = dlsym(handle, symbol);
@@ -137,6 +115,174 @@ int cr_workshop_load(const struct cr_workshop *w, const char *symbol, struct cr_
     }
     memcpy(&code->execute, &address, sizeof address);
     code->handle = handle;
-    code->release = release;
     return 0;
+}
+
+/* 0, or -1; 1 if the compiler failed, which another object may cure. */
+static int compile(const struct job *job, const char *const *options, const char *symbol,
+                   struct cr_code *code, struct cr_error *error)
+{
+    const char *cc = getenv("CC");
+    char *text = cr_strdup(cc && strspn(cc, " \t") < strlen(cc) ? cc : "cc");
+    char *argv[MAX_WORDS + MAX_OURS + 1], line[256] = "";
+    int status = 0;
+    if (command_line(text, options, job->path, argv)) {
+        status = cr_fail(error, "CC: more than %d words", MAX_WORDS);
+    } else if ((status = run(argv, job)) < 0) {
+        cr_fail(error, "%s: no C compiler could be started (%s): set CC, or use --backend tcc",
+                argv[0], strerror(errno));
+    } else if (status) {
+        first_line(job->log, line, sizeof line);
+        cr_fail(error, "%s: the C compiler failed with status %d%s%s", argv[0], status,
+                *line ? ": " : "", line);
+    } else if (job->object >= 0 ? is_empty(job->object) : access(job->path, F_OK) != 0) {
+        status = 1;
+        cr_fail(error, "%s: made no shared object, expected a C compiler: set CC", argv[0]);
+    } else {
+        status = load(job->path, symbol, code, error) ? 1 : 0;
+    }
+    free(text);
+    return status > 0 ? 1 : status;
+}
+
+/* ---- an object without a name ---- */
+
+/* Code and the file it came from.  The file stays open, for dlopen knows objects by their paths:
+ * another one must not get the same. */
+struct loaded {
+    void *handle;
+    int object;
+};
+
+static void release(void *handle)
+{
+    struct loaded *loaded = handle;
+    dlclose(loaded->handle);
+    if (loaded->object >= 0)
+        close(loaded->object);
+    free(loaded);
+}
+
+static void keep(struct cr_code *code, int object)
+{
+    struct loaded *loaded = cr_calloc(1, sizeof *loaded);
+    *loaded = (struct loaded){code->handle, object};
+    code->handle = loaded;
+    code->release = release;
+}
+
+static int compile_nameless(struct job *job, const char *const *options, const char *symbol,
+                            struct cr_code *code, struct cr_error *error)
+{
+    char path[40];
+    job->object = nameless_file();
+    if (job->object < 0) {
+        cr_fail(error, "no file for the C compiler can be made: %s", strerror(errno));
+        return 1;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", job->object);
+    job->path = path;
+    int status = compile(job, options, symbol, code, error);
+    if (status)
+        close(job->object);
+    else
+        keep(code, job->object);
+    return status;
+}
+
+/* ---- an object in a folder ---- */
+
+#define FOLDER "crescent-cc-"
+#define OBJECT "/program.so"
+
+static char *join(const char *a, const char *b, const char *c)
+{
+    size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
+    char *path = cr_calloc(1, size);
+    snprintf(path, size, "%s%s%s", a, b, c);
+    return path;
+}
+
+/* Opens and locks a folder, so that it is known to be in use; -1 if it is, or is not this user's. */
+static int lock_folder(const char *folder)
+{
+    struct stat status;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void remove_folder(const char *folder)
+{
+    char *object = join(folder, OBJECT, "");
+    unlink(object);
+    rmdir(folder);
+    free(object);
+}
+
+/* Removes the folders of programs that were interrupted. */
+static void sweep_folders(const char *tmp)
+{
+    DIR *all = opendir(tmp);
+    for (struct dirent *one; all && (one = readdir(all));) {
+        if (strncmp(one->d_name, FOLDER, sizeof FOLDER - 1) != 0)
+            continue;
+        char *folder = join(tmp, "/", one->d_name);
+        int lock = lock_folder(folder);
+        if (lock >= 0) {
+            remove_folder(folder);
+            close(lock);
+        }
+        free(folder);
+    }
+    if (all)
+        closedir(all);
+}
+
+/* Without a folder the error stays as it is: that of the compiler before. */
+static int compile_in_folder(struct job *job, const char *const *options, const char *symbol,
+                             struct cr_code *code, struct cr_error *error)
+{
+    const char *tmp = temporary_folder();
+    sweep_folders(tmp);
+    char *folder = join(tmp, "/" FOLDER, "XXXXXX");
+    int lock = mkdtemp(folder) ? lock_folder(folder) : -1, status = -1;
+    if (lock >= 0) {
+        char *object = join(folder, OBJECT, "");
+        job->object = -1;
+        job->path = object;
+        status = compile(job, options, symbol, code, error);
+        if (!status)
+            keep(code, -1);
+        remove_folder(folder);
+        close(lock);
+        free(object);
+    }
+    free(folder);
+    return status;
+}
+
+/* ---- both ---- */
+
+int cr_cc_compile(const struct cr_text *text, const char *const *options, const char *symbol,
+                  struct cr_code *code, struct cr_error *error)
+{
+    struct job job = {.source = nameless_file(), .log = nameless_file()};
+    int status = -1;
+    if (job.source < 0 || job.log < 0 || fill(job.source, text))
+        cr_fail(error, "no file for the C compiler can be made: %s", strerror(errno));
+    else
+        status = compile_nameless(&job, options, symbol, code, error);
+    if (status > 0 && lseek(job.source, 0, SEEK_SET) == 0 && ftruncate(job.log, 0) == 0 &&
+        lseek(job.log, 0, SEEK_SET) == 0)
+        status = compile_in_folder(&job, options, symbol, code, error);
+    if (job.source >= 0)
+        close(job.source);
+    if (job.log >= 0)
+        close(job.log);
+    return status ? -1 : 0;
 }

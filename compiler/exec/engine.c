@@ -227,12 +227,21 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
     return status;
 }
 
+/* TinyCC fails for reasons of the script alone: its size, or what we made of it. */
+static int compile_tcc(struct cr_engine *e, struct cr_error *error)
+{
+    struct cr_error why;
+    if (cr_compile_tcc(e->program, &e->code, &why))
+        return cr_fail(error, "%s: %s", e->path, why.text);
+    return 0;
+}
+
 static int make_code(struct cr_engine *e, struct cr_error *error)
 {
     int64_t start = cr_clock();
     int status = 0;
     if (e->backend == CR_BACKEND_TCC)
-        status = cr_compile_tcc(e->program, &e->code, error);
+        status = compile_tcc(e, error);
     else if (e->backend == CR_BACKEND_CC)
         status = cr_compile_cc(e->program, &e->code, error);
     else

@@ -3,54 +3,23 @@
  * gets.
  */
 #include <assert.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "cc.h"
 
-static int write_source(const struct cr_program *program, const char *path, struct cr_error *error)
+int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
 {
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return cr_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    bool good = fprintf(file, "%s\n", cr_runtime_declarations()) >= 0;
-    good &= fwrite(program->text, 1, program->text_length, file) == program->text_length;
-    good &= fclose(file) == 0;
-    return good ? 0 : cr_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-}
-
-static int build(const struct cr_workshop *w, const struct cr_program *program,
-                 struct cr_code *code, struct cr_error *error)
-{
-    const char *const words[] = {"-O2",
-                                 "-std=c11",
-                                 "-ffp-contract=off",
-                                 "-w",
-                                 "-shared",
-                                 "-fPIC",
-                                 "-o",
-                                 w->files[CR_WORK_OBJECT],
-                                 w->files[CR_WORK_SOURCE],
-                                 NULL};
+    static const char *const options[] = {"-O2", "-std=c11", "-ffp-contract=off", "-w", NULL};
+    struct cr_text text = {0};
     char symbol[512];
     int length = snprintf(symbol, sizeof symbol, "%s_execute", program->name);
     assert(length > 0 && (size_t)length < sizeof symbol);
     (void)length;
-    if (write_source(program, w->files[CR_WORK_SOURCE], error) ||
-        cr_workshop_compile(w, words, error))
-        return -1;
-    return cr_workshop_load(w, symbol, code, error);
-}
-
-int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
-{
-    struct cr_workshop workshop;
-    if (cr_workshop_open(&workshop, error))
-        return -1;
-    int status = build(&workshop, program, code, error);
-    cr_workshop_close(&workshop);
+    cr_put(&text, "%s\n", cr_runtime_declarations());
+    cr_put_bytes(&text, program->text, program->text_length);
+    int status = cr_cc_compile(&text, options, symbol, code, error);
+    free(text.data);
     return status;
 }
 

@@ -8,10 +8,12 @@
 #include <assert.h>
 #include <libtcc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "compiler/ir/mem.h"
 #include "exec.h"
@@ -19,18 +21,16 @@
 /* TinyCC keeps its state in global variables. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What TinyCC objects to is text of ours: a bug. */
+/* The first thing that TinyCC says of a text, an error or a warning. */
+struct complaint {
+    char text[200];
+};
+
 static void complain(void *opaque, const char *message)
 {
-    (void)opaque;
-    fprintf(stderr, "crescent: TinyCC: %s\n", message);
-}
-
-static _Noreturn void give_up(const struct cr_program *program)
-{
-    fprintf(stderr, "crescent: bug: the C text of %s does not compile:\n%s\n", program->name,
-            program->text);
-    abort();
+    struct complaint *complaint = opaque;
+    if (!*complaint->text)
+        snprintf(complaint->text, sizeof complaint->text, "%s", message);
 }
 
 /* The declarations and the program's text as one string. */
@@ -45,35 +45,102 @@ static char *whole_text(const struct cr_program *program)
     return text;
 }
 
-/* Null if there is no memory for the machine code. */
-static TCCState *compile(const struct cr_program *program, const char *text)
+/* ---- what TinyCC objects to ---- */
+
+/* Writes a text to a new file that only this user reads, whose name goes to `path`. */
+static bool keep_text(const char *text, char *path, size_t size)
 {
+    const char *tmp = getenv("TMPDIR");
+    int length = snprintf(path, size, "%s/crescent-bug-XXXXXX.c", tmp && *tmp ? tmp : "/tmp");
+    int fd = (size_t)length < size ? mkstemps(path, 2) : -1;
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file)
+        return false;
+    bool good = fputs(text, file) >= 0;
+    return fclose(file) == 0 && good;
+}
+
+/* TinyCC ran out of memory, or it dislikes a text of ours: a bug, whose text is kept. */
+static int report(const char *text, const struct complaint *complaint, struct cr_error *error)
+{
+    char path[256];
+    if (strstr(complaint->text, "memory full"))
+        return cr_fail(error, "not enough memory for TinyCC to compile it");
+    bool kept = keep_text(text, path, sizeof path);
+    return cr_fail(error,
+                   "bug: TinyCC does not accept the C of it: %s (the C is %s%s); please report it",
+                   complaint->text, kept ? "in " : "lost", kept ? path : "");
+}
+
+/* ---- memory ---- */
+
+/*
+ * TinyCC reports that it has no memory while it compiles, and ends the program before and after.
+ * So what it needs then is known to be there: what a state takes, and the machine code, which is
+ * shorter than its text.
+ */
+enum { STATE_BYTES = 4 << 20 };
+
+/* Memory to be given back when it is needed; null if there is none. */
+static void *reserve(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* ---- compiling ---- */
+
+/* Null if there is no memory. */
+static TCCState *new_state(struct complaint *complaint)
+{
+    void *reserved = reserve(STATE_BYTES);
+    if (!reserved)
+        return NULL;
+    munmap(reserved, STATE_BYTES);
     TCCState *tcc = tcc_new();
     if (!tcc)
         return NULL;
-    tcc_set_error_func(tcc, NULL, complain);
-    tcc_set_options(tcc, "-nostdlib -nostdinc");
-    if (tcc_set_output_type(tcc, TCC_OUTPUT_MEMORY) < 0)
-        give_up(program);
+    tcc_set_error_func(tcc, complaint, complain);
+    tcc_set_options(tcc, "-nostdlib -nostdinc -Wall -Wunsupported");
+    tcc_set_output_type(tcc, TCC_OUTPUT_MEMORY);
     tcc_add_symbol(tcc, "memcpy", (const void *)(uintptr_t)memcpy);
     tcc_add_symbol(tcc, "memmove", (const void *)(uintptr_t)memmove);
     tcc_add_symbol(tcc, "memset", (const void *)(uintptr_t)memset);
-    if (tcc_compile_string(tcc, text) < 0 || tcc_relocate(tcc, TCC_RELOCATE_AUTO) < 0)
-        give_up(program);
     return tcc;
 }
 
 /* The address of NAME_execute.  ISO C has no conversion from object to function pointer;
  * POSIX promises that the bytes are the same. */
-static void find_execute(TCCState *tcc, const struct cr_program *program, struct cr_code *code)
+static bool find_execute(TCCState *tcc, const struct cr_program *program, struct cr_code *code)
 {
     char name[512];
     int length = snprintf(name, sizeof name, "%s_execute", program->name);
     assert(length > 0 && (size_t)length < sizeof name);
+    (void)length;
     void *symbol = tcc_get_symbol(tcc, name);
-    if (!symbol)
-        give_up(program);
     memcpy(&code->execute, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+/* Compiles a text without a complaint. */
+static TCCState *compile(const struct cr_program *program, const char *text, struct cr_code *code,
+                         struct complaint *complaint)
+{
+    size_t bytes = STATE_BYTES + strlen(text);
+    TCCState *tcc = new_state(complaint);
+    void *reserved = tcc ? reserve(bytes) : NULL;
+    bool good = reserved && tcc_compile_string(tcc, text) == 0 && !*complaint->text;
+    if (reserved)
+        munmap(reserved, bytes);
+    else
+        complain(complaint, "memory full");
+    if (good && tcc_relocate(tcc, TCC_RELOCATE_AUTO) == 0 && find_execute(tcc, program, code) &&
+        !*complaint->text)
+        return tcc;
+    complain(complaint, "its function is not there");
+    if (tcc)
+        tcc_delete(tcc);
+    return NULL;
 }
 
 static void release(void *handle)
@@ -85,15 +152,15 @@ static void release(void *handle)
 
 int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
 {
+    struct complaint complaint = {""};
     char *text = whole_text(program);
     pthread_mutex_lock(&lock);
-    TCCState *tcc = compile(program, text);
-    if (tcc)
-        find_execute(tcc, program, code);
+    TCCState *tcc = compile(program, text, code, &complaint);
     pthread_mutex_unlock(&lock);
+    int status = tcc ? 0 : report(text, &complaint, error);
     free(text);
-    if (!tcc)
-        return cr_fail(error, "TinyCC: no memory");
+    if (status)
+        return status;
     code->handle = tcc;
     code->release = release;
     return 0;
