@@ -6,6 +6,9 @@
  * source, and, with -DSTREAM_BLOCK_MAIN, a main that reads .safetensors and .npy files:
  *     cc -O2 -DSTREAM_BLOCK_MAIN THIS_FILE -lm
  */
+#if defined(STREAM_BLOCK_MAIN) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
 #include "stream_block.h"
 
 #if STREAM_BLOCK_THREADS <= 1
@@ -6077,7 +6080,7 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
 }
 /*
  * main - runs the model on files: weights from a .safetensors file, inputs and
- * outputs as .npy files.  It needs the C library and nothing else, and reads what
+ * outputs as .npy files.  It needs a POSIX system and nothing else, and reads what
  * PyTorch, Hugging Face and NumPy write, with the readers that Crescent itself uses;
  * whatever they are not sure of is refused with one line of reason and exit status 2.
  *
@@ -6109,9 +6112,219 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__unix__) || defined(__APPLE__)
+
+/*
+ * write.inc - a file that appears whole or not at all.
+ *
+ * Where the system can do it, the file has no name while it is written, and a program that ends
+ * early leaves nothing; elsewhere, and for the moment in which it takes the place of an older
+ * file, it is called .crescent-N.tmp.  It is locked as long as it is open, so what an interrupted
+ * program left under such a name is told from what is being written, and is removed by the next
+ * one that writes into the folder.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0
 #endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0
+#endif
+
+/* A new file is of mode 0666 less the umask.  Functions return 0, or -1 with errno set; a draft is
+ * closed, also one that could not be opened. */
+struct cr_draft {
+    int fd;           /* to write to */
+    int named;        /* whether the file is called `temporary` now */
+    char *temporary;  /* a path in the target's folder */
+    size_t folder;    /* bytes of it before the file's name */
+    const char *path; /* the target; must outlive the draft */
+};
+
+static void cr_draft_name(struct cr_draft *draft, int number)
+{
+    snprintf(draft->temporary + draft->folder, 32, ".crescent-%d.tmp", number);
+}
+
+/* Whether an open file of this user's has that name. */
+static int cr_draft_is_named(int fd, const char *name)
+{
+    struct stat file, found;
+    return fstat(fd, &file) == 0 && lstat(name, &found) == 0 && file.st_dev == found.st_dev &&
+           file.st_ino == found.st_ino && S_ISREG(found.st_mode) && found.st_uid == geteuid();
+}
+
+/* Removes a file that nobody is writing. */
+static void cr_draft_sweep(const char *name)
+{
+    int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && cr_draft_is_named(fd, name))
+        unlink(name);
+    close(fd);
+}
+
+/* Makes and locks a file of a name of its own.  A sweep may come before the lock: again, then. */
+static int cr_draft_create(struct cr_draft *draft)
+{
+    int number, fd;
+    for (number = 0; number < 1000; number++) {
+        cr_draft_name(draft, number);
+        cr_draft_sweep(draft->temporary);
+        fd = open(draft->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+        if (fd < 0)
+            continue;
+        flock(fd, LOCK_EX);
+        if (cr_draft_is_named(fd, draft->temporary)) {
+            draft->named = 1;
+            return fd;
+        }
+        close(fd);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+#ifdef O_TMPFILE
+
+/* The path by which an open file can be linked. */
+static const char *cr_draft_link(char room[40], int fd)
+{
+    snprintf(room, 40, "/proc/self/fd/%d", fd);
+    return room;
+}
+
+/* Makes and locks a file without a name; -1 where there is none.  Some versions of Linux forget
+ * the umask: a file that anybody may write to is not taken. */
+static int cr_draft_unnamed(struct cr_draft *draft)
+{
+    char room[40];
+    struct stat status;
+    int fd;
+    strcpy(draft->temporary + draft->folder, ".");
+    fd = open(draft->temporary, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -1;
+    flock(fd, LOCK_EX);
+    if (access(cr_draft_link(room, fd), F_OK) == 0 && fstat(fd, &status) == 0 &&
+        !(status.st_mode & 002))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Copies the file into one with a name, whose descriptor it becomes. */
+static int cr_draft_copy(struct cr_draft *draft)
+{
+    char bytes[4096];
+    struct stat status;
+    ssize_t n = 0;
+    off_t at = 0;
+    int from = draft->fd, to = cr_draft_create(draft), done;
+    if (to < 0)
+        return -1;
+    while ((n = pread(from, bytes, sizeof bytes, at)) > 0 && pwrite(to, bytes, (size_t)n, at) == n)
+        at += n;
+    done = n == 0 && fstat(from, &status) == 0 && fchmod(to, status.st_mode & 0777) == 0 &&
+           fsync(to) == 0 && dup2(to, from) == from;
+    close(to);
+    return done ? 0 : -1;
+}
+
+/* Gives the file a name: the target's if nothing has it, else a temporary one.  A system that
+ * links no such file gets a copy. */
+static int cr_draft_give_name(struct cr_draft *draft)
+{
+    char room[40];
+    const char *path = cr_draft_link(room, draft->fd);
+    int number;
+    if (linkat(AT_FDCWD, path, AT_FDCWD, draft->path, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    for (number = 0; number < 1000 && errno == EEXIST; number++) {
+        cr_draft_name(draft, number);
+        cr_draft_sweep(draft->temporary);
+        if (linkat(AT_FDCWD, path, AT_FDCWD, draft->temporary, AT_SYMLINK_FOLLOW) == 0) {
+            draft->named = 1;
+            return 0;
+        }
+    }
+    return cr_draft_copy(draft);
+}
+
+#else
+
+static int cr_draft_unnamed(struct cr_draft *draft)
+{
+    (void)draft;
+    return -1;
+}
+
+static int cr_draft_give_name(struct cr_draft *draft)
+{
+    (void)draft;
+    return 0;
+}
+
+#endif
+
+/* Opens a file that will be called `path`, and that gets the mode of an older one. */
+static int cr_draft_open(struct cr_draft *draft, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat older;
+    int number;
+    draft->named = 0;
+    draft->path = path;
+    draft->folder = slash ? (size_t)(slash - path) + 1 : 0;
+    draft->temporary = malloc(draft->folder + 32);
+    draft->fd = -1;
+    if (!draft->temporary)
+        return -1;
+    memcpy(draft->temporary, path, draft->folder);
+    for (number = 0; number < 8; number++) {
+        cr_draft_name(draft, number);
+        cr_draft_sweep(draft->temporary);
+    }
+    draft->fd = cr_draft_unnamed(draft);
+    if (draft->fd < 0)
+        draft->fd = cr_draft_create(draft);
+    if (draft->fd >= 0 && stat(path, &older) == 0)
+        return fchmod(draft->fd, older.st_mode & 0777);
+    return draft->fd < 0 ? -1 : 0;
+}
+
+/* Gives the file its name, in place of an older one. */
+static int cr_draft_publish(struct cr_draft *draft)
+{
+    if (!draft->named && cr_draft_give_name(draft) != 0)
+        return -1;
+    if (draft->named && rename(draft->temporary, draft->path) != 0)
+        return -1;
+    draft->named = 0;
+    return 0;
+}
+
+/* Closes the file, and removes it unless it was published.  errno stays. */
+static void cr_draft_close(struct cr_draft *draft)
+{
+    int reason = errno;
+    if (draft->named)
+        unlink(draft->temporary);
+    if (draft->fd >= 0)
+        close(draft->fd);
+    free(draft->temporary);
+    errno = reason;
+}
 
 
 /* ---- failing, memory, files ---- */
@@ -6154,14 +6367,10 @@ static void cr_main_require(int status, const char *message)
 /* Refuses a folder, pipe or device: none of them is to be replaced. */
 static void cr_main_regular(const char *path)
 {
-#if defined(__unix__) || defined(__APPLE__)
     struct stat status;
     const char *kind = stat(path, &status) == 0 ? cr_file_kind(status.st_mode) : NULL;
     if (kind)
         cr_main_fail(path, "%s, expected a regular file", kind);
-#else
-    (void)path;
-#endif
 }
 
 /* A shape as text, "2, 3", in room for 200 characters. */
@@ -6250,25 +6459,26 @@ static size_t cr_main_print_header(char header[CR_NPY_HEADER], const struct cr_t
     return cr_npy_print_header(header, tensor->is_i32 ? CR_NPY_I4 : CR_NPY_F4, tensor->rank, shape);
 }
 
-/* Writes an output under a temporary name and renames it: whole or not at all. */
+/* Writes an output, whole or not at all. */
 static void cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
 {
-    char header[CR_NPY_HEADER], *temporary = cr_main_memory(strlen(path) + 5);
+    char header[CR_NPY_HEADER];
     size_t n = (size_t)tensor->elements, end = cr_main_print_header(header, tensor);
-    FILE *file;
-    int written;
+    struct cr_draft draft;
+    FILE *file = NULL;
+    int written = 0;
     cr_main_regular(path);
-    sprintf(temporary, "%s.tmp", path);
-    file = fopen(temporary, "wbx");
-    if (!file)
-        cr_main_fail(temporary, "cannot be written: %s", strerror(errno));
-    written = fwrite(header, 1, end, file) == end && fwrite(data, 4, n, file) == n;
-    if (fclose(file) != 0 || !written || rename(temporary, path) != 0) {
-        const char *reason = strerror(errno);
-        remove(temporary);
-        cr_main_fail(path, "cannot be written: %s", reason);
+    if (cr_draft_open(&draft, path) == 0)
+        file = fdopen(dup(draft.fd), "wb");
+    if (file) {
+        written = fwrite(header, 1, end, file) == end && fwrite(data, 4, n, file) == n;
+        written &= fclose(file) == 0;
     }
-    free(temporary);
+    if (written)
+        written = cr_draft_publish(&draft) == 0;
+    cr_draft_close(&draft);
+    if (!written)
+        cr_main_fail(path, "cannot be written: %s", strerror(errno));
 }
 
 /* ---- the command line ---- */
