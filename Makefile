@@ -138,7 +138,8 @@ script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$
 suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
     $(call script,$(1),fixtures.sh) $(call script,$(1),nano_sort.sh) \
     $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) \
-    $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) $(call script,$(1),golden.sh) \
+    $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) \
+    $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
@@ -147,8 +148,9 @@ built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
 
-# What does not depend on the Lua: the C that was emitted, under every compiler at hand.
-standalone = $(call script,$(LUA),standalone.sh)
+# What does not depend on the Lua: the C that was emitted, under every compiler at hand, and files.
+standalone = $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
+    $(call script,$(LUA),standalone.sh)
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
 	@sh tests/run.sh 'sh tests/check_layers.sh' $(call statics,$(LUA)) $(call docs,--check) \

@@ -1,0 +1,127 @@
+#!/bin/sh
+# files.sh - the files that verbs and standalone programs write.
+#
+# modes      0666 less the umask for every file of every verb; an older file's mode stays
+# litter     nothing is left by a program that was interrupted while the C compiler ran, nor by a
+#            writer that was killed; what another program left is in nobody's way
+# $CRESCENT is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+. "$(dirname "$0")/report.sh"
+
+cat >"$T/model.lua" <<'END'
+local o = options {N = 2}
+return {y = input("x", {o.N, 2}) * param("w", {2})}
+END
+cat >"$T/step.lua" <<'END'
+local w = param("w", {2})
+return {loss = sum(w * w, 1), w = w * 0.5}
+END
+"$crescent" emit "$T/model.lua" -o "$T/main.c" >"$log" &&
+    ${CC:-cc} -O1 -DMODEL_MAIN "$T/main.c" -o "$T/main" -lm >>"$log" 2>&1
+report $? "the standalone main"
+"$crescent" run "$T/model.lua" --output y="$T/x.npy" >"$log" 2>&1 &&
+    "$crescent" train "$T/step.lua" --steps 0 --save "$T/w.safetensors" >>"$log" 2>&1
+report $? "files to read"
+
+# ---- modes ----
+
+# write_all FOLDER: every file that can be written, by every verb that writes.
+write_all() {
+    "$crescent" emit "$T/model.lua" -o "$1/m.c" &&
+        "$crescent" emit "$T/step.lua" --train -o "$1/s.c" &&
+        "$crescent" run "$T/model.lua" --output "y=$1/y.npy" --grads "$1/g.safetensors" &&
+        "$crescent" compare "$T/model.lua" --backends ref,tcc --grads "$1/c.safetensors" &&
+        "$crescent" train "$T/step.lua" --steps 2 --save "$1/p.safetensors" \
+            --checkpoint "$1/k.safetensors" $curve &&
+        "$T/main" --weights "$T/w.safetensors" --input "x=$T/x.npy" --output "y=$1/main.npy"
+}
+
+for mask in 022 077 002 027 000; do
+    mkdir "$T/m$mask"
+    curve=
+    ! command -v gnuplot >/dev/null 2>&1 || curve="--loss-curve $T/m$mask/l.svg"
+    (umask $mask && write_all "$T/m$mask") >"$log" 2>&1
+    report $? "umask $mask: files are written"
+    expected=$(printf '%o' $((0666 & ~$mask)))
+    [ "$(ls -A "$T/m$mask" | wc -l)" -ge 9 ] &&
+        [ -z "$(find "$T/m$mask" -type f ! -perm "$expected" | tee "$log")" ]
+    report $? "umask $mask: files that are not of mode $expected"
+done
+
+# Again over files of other modes: these stay.
+chmod 640 "$T/m077"/*
+curve=
+(umask 000 && write_all "$T/m077") >"$log" 2>&1
+report $? "files are written anew"
+[ -z "$(find "$T/m077" -type f ! -perm 640 | tee "$log")" ]
+report $? "modes of older files changed"
+
+# ---- interruptions ----
+
+# The compiler ends the program that called it, with $SIGNAL, and then works, or not.
+cat >"$T/cc" <<'END'
+#!/bin/sh
+kill -"$SIGNAL" "$PPID"
+[ "$SIGNAL" = KILL ] || exit 1
+cc "$@" -O0 # quickly
+echo done >"$DONE"
+END
+chmod +x "$T/cc"
+mkdir "$T/tmp"
+exec 2>/dev/null # the shell says of a program that it was ended
+for backend in cc standalone; do
+    for signal in INT TERM HUP KILL; do
+        rm -f "$T/done"
+        (SIGNAL=$signal DONE="$T/done" CC="$T/cc" TMPDIR="$T/tmp" exec "$crescent" run \
+            "$T/model.lua" --backend $backend) >"$log" 2>&1
+        status=$?
+        tries=0
+        while [ $signal = KILL ] && [ ! -e "$T/done" ] && [ $tries -lt 100 ]; do
+            sleep 1
+            tries=$((tries + 1))
+        done
+        [ $status -gt 128 ] && [ -z "$(ls -A "$T/tmp")" ]
+        report $? "--backend $backend, SIG$signal: status $status, left: $(ls -A "$T/tmp")"
+        rm -rf "$T/tmp"/*
+    done
+done
+
+# A writer that is killed at any time leaves the older file or the new, and nothing besides.
+mkdir "$T/kills"
+"$crescent" run "$T/model.lua" --set N=500000 --output "y=$T/kills/y.npy" >"$log" 2>&1
+report $? "a larger file"
+cp "$T/kills/y.npy" "$T/y.npy"
+for delay in 0.02 0.04 0.06 0.08 0.1 0.13 0.16 0.2; do
+    timeout -s KILL $delay "$crescent" run "$T/model.lua" --set N=500000 \
+        --output "y=$T/kills/y.npy" >/dev/null 2>&1
+    cmp "$T/kills/y.npy" "$T/y.npy" >"$log" 2>&1 && [ "$(ls -A "$T/kills" | tee -a "$log")" = y.npy ]
+    report $? "killed after $delay s"
+done >"$T/kills.log" 2>&1
+grep FAILED "$T/kills.log" >"$log"
+[ $? -eq 1 ]
+report $? "writers that were killed"
+
+# ---- what others left ----
+
+mkdir "$T/stale"
+for name in y.npy.tmp .crescent-0.tmp .crescent-1.tmp m.c.tmp; do
+    echo stale >"$T/stale/$name"
+done
+chmod 444 "$T/stale"/.c*
+"$T/main" --weights "$T/w.safetensors" --input "x=$T/x.npy" --output "y=$T/stale/y.npy" >"$log" 2>&1 &&
+    "$T/main" --weights "$T/w.safetensors" --input "x=$T/x.npy" --output "y=$T/stale/y.npy" >"$log" 2>&1
+report $? "a standalone main beside leftovers"
+"$crescent" emit "$T/model.lua" -o "$T/stale/m.c" >"$log" 2>&1
+report $? "emit beside leftovers"
+[ "$(ls -A "$T/stale" | tr '\n' ' ')" = "m.c m.c.tmp m.h y.npy y.npy.tmp " ]
+report $? "beside leftovers: $(ls -A "$T/stale" | tr '\n' ' ')"
+
+# Both files of emit, or neither: the header cannot be written.
+mkdir -p "$T/both/m.h"
+"$crescent" emit "$T/model.lua" -o "$T/both/m.c" >"$log" 2>&1
+[ $? -eq 2 ] && [ "$(ls -A "$T/both")" = m.h ]
+report $? "emit where a folder has the header's name: $(ls -A "$T/both" | tr '\n' ' ')"
+
+conclude
