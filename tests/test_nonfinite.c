@@ -268,6 +268,10 @@ static const char *const unseeing[] = {
     "y = matmul(where(lt(random(3, s.shape), 0.5), 2 * softmax(s), 0), v)",
     "s = where(lt(key, query), s, -math.huge)\n"
     "y = matmul(softmax(s) * float(lt(random(3, s.shape), 0.5)), v)",
+    "s = where(lt(query - key, -100), s, -math.huge)\n"
+    "y = matmul(where(lt(random(3, s.shape), 0.5), 2 * softmax(s), 0), v)",
+    "s = where(lt(query - key, -100), s, -math.huge)\n"
+    "y = matmul(where(lt(random(3, s.shape), 0.005), 2 * softmax(s), 0), v)",
     /* choosing and multiplying at once is not fused */
     "y = matmul(where(lt(key, query), softmax(s), 0) * float(lt(key + 9, query)), v)",
 };
@@ -277,8 +281,8 @@ START_TEST(test_unseeing)
     char text[1024];
     snprintf(text, sizeof text,
              "local function softmax(s) local e = exp(s - max(s, -1)) return e / sum(e, -1) end\n"
-             "local q, k, v = input('q', {40, 8}), input('k', {40, 8}), input('v', {40, 8})\n"
-             "local key, query = iota({40, 40}, 2), iota({40, 40}, 1)\n"
+             "local q, k, v = input('q', {170, 8}), input('k', {170, 8}), input('v', {170, 8})\n"
+             "local key, query = iota({170, 170}, 2), iota({170, 170}, 1)\n"
              "local s, y = matmul(q, k:transpose(1, 2))\n"
              "%s\nreturn {y = y}", unseeing[_i]);
     for (int i = 0; i < COUNT(poisons); i++) {

@@ -320,6 +320,27 @@ static void print_key_loop(struct cr_printer *p, const struct attention_shape *s
     cr_put(t, "            }\n");
 }
 
+/* Where probabilities are NaN, all of a query's are, and those of keys that were skipped may be chosen,
+ * too. */
+static void print_chosen_of_skipped(struct cr_printer *p)
+{
+    struct cr_text *t = p->text;
+    char one[64], keys[32];
+    if (p->k->n_bounds == 0)
+        return;
+    snprintf(keys, sizeof keys, "%lld", (long long)p->k->keys);
+    cr_print_constant(p, one, sizeof one, 1);
+    cr_put_line(t, 12, "/* probabilities of NaN may be chosen among the keys that were skipped */");
+    cr_put_line(t, 12, "rt->div_sv(1, m, scale, 0, %s, 0, sum, 0);", one);
+    cr_put(t, "            for (long j = rt->finite(1, m, scale, 0, 1) ? %s : 0; j < %s; j += %d) {\n",
+           keys, keys, KEY_BLOCK);
+    cr_print_count(p, 16, "n", "j", KEY_BLOCK, keys);
+    cr_print_block_program(p, &p->k->dropout, "dropout", 16);
+    cr_put_line(t, 16, "rt->max_down(n, m, chosen, dropout, %d);", PANEL);
+    cr_put(t, "            }\n");
+    cr_put_line(t, 12, "rt->max_lanes(m, chosen);");
+}
+
 /* Divides by the sums and does the epilogue. */
 static void print_attention_end(struct cr_printer *p, const struct attention_shape *s)
 {
@@ -344,8 +365,10 @@ static void print_attention_end(struct cr_printer *p, const struct attention_sha
         job.core.ld = cr_step(&k->dest, k->row);
     }
     job.dest = job.core;
-    if (k->chooses)
+    if (k->chooses) {
+        print_chosen_of_skipped(p);
         print_one_unless_chosen(p, 12, "sum");
+    }
     cr_put_line(p->text, 12, "rt->div_vs(m, %lld, %s, %lld, sums, %lld, sum, 1);", (long long)k->N,
                 job.core.address, (long long)job.core.ld, (long long)s->width);
     cr_print_tiles(p, &job);
