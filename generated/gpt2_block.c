@@ -6144,6 +6144,8 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
  * program left under such a name is told from what is being written, and is removed by the next
  * one that writes into the folder.
  */
+#if defined(__unix__) || defined(__APPLE__)
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6162,7 +6164,7 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
 
 /* A new file is of mode 0666 less the umask.  Functions return 0, or -1 with errno set; a draft is
  * closed, also one that could not be opened. */
-struct cr_draft {
+struct cr_new_file {
     int fd;           /* to write to */
     int named;        /* whether the file is called `temporary` now */
     char *temporary;  /* a path in the target's folder */
@@ -6170,13 +6172,13 @@ struct cr_draft {
     const char *path; /* the target; must outlive the draft */
 };
 
-static void cr_draft_name(struct cr_draft *draft, int number)
+static void cr_new_file_name(struct cr_new_file *draft, int number)
 {
     snprintf(draft->temporary + draft->folder, 32, ".crescent-%d.tmp", number);
 }
 
 /* Whether an open file of this user's has that name. */
-static int cr_draft_is_named(int fd, const char *name)
+static int cr_new_file_is_named(int fd, const char *name)
 {
     struct stat file, found;
     return fstat(fd, &file) == 0 && lstat(name, &found) == 0 && file.st_dev == found.st_dev &&
@@ -6184,30 +6186,30 @@ static int cr_draft_is_named(int fd, const char *name)
 }
 
 /* Removes a file that nobody is writing. */
-static void cr_draft_sweep(const char *name)
+static void cr_new_file_sweep(const char *name)
 {
     int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && cr_draft_is_named(fd, name))
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && cr_new_file_is_named(fd, name))
         unlink(name);
     close(fd);
 }
 
 /* Makes and locks a file of a name of its own.  A sweep may come before the lock: again, then. */
-static int cr_draft_create(struct cr_draft *draft)
+static int cr_new_file_create(struct cr_new_file *draft)
 {
     int number, fd;
     for (number = 0; number < 1000; number++) {
-        cr_draft_name(draft, number);
-        cr_draft_sweep(draft->temporary);
+        cr_new_file_name(draft, number);
+        cr_new_file_sweep(draft->temporary);
         fd = open(draft->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             return -1;
         if (fd < 0)
             continue;
         flock(fd, LOCK_EX);
-        if (cr_draft_is_named(fd, draft->temporary)) {
+        if (cr_new_file_is_named(fd, draft->temporary)) {
             draft->named = 1;
             return fd;
         }
@@ -6220,7 +6222,7 @@ static int cr_draft_create(struct cr_draft *draft)
 #ifdef O_TMPFILE
 
 /* The path by which an open file can be linked. */
-static const char *cr_draft_link(char room[40], int fd)
+static const char *cr_new_file_link(char room[40], int fd)
 {
     snprintf(room, 40, "/proc/self/fd/%d", fd);
     return room;
@@ -6228,7 +6230,7 @@ static const char *cr_draft_link(char room[40], int fd)
 
 /* Makes and locks a file without a name; -1 where there is none.  Some versions of Linux forget
  * the umask: a file that anybody may write to is not taken. */
-static int cr_draft_unnamed(struct cr_draft *draft)
+static int cr_new_file_unnamed(struct cr_new_file *draft)
 {
     char room[40];
     struct stat status;
@@ -6238,7 +6240,7 @@ static int cr_draft_unnamed(struct cr_draft *draft)
     if (fd < 0)
         return -1;
     flock(fd, LOCK_EX);
-    if (access(cr_draft_link(room, fd), F_OK) == 0 && fstat(fd, &status) == 0 &&
+    if (access(cr_new_file_link(room, fd), F_OK) == 0 && fstat(fd, &status) == 0 &&
         !(status.st_mode & 002))
         return fd;
     close(fd);
@@ -6246,13 +6248,13 @@ static int cr_draft_unnamed(struct cr_draft *draft)
 }
 
 /* Copies the file into one with a name, whose descriptor it becomes. */
-static int cr_draft_copy(struct cr_draft *draft)
+static int cr_new_file_copy(struct cr_new_file *draft)
 {
     char bytes[4096];
     struct stat status;
     ssize_t n = 0;
     off_t at = 0;
-    int from = draft->fd, to = cr_draft_create(draft), done;
+    int from = draft->fd, to = cr_new_file_create(draft), done;
     if (to < 0)
         return -1;
     while ((n = pread(from, bytes, sizeof bytes, at)) > 0 && pwrite(to, bytes, (size_t)n, at) == n)
@@ -6265,33 +6267,33 @@ static int cr_draft_copy(struct cr_draft *draft)
 
 /* Gives the file a name: the target's if nothing has it, else a temporary one.  A system that
  * links no such file gets a copy. */
-static int cr_draft_give_name(struct cr_draft *draft)
+static int cr_new_file_give_name(struct cr_new_file *draft)
 {
     char room[40];
-    const char *path = cr_draft_link(room, draft->fd);
+    const char *path = cr_new_file_link(room, draft->fd);
     int number;
     if (linkat(AT_FDCWD, path, AT_FDCWD, draft->path, AT_SYMLINK_FOLLOW) == 0)
         return 0;
     for (number = 0; number < 1000 && errno == EEXIST; number++) {
-        cr_draft_name(draft, number);
-        cr_draft_sweep(draft->temporary);
+        cr_new_file_name(draft, number);
+        cr_new_file_sweep(draft->temporary);
         if (linkat(AT_FDCWD, path, AT_FDCWD, draft->temporary, AT_SYMLINK_FOLLOW) == 0) {
             draft->named = 1;
             return 0;
         }
     }
-    return cr_draft_copy(draft);
+    return cr_new_file_copy(draft);
 }
 
 #else
 
-static int cr_draft_unnamed(struct cr_draft *draft)
+static int cr_new_file_unnamed(struct cr_new_file *draft)
 {
     (void)draft;
     return -1;
 }
 
-static int cr_draft_give_name(struct cr_draft *draft)
+static int cr_new_file_give_name(struct cr_new_file *draft)
 {
     (void)draft;
     return 0;
@@ -6300,7 +6302,7 @@ static int cr_draft_give_name(struct cr_draft *draft)
 #endif
 
 /* Opens a file that will be called `path`, and that gets the mode of an older one. */
-static int cr_draft_open(struct cr_draft *draft, const char *path)
+static int cr_new_file_open(struct cr_new_file *draft, const char *path)
 {
     const char *slash = strrchr(path, '/');
     struct stat older;
@@ -6314,21 +6316,21 @@ static int cr_draft_open(struct cr_draft *draft, const char *path)
         return -1;
     memcpy(draft->temporary, path, draft->folder);
     for (number = 0; number < 8; number++) {
-        cr_draft_name(draft, number);
-        cr_draft_sweep(draft->temporary);
+        cr_new_file_name(draft, number);
+        cr_new_file_sweep(draft->temporary);
     }
-    draft->fd = cr_draft_unnamed(draft);
+    draft->fd = cr_new_file_unnamed(draft);
     if (draft->fd < 0)
-        draft->fd = cr_draft_create(draft);
+        draft->fd = cr_new_file_create(draft);
     if (draft->fd >= 0 && stat(path, &older) == 0)
         return fchmod(draft->fd, older.st_mode & 0777);
     return draft->fd < 0 ? -1 : 0;
 }
 
 /* Gives the file its name, in place of an older one. */
-static int cr_draft_publish(struct cr_draft *draft)
+static int cr_new_file_publish(struct cr_new_file *draft)
 {
-    if (!draft->named && cr_draft_give_name(draft) != 0)
+    if (!draft->named && cr_new_file_give_name(draft) != 0)
         return -1;
     if (draft->named && rename(draft->temporary, draft->path) != 0)
         return -1;
@@ -6337,7 +6339,7 @@ static int cr_draft_publish(struct cr_draft *draft)
 }
 
 /* Closes the file, and removes it unless it was published.  errno stays. */
-static void cr_draft_close(struct cr_draft *draft)
+static void cr_new_file_close(struct cr_new_file *draft)
 {
     int reason = errno;
     if (draft->named)
@@ -6347,6 +6349,8 @@ static void cr_draft_close(struct cr_draft *draft)
     free(draft->temporary);
     errno = reason;
 }
+
+#endif
 
 
 /* ---- failing, memory, files ---- */
@@ -6384,15 +6388,6 @@ static void cr_main_require(int status, const char *message)
         return;
     fprintf(stderr, "%s\n", message);
     exit(2);
-}
-
-/* Refuses a folder, pipe or device: none of them is to be replaced. */
-static void cr_main_regular(const char *path)
-{
-    struct stat status;
-    const char *kind = stat(path, &status) == 0 ? cr_file_kind(status.st_mode) : NULL;
-    if (kind)
-        cr_main_fail(path, "%s, expected a regular file", kind);
 }
 
 /* A shape as text, "2, 3", in room for 200 characters. */
@@ -6481,25 +6476,55 @@ static size_t cr_main_print_header(char header[CR_NPY_HEADER], const struct cr_t
     return cr_npy_print_header(header, tensor->is_i32 ? CR_NPY_I4 : CR_NPY_F4, tensor->rank, shape);
 }
 
-/* Writes an output, whole or not at all. */
-static void cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
+/* Writes the elements of an output behind their header. */
+static int cr_main_write(FILE *file, const struct cr_tensor *tensor, const void *data)
 {
     char header[CR_NPY_HEADER];
     size_t n = (size_t)tensor->elements, end = cr_main_print_header(header, tensor);
-    struct cr_draft draft;
-    FILE *file = NULL;
-    int written = 0;
+    int written = file && fwrite(header, 1, end, file) == end && fwrite(data, 4, n, file) == n;
+    return file && fclose(file) == 0 && written;
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+
+/* Refuses a folder, pipe or device: none of them is to be replaced. */
+static void cr_main_regular(const char *path)
+{
+    struct stat status;
+    const char *kind = stat(path, &status) == 0 ? cr_file_kind(status.st_mode) : NULL;
+    if (kind)
+        cr_main_fail(path, "%s, expected a regular file", kind);
+}
+
+/* Writes an output, whole or not at all. */
+static int cr_main_publish(const char *path, const struct cr_tensor *tensor, const void *data)
+{
+    struct cr_new_file draft;
+    int written;
     cr_main_regular(path);
-    if (cr_draft_open(&draft, path) == 0)
-        file = fdopen(dup(draft.fd), "wb");
-    if (file) {
-        written = fwrite(header, 1, end, file) == end && fwrite(data, 4, n, file) == n;
-        written &= fclose(file) == 0;
-    }
-    if (written)
-        written = cr_draft_publish(&draft) == 0;
-    cr_draft_close(&draft);
+    written = cr_new_file_open(&draft, path) == 0 &&
+              cr_main_write(fdopen(dup(draft.fd), "wb"), tensor, data) &&
+              cr_new_file_publish(&draft) == 0;
+    cr_new_file_close(&draft);
+    return written;
+}
+
+#else
+
+/* Writes an output; of one that fails nothing is left. */
+static int cr_main_publish(const char *path, const struct cr_tensor *tensor, const void *data)
+{
+    int written = cr_main_write(fopen(path, "wb"), tensor, data);
     if (!written)
+        remove(path);
+    return written;
+}
+
+#endif
+
+static void cr_main_write_npy(const char *path, const struct cr_tensor *tensor, const void *data)
+{
+    if (!cr_main_publish(path, tensor, data))
         cr_main_fail(path, "cannot be written: %s", strerror(errno));
 }
 

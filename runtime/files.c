@@ -38,7 +38,7 @@ static void release(struct cr_writer *writer)
 {
     if (writer->file)
         fclose(writer->file);
-    cr_draft_close(writer->draft);
+    cr_new_file_close(writer->draft);
     free(writer->draft);
     free(writer->target);
     *writer = (struct cr_writer){0};
@@ -50,7 +50,7 @@ static int open_stream(struct cr_writer *writer)
 {
     int fd = -1;
 
-    if (cr_draft_open(writer->draft, writer->target) == 0)
+    if (cr_new_file_open(writer->draft, writer->target) == 0)
         fd = fcntl(writer->draft->fd, F_DUPFD_CLOEXEC, 0);
     writer->file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!writer->file && fd >= 0)
@@ -110,7 +110,7 @@ int cr_writer_commit(struct cr_writer *writer, char *error, size_t size)
 
     if (status != 0)
         return status;
-    if (cr_draft_publish(writer->draft) != 0)
+    if (cr_new_file_publish(writer->draft) != 0)
         status = cr_file_fail(error, size, path, "cannot be written: %s", strerror(errno));
     release(writer);
     return status;

@@ -9,14 +9,14 @@
 
 #include <stdio.h>
 
-struct cr_draft; /* write.inc: a file that has no name yet */
+struct cr_new_file; /* write.inc: a file that has no name yet */
 
 /* A file being written: of the mode of the older one, else of 0666 less the umask. */
 struct cr_writer {
     FILE *file;
     const char *path; /* as the user calls it; must outlive the writer */
     char *target;     /* `path` with symbolic links resolved */
-    struct cr_draft *draft;
+    struct cr_new_file *draft;
     int failure; /* errno of the first write that failed, or 0 */
 };
 
