@@ -21,7 +21,7 @@ enum {
     LOOK_WORK = 1024,        /* units of cr_work between two looks at the clock */
     BYTES_OF_WORK = 64,      /* that the allocator hands out, as a unit */
     LOOK_EVERY = 2000000,    /* nanoseconds: processor time is asked for at most so often */
-    PATIENCE = 6,            /* seconds by the clock on the wall for one of processor time */
+    PATIENCE = 2,            /* seconds that may pass besides those of processor time */
     BLOCK_BYTES = 16,        /* that malloc takes for itself */
     NODE_BYTES = 24,         /* an entry of a Lua table's hash part */
     MANY_NODES = 4096,       /* filled within a fraction of a second, whatever the keys are */
@@ -47,8 +47,8 @@ static double time_used(const struct cr_run *run)
     return (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - run->started);
 }
 
-/* Whether the time is over: processor time, or six times as much by the clock on the wall,
- * which counts where the machine has other work.  Asking for processor time is a call of the system,
+/* Whether the time is over: processor time, or two seconds more by the clock on the wall, which
+ * counts where the machine has other work.  Asking for processor time is a call of the system,
  * so it is asked for only if the other clock, which is never slower, has moved on. */
 static bool is_late(struct cr_run *run)
 {
@@ -58,7 +58,7 @@ static bool is_late(struct cr_run *run)
         return false;
     run->looked = now;
     double most = run->limits.seconds * 1e9;
-    return time_used(run) > most || (double)(now - run->opened) > PATIENCE * most;
+    return time_used(run) > most || (double)(now - run->opened) > most + PATIENCE * 1e9;
 }
 
 /* The graph's memory counts, too: nodes, operands, outputs and texts. */

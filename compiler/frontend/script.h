@@ -29,7 +29,7 @@ struct cr_script {
 /* What a script may take.  docs/sandbox.md says how each is measured. */
 struct cr_limits {
     size_t memory;     /* bytes: of Lua's values, and of the graph */
-    double seconds;    /* processor time of the calling thread; six times as many may pass */
+    double seconds;    /* processor time of the calling thread; two more may pass */
     long instructions; /* of Lua */
 };
 
