@@ -235,7 +235,7 @@ symbols() {
 }
 
 # docs/call_training.c, for a step that has two more outputs.
-sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float loss, rate, tokens;/
+sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float loss, rate;\n    int tokens;/
     s/&loss, arena/\&loss, \&rate, \&tokens, arena/' docs/call_training.c >"$T/call_training.c"
 
 # ten_in_c COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
