@@ -42,7 +42,7 @@ compiler_sources := $(wildcard compiler/*.c) \
 frontend_sources := $(wildcard compiler/frontend/*.c)
 runtime_sources  := $(wildcard runtime/*.c)
 test_sources     := $(wildcard tests/test_*.c)
-support_sources  := $(wildcard tests/support*.c)
+fuzz_sources     := $(wildcard tests/fuzz/*.c)
 
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
@@ -101,7 +101,11 @@ $(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1))
 $(BUILD)/$(1)/crescent: $(main_object) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
 	$$(link) $$^ -o $$@ $$(call libraries,$(1))
 
-$(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c $(call object,$(support_sources)) \
+$(BUILD)/$(1)/crescent-fuzz: $(call object,$(fuzz_sources)) $(BUILD)/$(1)/libcrescent.a \
+    $(runtime_library)
+	$$(link) $$^ -o $$@ $$(call libraries,$(1))
+
+$(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c \
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
 	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d \
 	    $$< $$(filter %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
@@ -126,7 +130,7 @@ setup:
 
 ifneq ($(filter setup test demo train-demo experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(main_object) $(compiler_objects) $(runtime_objects) \
-    $(call object,$(support_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
+    $(call object,$(fuzz_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
 $(everything_compiled): | setup
 endif
@@ -142,8 +146,14 @@ suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s
     $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
+    '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
-built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent
+built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
+    $(BUILD)/$(1)/crescent-fuzz
+
+# What random graphs found before, and a look at some; see `fuzz` below.
+fuzz_corpus = $(sort $(wildcard tests/fuzz/corpus/*.lua))
+fuzz_look = N=2000 SEED=1 JOBS=2 SECONDS=30 REACH=1
 
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
@@ -165,6 +175,17 @@ check: $(call built_for,$(LUA))
 
 layers:
 	@sh tests/check_layers.sh
+
+# Random graphs against every oracle (docs/testing.md): N of them, from number FIRST of SEED on, by
+# JOBS processes.  What is found is reduced, which may take SECONDS, and left in OUT.
+fuzz: N := 10000
+fuzz: SEED := 1
+fuzz: FIRST := 0
+fuzz: JOBS := 2
+fuzz: SECONDS := 300
+fuzz: OUT := $(BUILD)/found
+fuzz: $(BUILD)/$(LUA)/crescent-fuzz
+	@$< N=$(N) SEED=$(SEED) FIRST=$(FIRST) JOBS=$(JOBS) SECONDS=$(SECONDS) OUT=$(OUT)
 
 asan:
 	@ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -210,8 +231,9 @@ check-threads: $(foreach s,threads runtime,$(BUILD)/$(LUA)/tests/test_$(s))
 	    $(foreach s,$^,"CRESCENT=$(BUILD)/$(LUA)/crescent $$run $(s)")
 
 valgrind: $(call built_for,$(LUA))
-	@CK_FORK=no CRESCENT_GRAPHS=5 sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
-	    'CRESCENT=$(BUILD)/$(LUA)/crescent valgrind -q --leak-check=full --error-exitcode=9 $(s)')
+	@CK_FORK=no sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
+	    'CRESCENT=$(BUILD)/$(LUA)/crescent valgrind -q --leak-check=full --error-exitcode=9 $(s)') \
+	    'valgrind -q --error-exitcode=9 $(BUILD)/$(LUA)/crescent-fuzz N=5 JOBS=1'
 
 # ---- generated/ ----------------------------------------------------------------------
 # SCRIPT:OPTIONS; the standalone C of each is committed, for people to read; of a training its
@@ -316,6 +338,7 @@ help:
 	@echo 'make check             build and run the tests with one Lua; no set-up'
 	@echo 'make setup             install what is missing (Debian packages)'
 	@echo 'make asan, valgrind    the tests under sanitizers, under valgrind'
+	@echo 'make fuzz              random graphs against every oracle (docs/testing.md); N= SEED= JOBS='
 	@echo 'make fuzz-readers      the readers and the front end on mutated files; N= SECONDS= SEED='
 	@echo 'make tsan              the library in several threads, under ThreadSanitizer'
 	@echo 'make layers            prove that includes follow the layers'
@@ -331,4 +354,5 @@ help:
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean demo docs \
-    experiments format fuzz-readers generated help install layers run-fuzzers setup test train-demo tsan valgrind
+    experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup test train-demo \
+    tsan valgrind

@@ -12,9 +12,6 @@
 #include "compiler/exec/engine.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/print.h"
-#include "compiler/passes/passes.h"
-#include "support_random.h"
 
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 enum { MAX_PORTS = 16 };
@@ -299,42 +296,6 @@ START_TEST(test_unseeing)
 }
 END_TEST
 
-/* ---- simplify ---- */
-
-static char *printed(const struct cr_graph *g)
-{
-    char *text;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    ck_assert_ptr_nonnull(file);
-    cr_print_graph(file, g);
-    fclose(file);
-    return text;
-}
-
-/* Simplifying a graph again changes nothing. */
-START_TEST(test_simplify_again)
-{
-    enum { GRAPHS = 10 };
-    for (int i = 0; i < GRAPHS; i++) {
-        struct cr_random_graph *random = cr_random_graph_new((uint64_t)(_i * GRAPHS + i) + 70900);
-        struct cr_pass_options options = {.stop_after = "simplify"};
-        struct cr_error error = {""};
-        struct cr_module *module = cr_module_new(random->graph);
-        random->graph = cr_graph_new("none");
-        ck_assert_int_eq(cr_run_passes(module, &options, &error), 0);
-        char *once = printed(module->graph);
-        ck_assert_int_eq(cr_run_passes(module, &options, &error), 0);
-        char *twice = printed(module->graph);
-        ck_assert_str_eq(once, twice);
-        free(once);
-        free(twice);
-        cr_module_free(module);
-        cr_random_graph_free(random);
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("nonfinite");
@@ -342,7 +303,6 @@ int main(void)
     tcase_add_loop_test(rewriting, test_formula, 0, COUNT(formulas));
     tcase_add_loop_test(rewriting, test_attention, 0, COUNT(attentions));
     tcase_add_loop_test(rewriting, test_unseeing, 0, COUNT(unseeing));
-    tcase_add_loop_test(rewriting, test_simplify_again, 0, 10);
     tcase_set_timeout(rewriting, 60);
     suite_add_tcase(suite, rewriting);
     SRunner *runner = srunner_create(suite);

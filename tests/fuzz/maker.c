@@ -1,22 +1,18 @@
 /* Random graphs: numbers, nodes with their values, leaves, and what there is to go on from. */
-#include "support_maker.h"
+#include "maker.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/mem.h"
+#include "leaves.h"
 
 /* ---- numbers ---- */
 
-/* splitmix64 */
 uint64_t cr_next(struct cr_maker *m)
 {
-    uint64_t z = m->state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
+    return cr_next_number(&m->state);
 }
 
 int64_t cr_below(struct cr_maker *m, int64_t n)
@@ -29,13 +25,13 @@ bool cr_chance(struct cr_maker *m, int percent)
     return cr_below(m, 100) < percent;
 }
 
-/* Roughly normal, never far out. */
-static double bell(struct cr_maker *m)
+enum cr_op cr_random_op(struct cr_maker *m, enum cr_kind kind, enum cr_rule rule)
 {
-    double sum = 0;
-    for (int i = 0; i < 4; i++)
-        sum += (double)(cr_next(m) >> 11) * 0x1p-53 - 0.5;
-    return 1.7 * sum;
+    enum cr_op op;
+    do
+        op = (enum cr_op)cr_below(m, CR_OP_COUNT);
+    while (cr_ops[op].kind != kind || (kind == CR_KIND_ELEMENTWISE && cr_ops[op].rule != rule));
+    return op;
 }
 
 /* ---- nodes ---- */
@@ -51,19 +47,16 @@ int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis)
     return node->shape[axis < 0 ? node->rank + axis : axis];
 }
 
-/* Evaluates the node that was just made. */
-static cr_id enter(struct cr_maker *m, cr_id id, void *data)
-{
-    if (id >= CR_MAX_RANDOM_NODES)
-        abort();
-    m->random->data[id] = data;
-    cr_bounds_add(m->g, id, data, m->random->bounds);
-    return id;
-}
-
+/* What is too much work is not evaluated, and the step taken back as soon as it is made. */
 cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
-    return enter(m, cr_must(m->g, op, n, in, attr), NULL);
+    cr_id id = cr_must(m->g, op, n, in, attr);
+    const struct cr_node *node = cr_node_of(m, id);
+    int64_t terms = op == CR_OP_matmul ? cr_size_of(m, in[0], -1) : 1;
+    m->work += cr_elements(node->rank, node->shape) * terms;
+    if (m->work <= m->most_work)
+        cr_case_evaluate(m->c);
+    return id;
 }
 
 cr_id cr_make1(struct cr_maker *m, enum cr_op op, cr_id a)
@@ -153,43 +146,45 @@ cr_id cr_make_with(struct cr_maker *m, enum cr_op op, cr_id a, double value)
 
 /* ---- leaves ---- */
 
-static cr_id add_leaf(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, int rank,
-                      const int64_t *shape, void *data)
+cr_id cr_make_leaf_of(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, int rank,
+                      const int64_t *shape, const char *kind)
 {
-    char name[CR_MAX_RANK * 4 + 32];
-    snprintf(name, sizeof name, "%s%d", op == CR_OP_param ? "w" : "x", m->n_leaves++);
+    char name[64];
+    snprintf(name, sizeof name, "%s%d%s%s", op == CR_OP_param ? "w" : "x", m->n_leaves++,
+             *kind ? "_" : "", kind);
     struct cr_attr attr = {.dtype = dtype,
                            .rank = rank,
-                           .name = cr_intern(m->g, name),
+                           .name = name,
                            .init = op == CR_OP_param ? CR_INIT_NORMAL : 0,
                            .value = op == CR_OP_param ? 0.5 : 0};
     memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
-    return enter(m, cr_must(m->g, op, 0, NULL, &attr), data);
+    return cr_make(m, op, 0, NULL, &attr);
 }
 
 cr_id cr_make_leaf(struct cr_maker *m, enum cr_op op, int rank, const int64_t *shape, double size)
 {
-    int64_t n = cr_elements(rank, shape);
-    float *data = cr_calloc((size_t)n, sizeof *data);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = (float)(size * bell(m));
-    if (m->in_layer)
-        op = CR_OP_param;
-    return add_leaf(m, op, CR_F32, rank, shape, data);
+    char kind[16] = "";
+    int halves = (int)lround(-2 * log2(size)), n = 0;
+    if (halves)
+        snprintf(kind, sizeof kind, "s%d", halves);
+    while (cr_leaf_kind(n))
+        n++;
+    if (m->wild && cr_chance(m, 25))
+        snprintf(kind, sizeof kind, "%s", cr_leaf_kind((int)cr_below(m, n)));
+    else if (cr_chance(m, 4))
+        snprintf(kind, sizeof kind, "ties");
+    return cr_make_leaf_of(m, m->in_layer ? CR_OP_param : op, CR_F32, rank, shape, kind);
 }
 
 /* Layers share theirs, as with inputs of their own they make no loop. */
 cr_id cr_make_integers(struct cr_maker *m, int rank, const int64_t *shape, int low, int high)
 {
-    int64_t n = cr_elements(rank, shape);
-    int32_t *data = cr_calloc((size_t)n, sizeof *data);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = low + (int32_t)cr_below(m, high - low + 1);
-    if (m->in_layer && m->next_shared < m->n_shared) {
-        free(data);
+    char kind[40];
+    if (m->in_layer && m->next_shared < m->n_shared)
         return m->shared[m->next_shared++];
-    }
-    cr_id id = add_leaf(m, CR_OP_input, CR_I32, rank, shape, data);
+    snprintf(kind, sizeof kind, "%s%dto%s%d", low < 0 ? "m" : "", abs(low), high < 0 ? "m" : "",
+             abs(high));
+    cr_id id = cr_make_leaf_of(m, CR_OP_input, CR_I32, rank, shape, kind);
     if (m->in_layer && m->n_shared < CR_MAX_SHARED)
         m->shared[m->n_shared++] = id;
     m->next_shared = m->n_shared;
@@ -201,11 +196,12 @@ static enum cr_op input_or_param(struct cr_maker *m)
     return cr_chance(m, 50) ? CR_OP_param : CR_OP_input;
 }
 
-/* An axis: often 1, often a prime, seldom longer than a tile. */
+/* An axis: often 1, often a prime, often next to the size of a tile or a panel, seldom longer. */
 int64_t cr_random_size(struct cr_maker *m, int64_t room)
 {
-    static const int64_t sizes[] = {1,  1,  1,  2,  2,  3,  4,  5,  6,  7,   8,   11,  13,   16,
-                                    17, 24, 31, 32, 33, 48, 64, 65, 97, 128, 130, 257, 1025, 2051};
+    static const int64_t sizes[] = {1,  1,  1,  1,  2,  2,  2,  3,  3,   4,   4,   5,   5,    6,
+                                    7,  7,  8,  8,  9,  11, 12, 13, 15,  16,  17,  23,  24,   25,
+                                    31, 32, 33, 48, 63, 64, 65, 97, 127, 128, 129, 257, 1025, 2051};
     int64_t size;
     do
         size = sizes[cr_below(m, (int64_t)(sizeof sizes / sizeof *sizes))];
@@ -213,9 +209,10 @@ int64_t cr_random_size(struct cr_maker *m, int64_t room)
     return size;
 }
 
-static int random_shape(struct cr_maker *m, int64_t *shape)
+int cr_random_shape(struct cr_maker *m, int most_rank, int64_t *shape)
 {
     int rank = cr_chance(m, 4) ? 0 : 1 + (int)cr_below(m, cr_chance(m, 10) ? 6 : 4);
+    rank = rank < most_rank ? rank : most_rank;
     int64_t room = m->budget;
     for (int i = 0; i < rank; i++)
         room /= shape[i] = cr_random_size(m, room);
@@ -233,6 +230,8 @@ cr_id cr_model_leaf(struct cr_maker *m)
 {
     static const int64_t tokens[] = {1, 2, 5, 7, 16, 24, 33, 60, 130, 150, 270};
     int64_t batch = 1 + cr_below(m, 3), shape[3] = {batch}, width;
+    if (m->longer)
+        return cr_make_leaf(m, CR_OP_input, 3, (int64_t[]){1, 129 + cr_below(m, 40), 2}, 1);
     do
         shape[1] = tokens[cr_below(m, 11)];
     while (batch * shape[1] > m->budget);
@@ -246,7 +245,7 @@ cr_id cr_random_leaf(struct cr_maker *m)
     int64_t shape[CR_MAX_RANK];
     if (cr_chance(m, 35))
         return cr_model_leaf(m);
-    int rank = random_shape(m, shape);
+    int rank = cr_random_shape(m, 6, shape);
     return cr_make_leaf(m, cr_chance(m, 80) ? CR_OP_input : CR_OP_param, rank, shape, 1);
 }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "support_maker.h"
+#include "maker.h"
 
 /* ---- projections ---- */
 
@@ -281,6 +281,24 @@ static cr_id masked(struct cr_maker *m, cr_id scores)
     return cr_make_select(m, mask, scores, minus);
 }
 
+/* A mask that comes in: numbers to add, -inf among them, or integers that tell. */
+static cr_id given_mask(struct cr_maker *m, cr_id scores)
+{
+    const struct cr_node *node = cr_node_of(m, scores);
+    int64_t shape[CR_MAX_RANK];
+    int rank = 1 + (int)cr_below(m, node->rank);
+    for (int i = 0; i < rank; i++)
+        shape[i] = i >= rank - 2 || cr_chance(m, 50) ? node->shape[node->rank - rank + i] : 1;
+    if (cr_chance(m, 40)) {
+        cr_id tells = cr_make_like(m, cr_make_integers(m, rank, shape, 0, 1), scores);
+        cr_id sees = cr_make_with(m, CR_OP_ne, tells, 0);
+        return cr_make_select(m, sees, scores, cr_make_const(m, scores, -1e9));
+    }
+    const char *kind = m->wild && cr_chance(m, 60) ? "mask" : "";
+    cr_id bias = cr_make_leaf_of(m, CR_OP_input, CR_F32, rank, shape, kind);
+    return cr_make2(m, CR_OP_add, scores, cr_make_like(m, bias, scores));
+}
+
 /* What stands between the first product and the softmax. */
 static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
 {
@@ -292,14 +310,44 @@ static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
         x = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, x), 3);
     if (cr_chance(m, 25))
         x = cr_make2(m, CR_OP_add, x, cr_make_partner(m, x));
+    if (cr_chance(m, 12))
+        return given_mask(m, x);
     return cr_chance(m, 75) ? masked(m, x) : x;
+}
+
+/* q k, or as the transpose of k' q'. */
+static cr_id first_product(struct cr_maker *m, cr_id q, cr_id k)
+{
+    if (cr_chance(m, 92))
+        return cr_make2(m, CR_OP_matmul, q, k);
+    return cr_make_swap(m, cr_make2(m, CR_OP_matmul, cr_make_swap(m, k), cr_make_swap(m, q)));
+}
+
+/* The probabilities also elsewhere: with rows that see nothing chosen away, as a penalty on the
+ * result, scaled by a number of each query. */
+static cr_id touched(struct cr_maker *m, cr_id p)
+{
+    switch (cr_below(m, 3)) {
+    case 0: {
+        cr_id none = cr_make_with(m, CR_OP_lt, cr_make_broadcast(m, p, true), 0);
+        return cr_make_select(m, none, cr_make_const(m, p, 0), p);
+    }
+    case 1: {
+        cr_id sum = cr_make2(m, CR_OP_mul, p, p);
+        sum = cr_make_fold(m, CR_OP_sum, sum, cr_node_of(m, p)->rank - 1);
+        return cr_make2(m, CR_OP_mul, p, cr_make_like(m, sum, p));
+    }
+    default:
+        m->spare = p; /* for later steps, and as an output */
+        return p;
+    }
 }
 
 /* softmax(q k) v, for k [.., d, keys]. */
 static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
 {
     double scale = 1 / sqrt((double)cr_size_of(m, q, -1));
-    cr_id scores = cr_make2(m, CR_OP_matmul, q, k);
+    cr_id scores = first_product(m, q, k);
     int rank = cr_node_of(m, scores)->rank;
     int axis = cr_chance(m, 95) ? rank - 1 : rank - 2;
     struct softmax s = exponentials(m, prepared(m, scores, scale), axis);
@@ -310,6 +358,8 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
         p = cr_make2(m, CR_OP_mul, p, cr_make_partner(m, p));
     else if (cr_chance(m, 20))
         p = cr_recipe_dropout(m, p);
+    else if (cr_chance(m, 8) && !m->in_layer)
+        p = touched(m, p);
     return cr_make2(m, CR_OP_matmul, p, v);
 }
 
@@ -329,6 +379,12 @@ static cr_id merge_heads(struct cr_maker *m, cr_id y)
     return cr_make_reshape(m, y, 3, (int64_t[]){B, T, C});
 }
 
+/* The first head repeated for all. */
+static cr_id one_head(struct cr_maker *m, cr_id x)
+{
+    return cr_make_like(m, cr_make_slice(m, x, 1, 0, 1), x);
+}
+
 /* Several heads over one projection to queries, keys and values. */
 static cr_id fused_heads(struct cr_maker *m, cr_id x)
 {
@@ -337,6 +393,10 @@ static cr_id fused_heads(struct cr_maker *m, cr_id x)
     cr_id q = split_heads(m, cr_make_slice(m, qkv, 2, 0, C), heads);
     cr_id k = split_heads(m, cr_make_slice(m, qkv, 2, C, C), heads);
     cr_id v = split_heads(m, cr_make_slice(m, qkv, 2, 2 * C, C), heads);
+    if (heads > 1 && cr_chance(m, 20)) { /* one head of keys and values for all queries */
+        k = one_head(m, k);
+        v = cr_chance(m, 80) ? one_head(m, v) : v;
+    }
     if (cr_chance(m, 20))
         q = cr_make_with(m, CR_OP_mul, q, 0.5);
     return merge_heads(m, attend(m, q, cr_make_swap(m, k), v));

@@ -2,18 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "support_maker.h"
+#include "maker.h"
 
 /* ---- elementwise steps ---- */
-
-static enum cr_op random_op(struct cr_maker *m, enum cr_rule rule)
-{
-    enum cr_op op;
-    do
-        op = (enum cr_op)cr_below(m, CR_OP_COUNT);
-    while (cr_ops[op].kind != CR_KIND_ELEMENTWISE || cr_ops[op].rule != rule);
-    return op;
-}
 
 /* i32 of x's shape: indices, numbers that come in, and arithmetic on them. */
 static cr_id integers_like(struct cr_maker *m, cr_id x, int depth)
@@ -26,7 +17,7 @@ static cr_id integers_like(struct cr_maker *m, cr_id x, int depth)
     cr_id in[2] = {integers_like(m, x, depth - 1), CR_NONE};
     if (way < 8)
         return cr_make_with(m, CR_OP_sub, in[0], (double)cr_below(m, 7) - 2);
-    enum cr_op op = random_op(m, CR_RULE_ARITH);
+    enum cr_op op = cr_random_op(m, CR_KIND_ELEMENTWISE, CR_RULE_ARITH);
     if (cr_ops[op].arity == 2)
         in[1] = integers_like(m, x, depth - 1);
     return cr_make(m, op, cr_ops[op].arity, in, NULL);
@@ -35,7 +26,8 @@ static cr_id integers_like(struct cr_maker *m, cr_id x, int depth)
 /* A bool of x's shape. */
 static cr_id condition_like(struct cr_maker *m, cr_id x, int depth)
 {
-    enum cr_op op = random_op(m, depth > 0 ? CR_RULE_LOGIC : CR_RULE_COMPARE);
+    enum cr_op op =
+        cr_random_op(m, CR_KIND_ELEMENTWISE, depth > 0 ? CR_RULE_LOGIC : CR_RULE_COMPARE);
     bool integers = cr_chance(m, 60);
     cr_id in[2] = {x, CR_NONE};
     for (int i = 0; i < cr_ops[op].arity; i++) {
@@ -53,7 +45,7 @@ static cr_id condition_like(struct cr_maker *m, cr_id x, int depth)
 static cr_id step_elementwise(struct cr_maker *m, cr_id x)
 {
     enum cr_rule rule = cr_chance(m, 60) ? CR_RULE_ARITH : CR_RULE_FLOAT;
-    enum cr_op op = random_op(m, rule);
+    enum cr_op op = cr_random_op(m, CR_KIND_ELEMENTWISE, rule);
     cr_id in[3] = {x, x, x};
     for (int i = 1; i < cr_ops[op].arity; i++)
         in[i] = cr_make_partner(m, x);
@@ -76,7 +68,7 @@ static cr_id step_select(struct cr_maker *m, cr_id x)
 /* An op that makes f32 of something else, with x. */
 static cr_id step_convert(struct cr_maker *m, cr_id x)
 {
-    enum cr_op op = random_op(m, CR_RULE_CONVERT);
+    enum cr_op op = cr_random_op(m, CR_KIND_ELEMENTWISE, CR_RULE_CONVERT);
     cr_id from = cr_chance(m, 50) ? integers_like(m, x, 1) : condition_like(m, x, 0);
     cr_id number = cr_make_with(m, CR_OP_mul, cr_make1(m, op, from), 0.125);
     return cr_make2(m, CR_OP_add, x, number);
@@ -106,8 +98,9 @@ static cr_id step_fold(struct cr_maker *m, cr_id x)
         return CR_NONE;
     int axis = cr_chance(m, 50) ? rank - 1 : (int)cr_below(m, rank);
     double n = (double)cr_size_of(m, x, axis);
-    if (cr_chance(m, 40))
-        return cr_make_fold(m, CR_OP_max, some_work(m, x), axis);
+    enum cr_op op = cr_random_op(m, CR_KIND_REDUCE, 0);
+    if (op != CR_OP_sum)
+        return cr_make_fold(m, op, some_work(m, x), axis);
     return cr_make_with(m, CR_OP_mul, cr_make_fold(m, CR_OP_sum, some_work(m, x), axis), 1 / n);
 }
 
@@ -371,6 +364,7 @@ static cr_recipe *const even_recipes[] = {
     cr_recipe_attention, cr_recipe_norm,
     step_convert,        cr_recipe_softmax,
     step_symmetry,       cr_recipe_dropout,
+    cr_recipe_typed,
 };
 
 static cr_recipe *const moving_recipes[] = {
@@ -379,8 +373,8 @@ static cr_recipe *const moving_recipes[] = {
 };
 
 static cr_recipe *const other_recipes[] = {
-    step_fold, step_linear, step_product, step_gather,
-    step_gate, step_leaf,   step_scatter, step_detach,
+    step_fold, step_linear,  step_product, step_gather,     step_gate,
+    step_leaf, step_scatter, step_detach,  cr_recipe_typed,
 };
 
 static cr_recipe *const heavy_recipes[] = {

@@ -1,16 +1,17 @@
-/* Random graphs: how steps become a graph, and which of them are taken back. */
-#include "support_random.h"
+/* How steps become a graph, and which of them are taken back. */
+#include "generate.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/gradient.h"
-#include "compiler/ir/mem.h"
-#include "support_maker.h"
+#include "leaves.h"
+#include "maker.h"
 
-enum { MAX_FORWARD_NODES = 500 };
+enum { MAX_FORWARD_NODES = 120, MAX_NODES = 1200 };
 
 /* Often the last one: what nothing goes on from is dead. */
 static cr_id any_value(struct cr_maker *m)
@@ -23,23 +24,14 @@ static cr_id any_value(struct cr_maker *m)
 static bool is_tame(const struct cr_maker *m, cr_id id)
 {
     const struct cr_node *node = cr_node_of(m, id);
-    const struct cr_bounds *b = &m->random->bounds[id];
     int64_t n = cr_elements(node->rank, node->shape);
-    for (int64_t i = 0; i < n; i++)
+    if (id >= m->c->n) /* it would have been too much work */
+        return false;
+    const struct cr_bounds *b = &m->c->bounds[id];
+    for (int64_t i = 0; i < n && !m->wild; i++)
         if (!(fabs(b->value[i]) < 50) || !(b->error[i] < 1e-4 * (1 + fabs(b->value[i]))))
             return false;
-    return n <= 60000;
-}
-
-static void take_back(struct cr_maker *m, int n_nodes, int n_operands)
-{
-    for (int i = n_nodes; i < m->g->n_nodes; i++) {
-        cr_bounds_free(&m->random->bounds[i]);
-        free(m->random->data[i]);
-        m->random->data[i] = NULL;
-    }
-    m->g->n_nodes = n_nodes;
-    m->g->n_operands = n_operands;
+    return n <= 30000;
 }
 
 /* Sets where nodes come from; now and then taps the value, under a name of its own. */
@@ -58,10 +50,12 @@ static void mark(struct cr_maker *m, cr_id id, int layer, int step)
 static cr_id attempt(struct cr_maker *m, cr_recipe *recipe, cr_id x)
 {
     int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands;
+    int64_t work = m->work;
     cr_id y = recipe(m, x);
     if (y != CR_NONE && is_tame(m, y))
         return y;
-    take_back(m, n_nodes, n_operands);
+    cr_case_cut(m->c, n_nodes, n_operands);
+    m->work = work;
     return CR_NONE;
 }
 
@@ -91,12 +85,14 @@ static uint64_t layer_seed(struct cr_maker *m, cr_id x, int n_steps)
 {
     int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands, n_leaves = m->n_leaves;
     uint64_t seed = 0;
+    int64_t work = m->work;
     cr_id y = CR_NONE;
     for (int i = 0; i < 10 && y == CR_NONE; i++) {
         m->state = seed = cr_next(m);
         y = layer(m, x, n_steps, 0);
-        take_back(m, n_nodes, n_operands);
+        cr_case_cut(m->c, n_nodes, n_operands);
         m->n_leaves = n_leaves;
+        m->work = work;
     }
     return seed;
 }
@@ -178,14 +174,17 @@ static void add_gradients(struct cr_maker *m)
     if (m->g->nodes[y].dtype != CR_F32)
         return;
     struct cr_node node = m->g->nodes[y];
+    m->work = 0;
     struct cr_seed seed = {y, cr_make_leaf(m, CR_OP_input, node.rank, node.shape, 0.5)};
-    int n = choose_wanted(m, wanted, m->n_layers > 2 ? 12 : 4), before = m->g->n_nodes;
+    int n = choose_wanted(m, wanted, m->n_layers > 2 ? 12 : 4);
+    int before = m->g->n_nodes, n_operands = m->g->n_operands;
     char name[16];
     cr_add_gradients(m->g, 1, &seed, n, wanted, gradients);
-    if (m->g->n_nodes > CR_MAX_RANDOM_NODES)
-        abort();
-    for (cr_id id = before; id < m->g->n_nodes; id++)
-        cr_bounds_add(m->g, id, NULL, m->random->bounds);
+    if (m->g->n_nodes > MAX_NODES) {
+        cr_case_cut(m->c, before, n_operands);
+        return;
+    }
+    cr_case_evaluate(m->c);
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof name, "yg%02d", i); /* behind the others by name */
         cr_add_output(m->g, name, gradients[i]);
@@ -193,9 +192,10 @@ static void add_gradients(struct cr_maker *m)
 }
 
 /* What a graph is mostly about. */
-enum subject { ANYTHING, MOVEMENT, ATTENTION, LAYERS };
+enum subject { ANYTHING, TYPED, MOVEMENT, ATTENTION, LAYERS };
 
-static const enum subject subjects[] = {ANYTHING, MOVEMENT, ATTENTION, ATTENTION, LAYERS, LAYERS};
+static const enum subject subjects[] = {ANYTHING, ANYTHING,  ANYTHING,  TYPED, TYPED,
+                                        MOVEMENT, ATTENTION, ATTENTION, LAYERS};
 
 static cr_recipe *choose_recipe(struct cr_maker *m, enum subject subject)
 {
@@ -213,8 +213,11 @@ static void add_step(struct cr_maker *m, cr_recipe *recipe, int number, int trie
     cr_id y = CR_NONE;
     for (int i = 0; i < tries && y == CR_NONE; i++) {
         mark(m, m->pool[m->n_pool - 1], -1, number + 1);
+        m->spare = CR_NONE;
         y = attempt(m, recipe, any_value(m));
     }
+    if (y != CR_NONE && m->spare != CR_NONE)
+        m->pool[m->n_pool++] = m->spare;
     if (y != CR_NONE)
         m->pool[m->n_pool++] = y;
 }
@@ -231,31 +234,57 @@ static void add_steps(struct cr_maker *m, enum subject subject)
     }
 }
 
-struct cr_random_graph *cr_random_graph_new(uint64_t seed)
+/* A few values of any type that nothing else is made of. */
+static void add_typed_outputs(struct cr_maker *m)
 {
-    struct cr_random_graph *random = cr_calloc(1, sizeof *random);
-    struct cr_maker m = {.random = random, .g = cr_graph_new("random"), .state = seed};
-    random->graph = m.g;
-    cr_next(&m);
-    m.budget = cr_chance(&m, 15) ? 15000 : cr_chance(&m, 60) ? 2000 : 200;
-    enum subject subject = subjects[cr_below(&m, 6)];
-    if (subject == ATTENTION && m.budget < 2000)
-        m.budget = 2000;
-    mark(&m, CR_NONE, -1, 0);
-    m.pool[m.n_pool++] = subject >= ATTENTION ? cr_model_leaf(&m) : cr_random_leaf(&m);
-    add_steps(&m, subject);
-    choose_outputs(&m);
-    if (cr_chance(&m, subject == ATTENTION ? 80 : 40))
-        add_gradients(&m);
-    return random;
+    int64_t shape[CR_MAX_RANK];
+    for (int i = 0, n = (int)cr_below(m, 3); i < n; i++) {
+        char name[16];
+        int rank = cr_random_shape(m, 5, shape);
+        mark(m, CR_NONE, -1, 90 + i);
+        snprintf(name, sizeof name, "ya%d", i);
+        enum cr_dtype dtype = (enum cr_dtype)cr_below(m, 3);
+        int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands;
+        int64_t work = m->work;
+        cr_id id = cr_make_expression(m, dtype, rank, shape, 1 + (int)cr_below(m, 4));
+        if (id < m->c->n) {
+            cr_add_output(m->g, name, id);
+            continue;
+        }
+        cr_case_cut(m->c, n_nodes, n_operands);
+        m->work = work;
+    }
 }
 
-void cr_random_graph_free(struct cr_random_graph *random)
+/* Most graphs are small, and most of their values tame. */
+static void choose_size(struct cr_maker *m, enum subject subject)
 {
-    for (int i = 0; i < random->graph->n_nodes; i++) {
-        cr_bounds_free(&random->bounds[i]);
-        free(random->data[i]);
-    }
-    cr_graph_free(random->graph);
-    free(random);
+    int64_t way = cr_below(m, 100);
+    m->wild = cr_chance(m, 20);
+    m->budget = way < 65 ? 120 : way < 93 ? 500 : way < 99 ? 2500 : 12000;
+    if (subject == ATTENTION && m->budget < 500)
+        m->budget = 500;
+    m->longer = subject == ATTENTION && cr_chance(m, 4);
+    m->most_work = m->longer ? 800000 : 80000;
+}
+
+struct cr_case *cr_generate(uint64_t seed, uint64_t number)
+{
+    char name[64];
+    snprintf(name, sizeof name, "fuzz_%" PRIu64 "_%" PRIu64, seed, number);
+    struct cr_case *c = cr_case_new(name);
+    struct cr_maker m = {.c = c, .g = c->graph, .state = cr_seed_of_text(name)};
+    enum subject subject = subjects[cr_below(&m, sizeof subjects / sizeof *subjects)];
+    choose_size(&m, subject);
+    mark(&m, CR_NONE, -1, 0);
+    m.pool[m.n_pool++] = subject >= ATTENTION ? cr_model_leaf(&m) : cr_random_leaf(&m);
+    if (subject != TYPED)
+        add_steps(&m, subject);
+    choose_outputs(&m);
+    if (subject == TYPED || cr_chance(&m, 10))
+        add_typed_outputs(&m);
+    if (cr_chance(&m, subject == ATTENTION ? 70 : 40))
+        add_gradients(&m);
+    cr_case_evaluate(c);
+    return c;
 }

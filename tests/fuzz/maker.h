@@ -1,23 +1,28 @@
 /*
- * support_maker.h - a random graph while it is made: tools for the steps that add to it.
+ * maker.h - a random graph while it is made: tools for the steps that add to it.
  *
- * Each node is evaluated as it is made (support_bounds.h), so that a step whose result is
- * not tame can be taken back.
+ * Each node is evaluated as it is made (bounds.h), so that a step whose result is not tame can
+ * be taken back.  A wild graph keeps what is not tame, and its leaves hold anything.
  */
-#ifndef CR_SUPPORT_MAKER_H
-#define CR_SUPPORT_MAKER_H
+#ifndef CR_FUZZ_MAKER_H
+#define CR_FUZZ_MAKER_H
 
-#include "support_random.h"
+#include "case.h"
 
 enum { CR_MAX_SHARED = 32 };
 
 /* A graph being made. */
 struct cr_maker {
-    struct cr_random_graph *random;
-    struct cr_graph *g;
-    uint64_t state;  /* of the generator of numbers */
+    struct cr_case *c;
+    struct cr_graph *g; /* of the case */
+    uint64_t state;     /* of the generator of numbers */
+    bool wild;
+    int64_t work; /* of evaluating the graph, at most most_work */
+    int64_t most_work;
+    bool longer;     /* a long sequence, so that keys come in blocks */
     cr_id pool[256]; /* f32 values to go on from */
     int n_pool;
+    cr_id spare; /* from inside the step that is made, to go on from as well */
     int n_leaves;
     int64_t budget;              /* elements of a leaf */
     int n_layers;                /* of the last stack */
@@ -56,12 +61,23 @@ cr_id cr_make_iota(struct cr_maker *m, cr_id shape, int axis);
 cr_id cr_make_const(struct cr_maker *m, cr_id like, double value);
 cr_id cr_make_with(struct cr_maker *m, enum cr_op op, cr_id a, double value);
 
-/* New leaves with data: f32 about as large as `size`, i32 from low to high. */
+/* New leaves: f32 about as large as `size`, or of any kind in a wild graph; of a kind of
+ * leaves.h; i32 from low to high. */
 cr_id cr_make_leaf(struct cr_maker *m, enum cr_op op, int rank, const int64_t *shape, double size);
+cr_id cr_make_leaf_of(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, int rank,
+                      const int64_t *shape, const char *kind);
 cr_id cr_make_integers(struct cr_maker *m, int rank, const int64_t *shape, int low, int high);
+
+/* An op of a kind, at random; of elementwise ops one of a rule. */
+enum cr_op cr_random_op(struct cr_maker *m, enum cr_kind kind, enum cr_rule rule);
+
+/* A value of that type and shape, from ops of the whole table; of about so many nodes deep. */
+cr_id cr_make_expression(struct cr_maker *m, enum cr_dtype dtype, int rank, const int64_t *shape,
+                         int depth);
 
 /* A size of an axis, at most `room`; f32 leaves of any shape, and of a model's input's. */
 int64_t cr_random_size(struct cr_maker *m, int64_t room);
+int cr_random_shape(struct cr_maker *m, int most_rank, int64_t *shape);
 cr_id cr_random_leaf(struct cr_maker *m);
 cr_id cr_model_leaf(struct cr_maker *m);
 
@@ -85,10 +101,11 @@ cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n);
 cr_recipe cr_recipe_activation;
 
 /* One of many steps: those whose result has the shape of x; those that move elements; others;
- * those with a product. */
+ * those with a product; those of any type. */
 cr_recipe *cr_even_recipe(struct cr_maker *m);
 cr_recipe *cr_moving_recipe(struct cr_maker *m);
 cr_recipe *cr_other_recipe(struct cr_maker *m);
 cr_recipe *cr_heavy_recipe(struct cr_maker *m);
+cr_recipe cr_recipe_typed;
 
 #endif

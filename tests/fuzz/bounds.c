@@ -1,0 +1,469 @@
+#include "bounds.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/eval.h"
+#include "compiler/ir/mem.h"
+#include "runtime/random.h"
+
+/* Of one rounded operation, and of a function of the runtime, which is a little worse. */
+static const double unit = 0x1p-23, tiny = 1e-37;
+
+/* A node being evaluated. */
+struct evaluation {
+    const struct cr_graph *g;
+    const struct cr_node *node;
+    const cr_id *in;
+    struct cr_bounds *all, *out;
+    int64_t n;
+    bool exact;         /* nothing is rounded */
+    cr_evaluator *eval; /* of an elementwise op, or of what a reduction repeats */
+};
+
+static const struct cr_node *operand(const struct evaluation *e, int i)
+{
+    return &e->g->nodes[e->in[i]];
+}
+
+static const struct cr_bounds *bounds_of(const struct evaluation *e, int i)
+{
+    return &e->all[e->in[i]];
+}
+
+/* The index of element i along every axis. */
+static void index_of(const struct cr_node *node, int64_t i, int64_t *index)
+{
+    for (int axis = node->rank - 1; axis >= 0; axis--) {
+        index[axis] = i % node->shape[axis];
+        i /= node->shape[axis];
+    }
+}
+
+static int64_t position(const struct cr_node *node, const int64_t *index)
+{
+    int64_t at = 0;
+    for (int axis = 0; axis < node->rank; axis++)
+        at = at * node->shape[axis] + index[axis];
+    return at;
+}
+
+static double distance(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    double d = fabs(a - b);
+    return isnan(d) ? INFINITY : d;
+}
+
+/* The error of an element as it is stored: none is known where float may overflow. */
+static double stored(const struct cr_node *node, double value, double error)
+{
+    if (isnan(error))
+        return INFINITY;
+    if (node->dtype == CR_F32 && isfinite(value) && fabs(value) + error > (double)FLT_MAX)
+        return INFINITY;
+    return node->dtype == CR_I32 && error > 0 ? INFINITY : error; /* it may wrap */
+}
+
+/* ---- leaves ---- */
+
+static void add_leaf(struct evaluation *e, const void *data)
+{
+    const struct cr_node *node = e->node;
+    int64_t index[CR_MAX_RANK];
+    for (int64_t i = 0; i < e->n; i++) {
+        if (node->op == CR_OP_const) {
+            e->out->value[i] = node->value;
+            e->out->error[i] = distance(node->value, (double)(float)node->value);
+            e->out->error[i] = stored(node, node->value, e->out->error[i]);
+        } else if (node->op == CR_OP_iota) {
+            index_of(node, i, index);
+            e->out->value[i] = (double)index[node->axis];
+        } else {
+            e->out->value[i] = node->dtype == CR_I32 ? ((const int32_t *)data)[i]
+                                                     : (double)((const float *)data)[i];
+            e->out->error[i] = stored(node, e->out->value[i], 0);
+        }
+    }
+}
+
+/* ---- elementwise ---- */
+
+/* Whether a rule gives true or false, or one of its operands, whatever the others may be. */
+static bool is_closed(enum cr_rule rule)
+{
+    return rule == CR_RULE_COMPARE || rule == CR_RULE_LOGIC || rule == CR_RULE_SELECT;
+}
+
+/* How far the op's value moves when each operand goes to either end of its interval. */
+static double spread(const struct evaluation *e, int64_t i, const double *a, double value)
+{
+    if ((e->node->op == CR_OP_add || e->node->op == CR_OP_sub) && isfinite(value))
+        return bounds_of(e, 0)->error[i] + bounds_of(e, 1)->error[i];
+    if (e->node->op == CR_OP_mul && isfinite(value)) {
+        double da = bounds_of(e, 0)->error[i], db = bounds_of(e, 1)->error[i];
+        return fabs(a[0]) * db + da * (fabs(a[1]) + db);
+    }
+    double most = 0, corner[3] = {0};
+    for (int ends = 0; ends < 1 << e->node->n_in; ends++) {
+        for (int j = 0; j < e->node->n_in; j++) {
+            double error = bounds_of(e, j)->error[i];
+            corner[j] = a[j] + (ends >> j & 1 ? error : -error);
+        }
+        most = fmax(most, distance(e->eval(e->node->op, corner[0], corner[1], corner[2]), value));
+    }
+    return most;
+}
+
+/* A choice is as uncertain as what is chosen, or as both where the condition is. */
+static double choice_error(const struct evaluation *e, int64_t i, const double *a, double value)
+{
+    const struct cr_bounds *b = bounds_of(e, 1), *c = bounds_of(e, 2);
+    if (!(bounds_of(e, 0)->error[i] > 0))
+        return a[0] != 0 ? b->error[i] : c->error[i];
+    return fmax(distance(b->value[i], value) + b->error[i],
+                distance(c->value[i], value) + c->error[i]);
+}
+
+/* What the operands' errors make of the result's; `error` is their sum, and above 0. */
+static double carried(const struct evaluation *e, int64_t i, const double *a, double value,
+                      double error)
+{
+    enum cr_rule rule = cr_ops[e->node->op].rule;
+    if (rule == CR_RULE_SELECT)
+        return choice_error(e, i, a, value);
+    if (rule == CR_RULE_COMPARE) { /* a tie may fall to either side; of a thing with itself not */
+        bool apart = distance(a[0], a[1]) > error;
+        bool same = e->in[0] == e->in[1] && isfinite(error);
+        return apart || same ? 0 : 1;
+    }
+    if (rule == CR_RULE_LOGIC)
+        return fmin(1, spread(e, i, a, value));
+    if (isinf(error) || (e->node->op == CR_OP_div && !(fabs(a[1]) > bounds_of(e, 1)->error[i])))
+        return INFINITY;
+    return spread(e, i, a, value);
+}
+
+/*
+ * Whether the result is infinite and no operand is: by overflow, which another order of the work
+ * may avoid, or at a pole, where the sign of a zero decides.  log(0) is neither.
+ */
+static bool is_pole(const struct evaluation *e, const double *a, double value)
+{
+    if (!isinf(value) || e->node->op == CR_OP_log || is_closed(cr_ops[e->node->op].rule))
+        return false;
+    for (int j = 0; j < e->node->n_in; j++)
+        if (!isfinite(a[j]))
+            return e->node->op == CR_OP_div && a[1] == 0;
+    return true;
+}
+
+/* A mask that is added may hide NaN and +inf, though their sum with -inf is NaN. */
+static bool is_masked(enum cr_op op, const double *a)
+{
+    return op == CR_OP_add &&
+           ((a[0] == -INFINITY && !(a[1] < INFINITY)) || (a[1] == -INFINITY && !(a[0] < INFINITY)));
+}
+
+static void add_elementwise(struct evaluation *e)
+{
+    e->eval = cr_evaluator_of(e->node->op, e->node->dtype);
+    bool rounds = !is_closed(cr_ops[e->node->op].rule) && e->node->dtype == CR_F32 && !e->exact;
+    for (int64_t i = 0; i < e->n; i++) {
+        double a[3] = {0}, error = 0, value;
+        for (int j = 0; j < e->node->n_in; j++) {
+            a[j] = bounds_of(e, j)->value[i];
+            error += bounds_of(e, j)->error[i];
+        }
+        e->out->value[i] = value = e->eval(e->node->op, a[0], a[1], a[2]);
+        error = is_pole(e, a, value) || is_masked(e->node->op, a) ? INFINITY
+                : error > 0                                       ? carried(e, i, a, value, error)
+                                                                  : 0;
+        if (rounds && isfinite(value))
+            error += 2 * unit * fabs(value) + tiny;
+        e->out->error[i] = stored(e->node, value, error);
+    }
+}
+
+/* ---- reductions and products ---- */
+
+/* The error of a sum of numbers of that size altogether; if it is not finite, of what follows
+ * from its terms for certain. */
+static double sum_error(double value, double carried, double size, double rounding)
+{
+    double error = carried + (rounding > 0 ? rounding * size + tiny : 0);
+    if (isfinite(value) || !isfinite(carried))
+        return error;
+    return size < (double)FLT_MAX ? 0 : INFINITY; /* what is finite of it stays so */
+}
+
+static void add_reduce(struct evaluation *e)
+{
+    const struct cr_node *in = operand(e, 0);
+    const struct cr_bounds *a = bounds_of(e, 0);
+    int64_t index[CR_MAX_RANK], step = 1, extent = in->shape[e->node->axis];
+    bool sum = e->node->op == CR_OP_sum;
+    double start,
+        rounding = e->node->dtype == CR_F32 && !e->exact ? (sqrt((double)extent) + 2) * unit : 0;
+    enum cr_op fold = cr_reduction(e->node->op, e->node->dtype, &start);
+    e->eval = cr_evaluator_of(fold, e->node->dtype);
+    for (int axis = in->rank - 1; axis > e->node->axis; axis--)
+        step *= in->shape[axis];
+    for (int64_t i = 0; i < e->n; i++) {
+        double value = start, low = start, high = start, size = 0, carried = 0;
+        index_of(e->node, i, index);
+        int64_t at = position(in, index);
+        for (int64_t j = 0; j < extent; j++, at += step) {
+            double x = a->value[at], error = a->error[at];
+            value = e->eval(fold, value, x, 0);
+            low = e->eval(fold, low, x - error, 0);
+            high = e->eval(fold, high, x + error, 0);
+            carried += error;
+            size += isfinite(x) ? fabs(x) : 0;
+        }
+        double error = sum              ? sum_error(value, carried, size, rounding)
+                       : isinf(carried) ? INFINITY
+                                        : fmax(distance(low, value), distance(high, value));
+        if (sum && e->node->dtype == CR_F32 && size > (double)FLT_MAX)
+            error = INFINITY;
+        e->out->value[i] = value;
+        e->out->error[i] = stored(e->node, value, error);
+    }
+}
+
+/* An element of a product. */
+struct dot {
+    double value, error, size;
+    bool unsure; /* whether some term is infinite or not */
+};
+
+static void add_term(struct dot *dot, double x, double dx, double y, double dy)
+{
+    double term = x * y;
+    dot->value += term;
+    if (isfinite(term)) {
+        dot->size += fabs(term);
+        dot->error += fabs(x) * dy + dx * (fabs(y) + dy);
+        return;
+    }
+    dot->unsure |= !isfinite(dx) || !isfinite(dy) || (isfinite(x) && !(fabs(x) > dx) && dx > 0) ||
+                   (isfinite(y) && !(fabs(y) > dy) && dy > 0);
+}
+
+/* Attention sums before it divides: of larger operands the product may overflow there. */
+static const double summable = 1e30;
+
+static bool all_finite(const struct cr_bounds *b, const struct cr_node *node)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < cr_elements(node->rank, node->shape); i++)
+        sum += 0 * b->value[i] + 0 * b->error[i];
+    return sum == 0;
+}
+
+static bool is_summable(const struct cr_bounds *b, const struct cr_node *node)
+{
+    bool good = true;
+    for (int64_t i = 0; i < cr_elements(node->rank, node->shape); i++)
+        good &= !(fabs(b->value[i]) > summable) || isinf(b->value[i]);
+    return good;
+}
+
+/* The same for finite operands. */
+static struct dot finite_dot(int64_t K, const double *x, const double *dx, const double *y,
+                             const double *dy, int64_t step)
+{
+    struct dot dot = {0};
+    for (int64_t k = 0; k < K; k++) {
+        double a = fabs(x[k]), b = fabs(y[k * step]);
+        dot.value += x[k] * y[k * step];
+        dot.size += a * b;
+        dot.error += a * dy[k * step] + dx[k] * (b + dy[k * step]);
+    }
+    return dot;
+}
+
+static void add_contract(struct evaluation *e)
+{
+    const struct cr_node *a = operand(e, 0), *b = operand(e, 1);
+    const struct cr_bounds *x = bounds_of(e, 0), *y = bounds_of(e, 1);
+    int64_t K = a->shape[a->rank - 1], N = b->shape[b->rank - 1], M = a->shape[a->rank - 2];
+    double rounding = e->exact ? 0 : (sqrt((double)K) + 2) * unit;
+    bool finite = all_finite(x, a) && all_finite(y, b);
+    bool known = is_summable(x, a) && is_summable(y, b);
+    for (int64_t i = 0; i < e->n; i++) {
+        const int64_t row = i / N * K, column = i / (M * N) * K * N + i % N;
+        struct dot dot = {0};
+        if (finite)
+            dot = finite_dot(K, x->value + row, x->error + row, y->value + column,
+                             y->error + column, N);
+        for (int64_t k = 0; k < K && !finite; k++) {
+            int64_t p = row + k, q = column + k * N;
+            add_term(&dot, x->value[p], x->error[p], y->value[q], y->error[q]);
+        }
+        double error = sum_error(dot.value, dot.error, dot.size, rounding);
+        if (!known || dot.unsure || dot.size > (double)FLT_MAX)
+            error = INFINITY;
+        e->out->value[i] = dot.value;
+        e->out->error[i] = stored(e->node, dot.value, error);
+    }
+}
+
+/* ---- movement: one element of an operand ---- */
+
+static void take(struct evaluation *e, int64_t i, int from, int64_t at)
+{
+    e->out->value[i] = bounds_of(e, from)->value[at];
+    e->out->error[i] = bounds_of(e, from)->error[at];
+}
+
+static void add_move(struct evaluation *e)
+{
+    const struct cr_node *node = e->node, *in = operand(e, 0);
+    int64_t index[CR_MAX_RANK], below[CR_MAX_RANK];
+    for (int64_t i = 0; i < e->n; i++) {
+        index_of(node, i, index);
+        for (int axis = 0; axis < in->rank; axis++) {
+            if (node->op == CR_OP_detach)
+                below[axis] = index[axis];
+            if (node->op == CR_OP_slice)
+                below[axis] = index[axis] + node->index[axis];
+            if (node->op == CR_OP_expand)
+                below[axis] = in->shape[axis] == 1 ? 0 : index[node->rank - in->rank + axis];
+            if (node->op == CR_OP_permute)
+                below[node->index[axis]] = index[axis];
+        }
+        take(e, i, 0, node->op == CR_OP_reshape ? i : position(in, below));
+    }
+}
+
+static void add_join(struct evaluation *e)
+{
+    int64_t index[CR_MAX_RANK];
+    for (int64_t i = 0; i < e->n; i++) {
+        int from = 0;
+        index_of(e->node, i, index);
+        for (; index[e->node->axis] >= operand(e, from)->shape[e->node->axis]; from++)
+            index[e->node->axis] -= operand(e, from)->shape[e->node->axis];
+        take(e, i, from, position(operand(e, from), index));
+    }
+}
+
+static void add_gather(struct evaluation *e)
+{
+    const struct cr_node *table = operand(e, 0);
+    int64_t width = cr_elements(table->rank - 1, table->shape + 1);
+    for (int64_t i = 0; i < e->n; i++) {
+        double row = bounds_of(e, 1)->value[i / width];
+        if (bounds_of(e, 1)->error[i / width] > 0)
+            e->out->error[i] = INFINITY;
+        else if (row >= 0 && row < (double)table->shape[0])
+            take(e, i, 0, (int64_t)row * width + i % width);
+        else
+            e->out->value[i] = e->node->dtype == CR_I32 ? INT32_MIN : NAN;
+    }
+}
+
+/* Like a sum over the rows that have this index. */
+static void add_scatter(struct evaluation *e)
+{
+    const struct cr_node *index = operand(e, 1);
+    const struct cr_bounds *rows = bounds_of(e, 0);
+    int64_t n = cr_elements(index->rank, index->shape), width = e->n / e->node->shape[0];
+    double rounding = (sqrt((double)n) + 2) * unit;
+    bool somewhere = false; /* an index may be another */
+    for (int64_t i = 0; i < n; i++) {
+        double row = bounds_of(e, 1)->value[i];
+        somewhere |= bounds_of(e, 1)->error[i] > 0;
+        if (!(row >= 0 && row < (double)e->node->shape[0]))
+            continue;
+        for (int64_t j = 0; j < width; j++) {
+            int64_t to = (int64_t)row * width + j, from = i * width + j;
+            e->out->value[to] += rows->value[from];
+            e->out->error[to] += rows->error[from] + (e->exact ? 0 : tiny);
+            if (isfinite(rows->value[from]))
+                e->out->error[to] += e->exact ? 0 : rounding * fabs(rows->value[from]);
+        }
+    }
+    for (int64_t i = 0; i < e->n; i++) {
+        bool sure = !somewhere && e->out->error[i] / rounding < (double)FLT_MAX;
+        e->out->error[i] = sure ? stored(e->node, e->out->value[i], e->out->error[i]) : INFINITY;
+    }
+}
+
+static void add_random(struct evaluation *e)
+{
+    uint64_t seed = (uint64_t)(int64_t)bounds_of(e, 0)->value[0];
+    for (int64_t i = 0; i < e->n; i++)
+        e->out->value[i] = (double)cr_random_uniform(seed, (uint64_t)e->node->value, (uint64_t)i);
+    for (int64_t i = 0; i < e->n && bounds_of(e, 0)->error[0] > 0; i++)
+        e->out->error[i] = INFINITY;
+}
+
+/* ---- all ---- */
+
+static void evaluate(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all,
+                     bool exact)
+{
+    const struct cr_node *node = &g->nodes[id];
+    struct evaluation e = {g,     node,     cr_inputs(g, node),
+                           all,   &all[id], cr_elements(node->rank, node->shape),
+                           exact, NULL};
+    e.out->value = cr_calloc((size_t)e.n * 2, sizeof(double));
+    e.out->error = e.out->value + e.n;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_LEAF:
+        add_leaf(&e, data);
+        break;
+    case CR_KIND_ELEMENTWISE:
+        add_elementwise(&e);
+        break;
+    case CR_KIND_REDUCE:
+        add_reduce(&e);
+        break;
+    case CR_KIND_CONTRACT:
+        add_contract(&e);
+        break;
+    case CR_KIND_MOVE:
+        add_move(&e);
+        break;
+    case CR_KIND_JOIN:
+        add_join(&e);
+        break;
+    case CR_KIND_GATHER:
+        add_gather(&e);
+        break;
+    case CR_KIND_SCATTER:
+        add_scatter(&e);
+        break;
+    case CR_KIND_RANDOM:
+        add_random(&e);
+        break;
+    }
+}
+
+void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all)
+{
+    evaluate(g, id, data, all, false);
+}
+
+void cr_bounds_add_exact(const struct cr_graph *g, cr_id id, const void *data,
+                         struct cr_bounds *all)
+{
+    evaluate(g, id, data, all, true);
+}
+
+void cr_bounds_free(struct cr_bounds *bounds)
+{
+    free(bounds->value);
+    *bounds = (struct cr_bounds){0};
+}
+
+bool cr_bounds_hold(const struct cr_bounds *bounds, int64_t i, double result, double scale)
+{
+    double error = bounds->error[i];
+    return isinf(error) || distance(result, bounds->value[i]) <= scale * error;
+}

@@ -1,0 +1,45 @@
+/*
+ * bounds.h - what a graph computes, and how far single precision may be off.
+ *
+ * Every node gets its exact elements (in double, op by op, as ref.c does) and for each element a
+ * bound on the error of a float evaluation, in whatever order and fused however: errors of
+ * operands are carried through each op by evaluating it at the ends of their intervals.
+ *
+ * An infinite error says that nothing is known of the element: it may be any number, an infinity
+ * or NaN.  That is so
+ *     where float may overflow, or the result is infinite though its operands are not: another
+ *     order of the work may avoid it, or the sign of a zero decides (log(0) is known to be -inf)
+ *     behind a pole or the end of a domain: a division by what may be 0, log of what may be
+ *     negative
+ *     for products of operands past 1e30, and for -inf added to NaN or to +inf
+ *     for an index that may be another, and an i32 that is not certain, as it may wrap
+ *     for what is made of such elements, but for a comparison, whose error is 1, and a choice of
+ *     another
+ * Where an element is NaN or infinite and its error finite, a float evaluation gives NaN or that
+ * infinity, too.
+ */
+#ifndef CR_FUZZ_BOUNDS_H
+#define CR_FUZZ_BOUNDS_H
+
+#include "compiler/ir/graph.h"
+
+struct cr_bounds {
+    double *value, *error; /* by element, row-major; one piece of memory */
+};
+
+/*
+ * Fills in all[id] from the operands' bounds; the caller frees it.  `data` holds what the
+ * caller hands in for an input (int32_t for i32, else float) or a parameter, null otherwise.
+ */
+void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all);
+
+/* The same without errors of rounding: the errors are those of the operands, 0 in the end. */
+void cr_bounds_add_exact(const struct cr_graph *g, cr_id id, const void *data,
+                         struct cr_bounds *all);
+
+void cr_bounds_free(struct cr_bounds *bounds);
+
+/* Whether a result lies within `scale` times the error of element i. */
+bool cr_bounds_hold(const struct cr_bounds *bounds, int64_t i, double result, double scale);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * Oracle: the plan of the memory, by going through the kernels as they run.
+ *
+ * What a kernel reads from the arena must have been written, and nothing may have been written
+ * over it since.  Nothing of this is taken from the compiler's own lifetimes.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "oracles.h"
+
+/* A module's arena while its kernels run in order. */
+struct arena {
+    const struct cr_module *m;
+    bool *whole;   /* by node: it was written and nothing was written over it */
+    int *last_use; /* by node: the last kernel that reads or writes it, or -1 */
+};
+
+static bool is_in_arena(const struct arena *a, cr_id id)
+{
+    return a->m->storage[id].space == CR_SPACE_ARENA;
+}
+
+static int64_t floats_of(const struct arena *a, cr_id id)
+{
+    const struct cr_node *node = &a->m->graph->nodes[id];
+    return cr_elements(node->rank, node->shape);
+}
+
+static bool overlap(const struct arena *a, cr_id x, cr_id y)
+{
+    int64_t from_x = a->m->storage[x].offset, from_y = a->m->storage[y].offset;
+    return from_x < from_y + floats_of(a, y) && from_y < from_x + floats_of(a, x);
+}
+
+static bool check_reads(struct arena *a, int kernel, struct cr_report *report)
+{
+    const struct cr_kernel *k = &a->m->kernels[kernel];
+    for (int r = 0; r < k->n_refs; r++) {
+        cr_id id = k->refs[r];
+        if (!is_in_arena(a, id))
+            continue;
+        if (!a->whole[id])
+            return cr_found(report, "kernel %d reads v[%d], which is not or no longer there",
+                            kernel, (int)id);
+        if (id != k->buffer && is_in_arena(a, k->buffer) && overlap(a, id, k->buffer))
+            return cr_found(report, "kernel %d writes over v[%d], which it reads", kernel, (int)id);
+    }
+    return true;
+}
+
+/* The kernel begins or goes on with its buffer; what lay there is gone. */
+static bool write_result(struct arena *a, int kernel, struct cr_report *report)
+{
+    cr_id id = a->m->kernels[kernel].buffer;
+    if (!is_in_arena(a, id) || a->whole[id])
+        return true;
+    if (a->m->storage[id].offset < 0 ||
+        a->m->storage[id].offset + floats_of(a, id) > a->m->arena_floats)
+        return cr_found(report, "v[%d] of kernel %d lies outside the arena", (int)id, kernel);
+    for (int i = 0; i < kernel; i++) {
+        cr_id other = a->m->kernels[i].buffer;
+        if (is_in_arena(a, other) && a->whole[other] && overlap(a, id, other))
+            a->whole[other] = false;
+    }
+    a->whole[id] = true;
+    return true;
+}
+
+static void find_last_uses(struct arena *a)
+{
+    for (cr_id id = 0; id < a->m->graph->n_nodes; id++)
+        a->last_use[id] = -1;
+    for (int i = 0; i < a->m->n_kernels; i++) {
+        a->last_use[a->m->kernels[i].buffer] = i;
+        for (int r = 0; r < a->m->kernels[i].n_refs; r++)
+            a->last_use[a->m->kernels[i].refs[r]] = i;
+    }
+}
+
+/* The most floats that are needed at once, whatever their places. */
+static int64_t most_live(const struct arena *a)
+{
+    int64_t most = 0, live = 0;
+    bool *made = cr_calloc((size_t)a->m->graph->n_nodes + 1, sizeof *made);
+    for (int i = 0; i < a->m->n_kernels; i++) {
+        cr_id id = a->m->kernels[i].buffer;
+        if (is_in_arena(a, id) && !made[id])
+            live += floats_of(a, id);
+        made[id] = true;
+        most = live > most ? live : most;
+        for (cr_id other = 0; other < a->m->graph->n_nodes; other++)
+            if (made[other] && is_in_arena(a, other) && a->last_use[other] == i)
+                live -= floats_of(a, other);
+    }
+    free(made);
+    return most;
+}
+
+static bool check_plan(const struct cr_module *m, struct cr_report *report)
+{
+    size_t n = (size_t)m->graph->n_nodes + 1;
+    struct arena a = {m, cr_calloc(n, sizeof *a.whole), cr_calloc(n, sizeof *a.last_use)};
+    bool good = true;
+    find_last_uses(&a);
+    for (int i = 0; i < m->n_kernels && good; i++)
+        good = check_reads(&a, i, report) && write_result(&a, i, report);
+    int64_t most = most_live(&a);
+    if (good && (m->arena_floats < most || m->arena_floats < m->lower_bound_floats))
+        good = cr_found(report,
+                        "the arena has %" PRId64 " floats, %" PRId64 " (by the plan %" PRId64
+                        ") are needed at once",
+                        m->arena_floats, most, m->lower_bound_floats);
+    free(a.whole);
+    free(a.last_use);
+    return good;
+}
+
+bool cr_oracle_plan(struct cr_subject *s, struct cr_report *report)
+{
+    return check_plan(s->module, report);
+}

@@ -1,0 +1,61 @@
+/*
+ * oracles.h - what must hold of every graph: a table, and a function for each of its rows.
+ */
+#ifndef CR_FUZZ_ORACLES_H
+#define CR_FUZZ_ORACLES_H
+
+#include "runner.h"
+
+/* A case that was compiled and run once, for the oracles to hold other ways against. */
+struct cr_subject {
+    struct cr_case *c;
+    struct cr_module *module;   /* after all passes */
+    struct cr_compiled plain;   /* of it, by TinyCC */
+    struct cr_outputs expected; /* of it, by one thread */
+    uint64_t state;             /* of numbers that choose places and ways; differs by variant */
+};
+
+/* False if the oracle finds something, with the report's text set. */
+typedef bool cr_oracle_function(struct cr_subject *s, struct cr_report *report);
+
+struct cr_oracle {
+    const char *name;
+    cr_oracle_function *check;
+    int one_in; /* so many graphs of a long run it is tried on */
+    const char *doc;
+};
+
+extern const struct cr_oracle cr_oracles[];
+extern const int cr_n_oracles;
+
+/* The oracle's number by its name, or -1. */
+int cr_oracle_by_name(const char *name);
+
+/*
+ * Tries oracles on a case: those due for graph `number` of a long run, or all but the slowest in
+ * several variants if number is negative; only oracle `only` unless that is negative.  Returns the
+ * number of the oracle that finds something, or -1; *at is the one that is being tried.
+ */
+int cr_try_oracles(struct cr_case *c, int64_t number, int only, volatile int *at,
+                   struct cr_report *report);
+
+/* A number from 0 to n - 1. */
+int64_t cr_pick(struct cr_subject *s, int64_t n);
+
+/* oracles.c: that it runs at all */
+cr_oracle_function cr_oracle_run;
+
+/* oracle_bits.c: other ways to the same bits */
+cr_oracle_function cr_oracle_isa, cr_oracle_threads, cr_oracle_again, cr_oracle_skip,
+    cr_oracle_dump, cr_oracle_simplify, cr_oracle_arena, cr_oracle_cc, cr_oracle_standalone;
+
+/* oracle_plan.c: memory */
+cr_oracle_function cr_oracle_plan;
+
+/* oracle_values.c: right values */
+cr_oracle_function cr_oracle_interpreter, cr_oracle_bounds, cr_oracle_gradient;
+
+/* oracle_rewrite.c: the same in other words */
+cr_oracle_function cr_oracle_dead, cr_oracle_identity, cr_oracle_search, cr_oracle_part;
+
+#endif

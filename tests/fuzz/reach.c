@@ -1,0 +1,282 @@
+/* Kernels and loops that the graphs of a run have to reach; see reach.h. */
+#include "reach.h"
+
+#include <stdio.h>
+
+/* ---- kernels ---- */
+
+static bool has_source(const struct cr_tiles *tiles, enum cr_source source)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].source == source)
+            return true;
+    return false;
+}
+
+static bool is_gather(const struct cr_kernel *k)
+{
+    return has_source(&k->program, CR_GATHER) || has_source(&k->prologue, CR_GATHER);
+}
+
+static bool is_scatter(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_SCATTER;
+}
+
+static bool is_random(const struct cr_kernel *k)
+{
+    return has_source(&k->program, CR_RANDOM);
+}
+
+static bool is_reduction(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_TILE && has_source(&k->program, CR_REDUCE);
+}
+
+static bool is_long_row(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_TILE && k->col >= 0 && k->atoms.extent[k->col] > 1024;
+}
+
+static bool is_nest(const struct cr_kernel *k)
+{
+    return k->n_outer > 1;
+}
+
+static bool is_part(const struct cr_kernel *k)
+{
+    return k->buffer != k->root && k->kind != CR_KERNEL_TILE;
+}
+
+static bool is_packed(const struct cr_kernel *k)
+{
+    return k->packed != CR_NONE;
+}
+
+static bool is_unpacked(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_GEMM && k->packed == CR_NONE;
+}
+
+static bool is_norm_product(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_GEMM && has_source(&k->prologue, CR_REDUCE);
+}
+
+static bool is_attention(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_ATTENTION;
+}
+
+static bool is_window(const struct cr_kernel *k)
+{
+    return is_attention(k) && k->n_bounds == 2;
+}
+
+static bool is_long_attention(const struct cr_kernel *k)
+{
+    return is_attention(k) && k->keys > 128 && k->n_bounds > 0;
+}
+
+static bool is_backward(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_ATTENTION_BACKWARD;
+}
+
+static bool is_long_backward(const struct cr_kernel *k)
+{
+    return is_backward(k) && k->keys > 128;
+}
+
+static bool has_dropout(const struct cr_kernel *k)
+{
+    return is_attention(k) && k->dropout.n > 0;
+}
+
+static bool has_dropout_backward(const struct cr_kernel *k)
+{
+    return is_backward(k) && has_source(&k->dropout, CR_RANDOM);
+}
+
+static bool is_backward_in_place(const struct cr_kernel *k)
+{
+    return is_backward(k) && k->row >= 0 && k->dest.coef[k->row] != k->K;
+}
+
+static bool is_attention_with_more(const struct cr_kernel *k)
+{
+    return is_attention(k) && has_source(&k->program, CR_MAP) && k->prologue.n > 0;
+}
+
+static bool is_tile_again(const struct cr_kernel *k)
+{
+    return k->again && k->kind == CR_KERNEL_TILE;
+}
+
+static bool is_gemm_again(const struct cr_kernel *k)
+{
+    return k->again && k->kind == CR_KERNEL_GEMM;
+}
+
+static bool is_columns_again(const struct cr_kernel *k)
+{
+    return k->again && k->kind == CR_KERNEL_COLUMNS;
+}
+
+static bool is_part_again(const struct cr_kernel *k)
+{
+    return k->again && k->buffer != k->root;
+}
+
+static const struct {
+    const char *name;
+    bool (*is)(const struct cr_kernel *);
+} kinds[] = {
+    {"gather", is_gather},
+    {"scatter", is_scatter},
+    {"random numbers", is_random},
+    {"row reduction", is_reduction},
+    {"rows cut into tiles", is_long_row},
+    {"nested loops", is_nest},
+    {"product into a concat", is_part},
+    {"product with packed weights", is_packed},
+    {"product with packing", is_unpacked},
+    {"product of normalised rows", is_norm_product},
+    {"attention", is_attention},
+    {"attention to a window", is_window},
+    {"masked attention in blocks", is_long_attention},
+    {"gradient of attention", is_backward},
+    {"gradient of attention in blocks", is_long_backward},
+    {"gradient of attention into that of one projection", is_backward_in_place},
+    {"attention with dropout", has_dropout},
+    {"gradient of attention with dropout", has_dropout_backward},
+    {"attention with a prologue and an epilogue", is_attention_with_more},
+    {"tile, made again", is_tile_again},
+    {"product, made again", is_gemm_again},
+    {"columns, made again", is_columns_again},
+    {"part of a concat, made again", is_part_again},
+};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- loops ---- */
+
+/* What loops over layers may be, told by an operand of the second iteration. */
+
+static const struct cr_kernel *second(const struct cr_module *m, const struct cr_loop *loop, int at)
+{
+    return &m->kernels[loop->first + loop->period + at];
+}
+
+/* The kernel that makes a node, or -1. */
+static int maker_of(const struct cr_module *m, cr_id id)
+{
+    int maker = m->n_kernels - 1;
+    while (maker >= 0 && m->kernels[maker].buffer != id)
+        maker--;
+    return maker;
+}
+
+/* How many values of the first iteration the second one reads. */
+static int handed_on(const struct cr_module *m, const struct cr_loop *loop)
+{
+    int n = 0;
+    for (int made = loop->first; made < loop->first + loop->period; made++) {
+        bool read = false;
+        for (int at = 0; at < loop->period; at++)
+            for (int r = 0; r < second(m, loop, at)->n_refs; r++)
+                read |= second(m, loop, at)->refs[r] == m->kernels[made].buffer;
+        n += read;
+    }
+    return n;
+}
+
+static bool is_down(const struct cr_module *m, const struct cr_loop *loop)
+{
+    (void)m;
+    return loop->direction < 0;
+}
+
+static bool is_handing_on(const struct cr_module *m, const struct cr_loop *loop)
+{
+    return handed_on(m, loop) > 0;
+}
+
+static bool is_handing_on_two(const struct cr_module *m, const struct cr_loop *loop)
+{
+    return handed_on(m, loop) > 1;
+}
+
+/* Whether a loop reads in the arena what another one kept. */
+static bool is_reading_kept(const struct cr_module *m, const struct cr_loop *loop)
+{
+    for (int at = 0; at < loop->period; at++) {
+        for (int r = 0; r < second(m, loop, at)->n_refs; r++) {
+            cr_id id = second(m, loop, at)->refs[r];
+            int maker = maker_of(m, id);
+            const struct cr_loop *made = maker < 0 ? NULL : cr_loop_of(m, maker);
+            if (made && made != loop && m->storage[id].space == CR_SPACE_ARENA && made->count > 2)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the last iteration makes an output, and the others do not. */
+static bool is_ending_in_output(const struct cr_module *m, const struct cr_loop *loop)
+{
+    for (int at = 0; at < loop->period; at++) {
+        int last = loop->first + (loop->count - 1) * loop->period + at;
+        if (m->storage[m->kernels[last].buffer].space == CR_SPACE_OUTPUT &&
+            m->storage[second(m, loop, at)->buffer].space == CR_SPACE_ARENA)
+            return true;
+    }
+    return false;
+}
+
+/* Whether each iteration makes an output. */
+static bool is_making_outputs(const struct cr_module *m, const struct cr_loop *loop)
+{
+    for (int at = 0; at < loop->period; at++)
+        if (m->storage[m->kernels[loop->first + at].buffer].space == CR_SPACE_OUTPUT &&
+            m->storage[second(m, loop, at)->buffer].space == CR_SPACE_OUTPUT)
+            return true;
+    return false;
+}
+
+static const struct {
+    const char *name;
+    bool (*is)(const struct cr_module *, const struct cr_loop *);
+} loops[] = {
+    {"loop down the layers", is_down},
+    {"loop that hands on a value", is_handing_on},
+    {"loop that hands on two values", is_handing_on_two},
+    {"loop that reads what another kept", is_reading_kept},
+    {"loop whose last iteration makes an output", is_ending_in_output},
+    {"loop that makes outputs", is_making_outputs},
+};
+
+enum { N_LOOPS = sizeof loops / sizeof *loops };
+
+uint64_t cr_reach(const struct cr_module *m)
+{
+    uint64_t reached = 0;
+    for (int k = 0; k < N_KINDS; k++)
+        for (int i = 0; i < m->n_kernels && !(reached >> k & 1); i++)
+            reached |= (uint64_t)kinds[k].is(&m->kernels[i]) << k;
+    for (int l = 0; l < N_LOOPS; l++)
+        for (int i = 0; i < m->n_loops && m->storage; i++)
+            reached |= (uint64_t)loops[l].is(m, &m->loops[i]) << (N_KINDS + l);
+    return reached;
+}
+
+int cr_print_missing(uint64_t reached)
+{
+    int missing = 0;
+    for (int i = 0; i < N_KINDS + N_LOOPS; i++)
+        if (!(reached >> i & 1)) {
+            printf("no graph has a %s\n", i < N_KINDS ? kinds[i].name : loops[i - N_KINDS].name);
+            missing++;
+        }
+    return missing;
+}

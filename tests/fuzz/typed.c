@@ -1,0 +1,308 @@
+/*
+ * Values of any type, from ops of the whole table.
+ *
+ * An expression is made from the result back to its leaves: a function a kind of op, which asks
+ * for operands of the types and shapes that give the result asked for.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "maker.h"
+
+/* What is asked for. */
+struct wish {
+    enum cr_dtype dtype;
+    int rank;
+    int64_t shape[CR_MAX_RANK];
+    int depth;
+    int *budget; /* nodes that are not leaves; as layers are made alike, not that of the graph */
+};
+
+static cr_id grant(struct cr_maker *m, const struct wish *w);
+
+static cr_id grant_other(struct cr_maker *m, const struct wish *w, enum cr_dtype dtype)
+{
+    struct wish other = *w;
+    other.dtype = dtype;
+    other.depth--;
+    return grant(m, &other);
+}
+
+static int64_t elements(const struct wish *w)
+{
+    return cr_elements(w->rank, w->shape);
+}
+
+/* ---- leaves ---- */
+
+static cr_id new_leaf(struct cr_maker *m, const struct wish *w)
+{
+    static const double sizes[] = {1, 1, 0.5, 4};
+    enum cr_op op = w->dtype == CR_F32 && cr_chance(m, 40) ? CR_OP_param : CR_OP_input;
+    if (w->dtype == CR_F32)
+        return cr_make_leaf(m, op, w->rank, w->shape, sizes[cr_below(m, 4)]);
+    if (w->dtype == CR_BOOL) { /* scripts have no such inputs */
+        cr_id number = cr_make_integers(m, w->rank, w->shape, 0, 1);
+        return cr_make2(m, CR_OP_ne, number, cr_make_const(m, number, 0));
+    }
+    if (m->wild && cr_chance(m, 25))
+        return cr_make_leaf_of(m, op, CR_I32, w->rank, w->shape, "edge");
+    return cr_make_integers(m, w->rank, w->shape, -(int)cr_below(m, 4), (int)cr_below(m, 40));
+}
+
+static cr_id new_constant(struct cr_maker *m, const struct wish *w)
+{
+    static const double tame[] = {0, 1, -1, 0.5, 2, -3, 0.25}, wild[] = {-0.0, 1e38, 1e-40};
+    struct cr_attr attr = {.dtype = w->dtype, .rank = w->rank};
+    memcpy(attr.shape, w->shape, sizeof attr.shape);
+    attr.value = tame[cr_below(m, 7)];
+    if (w->dtype == CR_F32 && m->wild && cr_chance(m, 30)) {
+        int64_t way = cr_below(m, 6);
+        attr.value = way < 3 ? wild[way] : way == 3 ? INFINITY : way == 4 ? -INFINITY : NAN;
+    }
+    if (w->dtype == CR_I32)
+        attr.value = (double)cr_below(m, 9) - 3;
+    if (w->dtype == CR_BOOL)
+        attr.value = (double)cr_below(m, 2);
+    return cr_make(m, CR_OP_const, 0, NULL, &attr);
+}
+
+static cr_id grant_leaf(struct cr_maker *m, const struct wish *w)
+{
+    if (w->dtype == CR_I32 && w->rank > 0 && cr_chance(m, 40)) {
+        struct cr_attr attr = {.rank = w->rank, .axis = (int)cr_below(m, w->rank)};
+        memcpy(attr.shape, w->shape, sizeof attr.shape);
+        return cr_make(m, CR_OP_iota, 0, NULL, &attr);
+    }
+    return cr_chance(m, 25) ? new_constant(m, w) : new_leaf(m, w);
+}
+
+/* ---- elementwise ---- */
+
+/* Operands for an op whose result has the type that was asked for. */
+static cr_id grant_elementwise(struct cr_maker *m, const struct wish *w)
+{
+    static const enum cr_rule numbers[] = {CR_RULE_ARITH, CR_RULE_FLOAT, CR_RULE_SELECT,
+                                           CR_RULE_CONVERT};
+    enum cr_rule rule = numbers[cr_below(m, 4)];
+    enum cr_dtype type = w->dtype;
+    if (w->dtype == CR_I32)
+        rule = cr_chance(m, 80) ? CR_RULE_ARITH : CR_RULE_SELECT;
+    if (w->dtype == CR_BOOL)
+        rule = cr_chance(m, 60)   ? CR_RULE_COMPARE
+               : cr_chance(m, 70) ? CR_RULE_LOGIC
+                                  : CR_RULE_SELECT;
+    if (rule == CR_RULE_COMPARE)
+        type = cr_chance(m, 50) ? CR_F32 : CR_I32;
+    if (rule == CR_RULE_CONVERT)
+        type = cr_chance(m, 50) ? CR_BOOL : CR_I32;
+    enum cr_op op = cr_random_op(m, CR_KIND_ELEMENTWISE, rule);
+    cr_id in[3];
+    for (int i = 0; i < cr_ops[op].arity; i++) {
+        bool again = i > 0 && cr_chance(m, 10) && rule != CR_RULE_SELECT;
+        enum cr_dtype wanted = rule == CR_RULE_SELECT && i == 0 ? CR_BOOL : type;
+        in[i] = again ? in[0] : grant_other(m, w, wanted);
+    }
+    return cr_make(m, op, cr_ops[op].arity, in, NULL);
+}
+
+/* ---- movement ---- */
+
+static cr_id grant_permuted(struct cr_maker *m, const struct wish *w)
+{
+    struct wish below = *w;
+    int64_t axes[CR_MAX_RANK];
+    for (int i = 0; i < w->rank; i++)
+        axes[i] = i;
+    for (int i = w->rank - 1; i > 0; i--) {
+        int j = (int)cr_below(m, i + 1);
+        int64_t axis = axes[i];
+        axes[i] = axes[j];
+        axes[j] = axis;
+    }
+    for (int i = 0; i < w->rank; i++)
+        below.shape[axes[i]] = w->shape[i];
+    below.depth--;
+    return cr_make_permute(m, grant(m, &below), axes);
+}
+
+/* From one axis, from two, or without axes of size 1. */
+static cr_id grant_reshaped(struct cr_maker *m, const struct wish *w)
+{
+    struct wish below = *w;
+    below.depth--;
+    below.rank = 0;
+    if (cr_chance(m, 40)) {
+        below.rank = 1;
+        below.shape[0] = elements(w);
+        return cr_make_reshape(m, grant(m, &below), w->rank, w->shape);
+    }
+    for (int i = 0; i < w->rank; i++) {
+        if (w->shape[i] > 1 || cr_chance(m, 50))
+            below.shape[below.rank++] = w->shape[i];
+    }
+    return cr_make_reshape(m, grant(m, &below), w->rank, w->shape);
+}
+
+static cr_id grant_expanded(struct cr_maker *m, const struct wish *w)
+{
+    struct wish below = *w;
+    struct cr_attr attr = {.rank = w->rank};
+    memcpy(attr.shape, w->shape, sizeof attr.shape);
+    int dropped = (int)cr_below(m, w->rank + 1);
+    dropped = cr_chance(m, 50) ? 0 : dropped;
+    below.rank -= dropped;
+    for (int i = 0; i < below.rank; i++)
+        below.shape[i] = cr_chance(m, 50) ? 1 : w->shape[i + dropped];
+    below.depth--;
+    cr_id in = grant(m, &below);
+    return cr_make(m, CR_OP_expand, 1, &in, &attr);
+}
+
+static cr_id grant_slice(struct cr_maker *m, const struct wish *w)
+{
+    struct wish below = *w;
+    struct cr_attr attr = {0};
+    memcpy(attr.shape, w->shape, sizeof attr.shape);
+    for (int i = 0; i < w->rank && elements(&below) < 2000; i++) {
+        if (cr_chance(m, 50))
+            continue;
+        attr.index[i] = cr_below(m, 3);
+        below.shape[i] += attr.index[i] + cr_below(m, 3);
+    }
+    below.depth--;
+    cr_id in = grant(m, &below);
+    return cr_make(m, CR_OP_slice, 1, &in, &attr);
+}
+
+static cr_id grant_detached(struct cr_maker *m, const struct wish *w)
+{
+    return cr_make1(m, CR_OP_detach, grant_other(m, w, w->dtype));
+}
+
+static cr_id grant_move(struct cr_maker *m, const struct wish *w)
+{
+    static cr_id (*const ways[])(struct cr_maker *, const struct wish *) = {
+        grant_permuted, grant_reshaped, grant_expanded, grant_slice, grant_detached};
+    return ways[cr_below(m, 5)](m, w);
+}
+
+/* ---- the other kinds ---- */
+
+static cr_id grant_join(struct cr_maker *m, const struct wish *w)
+{
+    cr_id parts[3];
+    int n = 0, axis = w->rank ? (int)cr_below(m, w->rank) : 0;
+    if (w->rank == 0)
+        return grant_leaf(m, w);
+    for (int64_t left = w->shape[axis]; left > 0; n++) {
+        struct wish part = *w;
+        part.depth--;
+        part.shape[axis] = n == 2 ? left : 1 + cr_below(m, left);
+        left -= part.shape[axis];
+        parts[n] = grant(m, &part);
+    }
+    return cr_make_concat(m, n, parts, axis);
+}
+
+/* A reduction over an axis of another size, repeated where the axis is to be wide. */
+static cr_id grant_reduce(struct cr_maker *m, const struct wish *w)
+{
+    struct wish below = *w;
+    int axis = w->rank ? (int)cr_below(m, w->rank) : 0;
+    if (w->rank == 0 || w->dtype == CR_BOOL)
+        return grant_elementwise(m, w);
+    int64_t room = 3000 / (elements(w) / w->shape[axis]) + 1;
+    below.shape[axis] = cr_random_size(m, room < 130 ? room : 130);
+    below.depth--;
+    cr_id fold = cr_make_fold(m, cr_random_op(m, CR_KIND_REDUCE, 0), grant(m, &below), axis);
+    struct cr_attr attr = {.rank = w->rank};
+    memcpy(attr.shape, w->shape, sizeof attr.shape);
+    return w->shape[axis] == 1 ? fold : cr_make(m, CR_OP_expand, 1, &fold, &attr);
+}
+
+static cr_id grant_product(struct cr_maker *m, const struct wish *w)
+{
+    struct wish a = *w, b = *w;
+    if (w->rank < 2 || w->dtype != CR_F32)
+        return grant_elementwise(m, w);
+    int64_t rest = elements(w) / w->shape[w->rank - 1] / w->shape[w->rank - 2];
+    int64_t K = cr_random_size(m, 1 + 600 / rest);
+    a.shape[w->rank - 1] = b.shape[w->rank - 2] = K < 70 ? K : 70;
+    a.depth = b.depth = w->depth - 1;
+    cr_id left = grant(m, &a);
+    return cr_make2(m, CR_OP_matmul, left, grant(m, &b));
+}
+
+/* Rows of a table of any type; some indices may lie outside. */
+static cr_id grant_gather(struct cr_maker *m, const struct wish *w)
+{
+    struct wish table = *w;
+    int axes = w->rank ? 1 + (int)cr_below(m, w->rank) : 0;
+    int64_t rows = 1 + cr_below(m, 9);
+    table.rank = w->rank - axes + 1;
+    memcpy(table.shape + 1, w->shape + axes, sizeof(int64_t) * (size_t)(w->rank - axes));
+    table.shape[0] = rows;
+    table.depth--;
+    cr_id index = cr_make_integers(m, axes, w->shape, m->wild ? -1 : 0, (int)rows - !m->wild);
+    cr_id in = grant(m, &table);
+    return cr_make2(m, CR_OP_gather, in, index);
+}
+
+static cr_id grant_scatter(struct cr_maker *m, const struct wish *w)
+{
+    struct wish rows = *w;
+    if (w->rank == 0 || w->dtype != CR_F32)
+        return grant_elementwise(m, w);
+    rows.shape[0] = 1 + cr_below(m, 12);
+    rows.depth--;
+    cr_id index = cr_make_integers(m, 1, rows.shape, -1, (int)w->shape[0]);
+    cr_id in[2] = {grant(m, &rows), index};
+    return cr_make(m, CR_OP_scatter_add, 2, in, &(struct cr_attr){.shape = {w->shape[0]}});
+}
+
+static cr_id grant_random(struct cr_maker *m, const struct wish *w)
+{
+    if (w->dtype != CR_F32)
+        return grant_elementwise(m, w);
+    struct cr_attr attr = {.rank = w->rank, .value = (double)cr_below(m, 4)};
+    memcpy(attr.shape, w->shape, sizeof attr.shape);
+    cr_id seed = cr_make_integers(m, 0, (int64_t[]){1}, -3, 99);
+    return cr_make(m, CR_OP_random, 1, &seed, &attr);
+}
+
+/* By kind; kinds that stand for most of a graph several times. */
+static cr_id (*const by_kind[])(struct cr_maker *, const struct wish *) = {
+    grant_elementwise, grant_elementwise, grant_elementwise, grant_elementwise, grant_move,
+    grant_move,        grant_move,        grant_join,        grant_reduce,      grant_reduce,
+    grant_product,     grant_gather,      grant_scatter,     grant_random,      grant_leaf,
+};
+
+static cr_id grant(struct cr_maker *m, const struct wish *w)
+{
+    if (w->depth <= 0 || --*w->budget < 0)
+        return grant_leaf(m, w);
+    return by_kind[cr_below(m, sizeof by_kind / sizeof *by_kind)](m, w);
+}
+
+cr_id cr_make_expression(struct cr_maker *m, enum cr_dtype dtype, int rank, const int64_t *shape,
+                         int depth)
+{
+    int budget = 25;
+    struct wish w = {.dtype = dtype, .rank = rank, .depth = depth, .budget = &budget};
+    memcpy(w.shape, shape, (size_t)rank * sizeof *shape);
+    return grant(m, &w);
+}
+
+/* x with a value of any type in its shape. */
+cr_id cr_recipe_typed(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node node = *cr_node_of(m, x);
+    enum cr_dtype dtype = (enum cr_dtype)cr_below(m, 3);
+    cr_id other = cr_make_expression(m, dtype, node.rank, node.shape, 1 + (int)cr_below(m, 3));
+    if (dtype == CR_BOOL)
+        return cr_make_select(m, other, x, cr_make_partner(m, x));
+    if (dtype == CR_I32)
+        other = cr_make1(m, CR_OP_float, other);
+    return cr_make2(m, cr_chance(m, 50) ? CR_OP_add : CR_OP_mul, x, other);
+}
