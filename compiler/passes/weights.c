@@ -15,9 +15,20 @@ bool *cr_find_weights(const struct cr_graph *g)
     return weights;
 }
 
+/* Whether a broadcast repeats whole matrices, and no row or column of one. */
+static bool repeats_matrices(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op != CR_OP_expand)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
+    return in->rank >= 2 && in->shape[in->rank - 1] == node->shape[node->rank - 1] &&
+           in->shape[in->rank - 2] == node->shape[node->rank - 2];
+}
+
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id)
 {
-    while (g->nodes[id].op == CR_OP_expand)
+    while (repeats_matrices(g, id))
         id = cr_in(g, id, 0);
     return id;
 }

@@ -7,7 +7,7 @@
 /* By node: whether it is made of parameters alone, by moving and joining elements. */
 bool *cr_find_weights(const struct cr_graph *g);
 
-/* The node under broadcasts: the weight matrix of a contraction, whatever its batch. */
+/* The node under broadcasts of whole matrices: the weight matrix of a contraction, whatever its batch. */
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id);
 
 /*
