@@ -20,6 +20,8 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
     ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
     k->scores.result = cr_evaluate(ev, attention->logits, map);
+    if (ev->blame == attention->scores) /* needed in two places: to store it alone is no help */
+        ev->blame = attention->logits;
     if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
     k->factor = cr_leave_out_factor(&k->scores);
