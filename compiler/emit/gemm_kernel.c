@@ -76,9 +76,10 @@ void cr_print_prologue(struct cr_printer *p, const struct cr_gemm_loops *s, cons
 }
 
 /*
- * If the first that happens to the product is that a row is added to all its rows, the
- * product can begin with that row: `bias` is its address, and the sum becomes the core of the
- * epilogue.  Else "0".
+ * If the first that happens to the product is that a vector is added to all its rows, the
+ * product can begin with it: `bias` is its address, and the sum becomes the core of the epilogue.
+ * Else "0".  It goes by the node's rank, as a product of a single row could begin with any
+ * operand, and a row would have other bits alone than among others.
  */
 static void take_bias(struct cr_printer *p, struct cr_tiles *epilogue, char *bias, size_t size)
 {
@@ -98,7 +99,7 @@ static void take_bias(struct cr_printer *p, struct cr_tiles *epilogue, char *bia
         return;
     struct cr_value *add = &epilogue->values[sum];
     const struct cr_value *row = &epilogue->values[add->arg[add->arg[0] == core]];
-    if (row->source != CR_LOAD || row->by_row || cr_step(&row->at, k->row) ||
+    if (row->source != CR_LOAD || !row->vector || row->by_row || cr_step(&row->at, k->row) ||
         cr_step(&row->at, k->col) != 1 || p->g->nodes[k->refs[row->ref]].dtype != CR_F32)
         return;
     cr_print_address(p, bias, size, row->ref, &row->at, -1, "", k->col, "j");

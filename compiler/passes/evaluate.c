@@ -111,6 +111,7 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     if (value.ref < 0)
         return blame(ev, ev->kernel->root);
     value.at = cr_map_linear(map, node->rank, node->shape);
+    value.vector = node->rank == 1;
     return push(ev, &value, map);
 }
 

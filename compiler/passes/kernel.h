@@ -49,6 +49,7 @@ struct cr_value {
     int64_t table_stride; /* GATHER */
     double number;        /* CONST */
     bool by_row;          /* the same for all columns: one number a row */
+    bool vector;          /* LOAD: of a node with one axis */
 };
 
 /* How many earlier values it is made of: arg[0] .. */

@@ -57,7 +57,8 @@ static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr
         const struct cr_value *v = &tiles->values[i];
         int64_t fields[] = {v->source,     v->op,           v->arg[0],
                             v->arg[1],     v->arg[2],       v->ref,
-                            v->table_rows, v->table_stride, g->nodes[v->node].dtype};
+                            v->table_rows, v->table_stride, g->nodes[v->node].dtype,
+                            v->vector};
         put(b, fields, sizeof fields);
         put(b, &v->number, sizeof v->number);
         put_affine(b, &v->at);
