@@ -92,7 +92,7 @@ static bool match_exp(const struct matcher *m, struct cr_softmax *s, cr_id id)
         int n = s->n;
         part(s, difference);
         if (is_row_reduction(m, s, cr_in(m->g, difference, 1), CR_OP_max, x))
-            s->logits = x;
+            s->logits = x, s->is_shifted = true;
         else
             s->n = n; /* some other difference: a logit of its own */
     }
@@ -187,8 +187,8 @@ static bool match_weights(const struct matcher *m, struct cr_softmax *s, cr_id w
         cr_id probs = f.nodes[i];
         if (probs < 0 || !match_softmax(m, s, probs) || !cr_take_factor(&f, probs))
             continue;
-        if (!cr_is_dropout(m->g, &f))
-            return false;
+        if (!cr_is_dropout(m->g, &f) || (cr_choose(m->g, &f) && !s->is_shifted))
+            return false; /* of infinite scores not shifted, those that are dropped alone are NaN */
         for (cr_id id = weights; id != probs; id = cr_towards_factor(m->g, id, probs))
             if (s->n < CR_SOFTMAX_PARTS)
                 part(s, id);

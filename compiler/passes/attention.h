@@ -26,6 +26,7 @@ enum { CR_SOFTMAX_PARTS = 24 };
 /* A softmax over rows. */
 struct cr_softmax {
     cr_id logits, exp;
+    bool is_shifted;               /* by the maximum of the logits */
     cr_id parts[CR_SOFTMAX_PARTS]; /* its nodes, the probabilities first */
     int n;
 };

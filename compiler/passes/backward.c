@@ -180,7 +180,8 @@ static bool is_reader(const struct search *s, const struct cr_attention_backward
 static bool is_private(const struct search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
-    cr_match_weights(s->module, &softmax, b->weights);
+    if (!cr_match_weights(s->module, &softmax, b->weights))
+        return false;
     for (int i = -1; i < softmax.n; i++) {
         cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
         if (cr_is_materialised(s->module, id))

@@ -1,0 +1,17 @@
+-- Softmax that is not shifted by its maximum, of a score that is infinite, and that dropout drops: 0, not NaN.
+local v = graph("fuzz_400_74976")
+v[0] = input("r22", {3, 1, 2}, "f32")
+v[1] = input("x38_mask", {3, 2, 17}, "f32")
+v[2] = const(1, {3, 17, 2}, "f32")
+v[3] = matmul(v[0], v[1])
+v[4] = exp(v[3])
+v[5] = sum(v[4], 3)
+v[6] = expand(v[5], {3, 1, 17})
+v[7] = div(v[4], v[6])
+v[8] = input("r13", {3, 1, 17}, "f32")
+v[9] = const(0.25, {3, 1, 17}, "f32")
+v[10] = ge(v[8], v[9])
+v[11] = const(0, {3, 1, 17}, "f32")
+v[12] = where(v[10], v[7], v[11])
+v[13] = matmul(v[12], v[2])
+return { ["y0"] = v[13] }
