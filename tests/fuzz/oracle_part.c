@@ -225,14 +225,20 @@ static cr_id part_of(struct parting *p, struct range r)
     return made;
 }
 
-/* Whether a value is needed as a whole and in part: then it is computed twice, and a comparison of
- * the two may differ. */
+/* Whether a value is needed twice: as a whole and in part, or in two parts, as where it is added to
+ * its transpose.  Then there are two of it, of which rewrites may make something else. */
 static bool needs_both(const struct parting *p)
 {
-    for (int i = 0; i < p->n; i++)
-        if (p->whole[p->parts[i].range.id] != CR_NONE &&
-            cr_kind_of(p->from, p->parts[i].range.id) != CR_KIND_LEAF)
+    for (int i = 0; i < p->n; i++) {
+        cr_id id = p->parts[i].range.id;
+        if (cr_kind_of(p->from, id) == CR_KIND_LEAF)
+            continue;
+        if (p->whole[id] != CR_NONE)
             return true;
+        for (int j = 0; j < i; j++)
+            if (p->parts[j].range.id == id)
+                return true;
+    }
     return false;
 }
 
