@@ -269,6 +269,9 @@ static const char *const unseeing[] = {
     "y = matmul(where(lt(random(3, s.shape), 0.5), 2 * softmax(s), 0), v)",
     "s = where(lt(query - key, -100), s, -math.huge)\n"
     "y = matmul(where(lt(random(3, s.shape), 0.005), 2 * softmax(s), 0), v)",
+    /* factors of hidden keys */
+    "s = where(le(key, query), s, -math.huge)\n"
+    "y = matmul(softmax(s) * expand(v:slice({0, 3}, {170, 1}), s.shape), v)",
     /* choosing and multiplying at once is not fused */
     "y = matmul(where(lt(key, query), softmax(s), 0) * float(lt(key + 9, query)), v)",
 };

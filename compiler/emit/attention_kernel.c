@@ -91,6 +91,10 @@ void cr_print_finite(struct cr_printer *p, const char *name, const struct cr_ope
     char at[CR_ADDRESS_SIZE];
     if (p->k->n_bounds == 0)
         return;
+    if (p->k->sees_all) {
+        cr_put_line(p->text, 8, "const int %s = 0; /* the factors of hidden keys may not be */", name);
+        return;
+    }
     cr_put_line(p->text, 8, "/* 0 times NaN is NaN: hidden blocks are skipped if there is none */");
     cr_print_address(p, at, sizeof at, operand->ref, &operand->at, -1, "", -1, "");
     cr_put_line(p->text, 8, "const int %s = rt->finite(%lld, %lld, %s, %lld, %lld);", name,

@@ -131,6 +131,7 @@ struct cr_kernel {
     struct cr_tiles dropout; /* if n > 0: over (row, key), what probabilities are multiplied by
                               * before the product with V */
     bool chooses;            /* where that is 0 the product is 0, even of NaN */
+    bool sees_all;           /* keys that are hidden count: that may be infinite for them */
     struct cr_bound bounds[CR_MAX_BOUNDS];
     int n_bounds;
 

@@ -2,6 +2,7 @@
  * lower_attention.c - attention and its gradients: tile programs from scores to logits, and from
  * the logits' gradients back to the scores', and where queries, keys and values lie.
  */
+#include <math.h>
 #include <string.h>
 
 #include "factors.h"
@@ -30,6 +31,34 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     return ev->core_seen; /* or a value on the way had to be stored */
 }
 
+/* Whether a value is a finite number, whatever the tensors hold: made of numbers, random numbers,
+ * indices and conditions. */
+static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, int i)
+{
+    const struct cr_value *v = &tiles->values[i];
+    if (g->nodes[v->node].dtype != CR_F32)
+        return true;
+    if (v->source == CR_CONST)
+        return fabs(v->number) < 1e6;
+    if (v->source == CR_RANDOM)
+        return true;
+    if (v->source != CR_MAP)
+        return false;
+    switch (v->op) {
+    case CR_OP_float:
+        return true;
+    case CR_OP_where:
+        return is_finite(g, tiles, v->arg[1]) && is_finite(g, tiles, v->arg[2]);
+    case CR_OP_mul: /* by a number, which is finite: of a condition, or of a random number */
+        return is_finite(g, tiles, v->arg[0]) && is_finite(g, tiles, v->arg[1]);
+    case CR_OP_div:
+        return is_finite(g, tiles, v->arg[0]) && tiles->values[v->arg[1]].source == CR_CONST &&
+               fabs(tiles->values[v->arg[1]].number) > 1e-6;
+    default:
+        return false;
+    }
+}
+
 /* The program of what probabilities are multiplied by before the product with V, if they are. */
 static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *attention,
                           const struct cr_map *map)
@@ -46,6 +75,7 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
     if (k->dropout.result < 0)
         return false;
     cr_leave_out_core(&k->dropout);
+    k->sees_all = !is_finite(lw->g, &k->dropout, k->dropout.result);
     ev->blame = attention->logits;
     return ev->core_seen && memcmp(ev->core_map.axis, map->axis, rank * sizeof *map->axis) == 0 &&
            cr_evaluate_end(ev, &k->dropout, k->row);

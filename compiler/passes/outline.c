@@ -72,7 +72,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
                         k->k,       k->key,       k->K,
                         k->N,       k->keys,      k->packed != CR_NONE,
                         k->n_refs,  k->n_streams, k->n_outer,
-                        k->n_bounds, k->chooses,  k->hides_gradients};
+                        k->n_bounds, k->chooses,  k->hides_gradients,
+                        k->sees_all};
     put(b, fields, sizeof fields);
     put(b, k->atoms.extent, (size_t)k->atoms.n * sizeof *k->atoms.extent);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);

@@ -78,7 +78,7 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
     return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
-           a->factor == b->factor && a->chooses == b->chooses && a->hides_gradients == b->hides_gradients &&
+           a->factor == b->factor && a->chooses == b->chooses && a->sees_all == b->sees_all && a->hides_gradients == b->hides_gradients &&
            a->n_streams == b->n_streams && (a->packed == CR_NONE) == (b->packed == CR_NONE) &&
            same_tiles(g, &a->program, &b->program) && same_tiles(g, &a->prologue, &b->prologue) &&
            same_tiles(g, &a->scores, &b->scores) && same_tiles(g, &a->dropout, &b->dropout) &&
