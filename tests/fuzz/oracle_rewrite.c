@@ -220,20 +220,31 @@ static const struct {
     {"summed alone", summed_alone, false},
 };
 
+/* Whether an identity leaves the same bits.  The transpose of a product is another product, which
+ * may be fused otherwise. */
+static bool keeps_bits(const struct cr_node *node, int which)
+{
+    bool transposes = identities[which].make == transposed_twice;
+    return identities[which].same && !(transposes && cr_ops[node->op].kind == CR_KIND_CONTRACT);
+}
+
 bool cr_oracle_identity(struct cr_subject *s, struct cr_report *report)
 {
     struct copying c = copying_begin(s);
     int which = (int)cr_pick(s, (int64_t)(sizeof identities / sizeof *identities));
     cr_id first = (cr_id)cr_pick(s, c.from->n_nodes), second = (cr_id)cr_pick(s, first + 1);
+    bool same = true;
     char how[96];
     for (cr_id id = 0; id < c.from->n_nodes; id++) {
         copy_node(&c, id);
-        if ((id == first || id == second) && c.from->nodes[id].dtype != CR_BOOL)
-            c.map[id] = identities[which].make(c.to, c.map[id]);
+        if ((id != first && id != second) || c.from->nodes[id].dtype == CR_BOOL)
+            continue;
+        c.map[id] = identities[which].make(c.to, c.map[id]);
+        same &= keeps_bits(&c.from->nodes[id], which);
     }
     snprintf(how, sizeof how, "with v[%d], v[%d] %s", (int)first, (int)second,
              identities[which].name);
-    return check_rewritten(s, copying_end(&c), identities[which].same, how, report);
+    return check_rewritten(s, copying_end(&c), same, how, report);
 }
 
 /* ---- a value and its largest element ---- */
