@@ -1345,47 +1345,34 @@ static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begi
 }
 
 /* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
 {
     VF zero[4], none = v_set1(0.0f);
-    long i = 0;
+    float all[CR_W], sum = 0.0f;
     CR_UNROLL
     for (int j = 0; j < 4; j++) {
         zero[j] = none;
     }
-    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
-        CR_UNROLL
-        for (int j = 0; j < 4; j++) {
-            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+    for (long r = 0; r < rows; r++, x += rs) {
+        long i = 0;
+        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
+            CR_UNROLL
+            for (int j = 0; j < 4; j++) {
+                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+            }
+        }
+        for (; cs == 1 && i < cols; i += CR_W) {
+            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
+        }
+        for (; i < cols; i++) {
+            sum += 0.0f * x[i * cs];
         }
     }
-    for (; i + CR_W <= cols; i += CR_W) {
-        zero[0] = v_fma(v_load(x + i), none, zero[0]);
-    }
-    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
-    float all[CR_W], sum = 0.0f;
-    v_store(all, zero[0]);
-    for (; i < cols; i++) {
-        sum += 0.0f * x[i];
-    }
+    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
     for (int j = 0; j < CR_W; j++) {
         sum += all[j];
     }
     return sum == 0.0f;
-}
-
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    int finite = 1;
-    for (long r = 0; r < rows && finite; r++, x += rs) {
-        if (cs == 1) {
-            finite = CR_NAME(v_finite_row)(cols, x);
-        }
-        for (long c = 0; cs != 1 && c < cols; c++) {
-            finite &= 0.0f * x[c * cs] == 0.0f;
-        }
-    }
-    return finite;
 }
 
 /* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
@@ -2411,47 +2398,34 @@ static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begi
 }
 
 /* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
 {
     VF zero[4], none = v_set1(0.0f);
-    long i = 0;
+    float all[CR_W], sum = 0.0f;
     CR_UNROLL
     for (int j = 0; j < 4; j++) {
         zero[j] = none;
     }
-    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
-        CR_UNROLL
-        for (int j = 0; j < 4; j++) {
-            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+    for (long r = 0; r < rows; r++, x += rs) {
+        long i = 0;
+        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
+            CR_UNROLL
+            for (int j = 0; j < 4; j++) {
+                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+            }
+        }
+        for (; cs == 1 && i < cols; i += CR_W) {
+            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
+        }
+        for (; i < cols; i++) {
+            sum += 0.0f * x[i * cs];
         }
     }
-    for (; i + CR_W <= cols; i += CR_W) {
-        zero[0] = v_fma(v_load(x + i), none, zero[0]);
-    }
-    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
-    float all[CR_W], sum = 0.0f;
-    v_store(all, zero[0]);
-    for (; i < cols; i++) {
-        sum += 0.0f * x[i];
-    }
+    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
     for (int j = 0; j < CR_W; j++) {
         sum += all[j];
     }
     return sum == 0.0f;
-}
-
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    int finite = 1;
-    for (long r = 0; r < rows && finite; r++, x += rs) {
-        if (cs == 1) {
-            finite = CR_NAME(v_finite_row)(cols, x);
-        }
-        for (long c = 0; cs != 1 && c < cols; c++) {
-            finite &= 0.0f * x[c * cs] == 0.0f;
-        }
-    }
-    return finite;
 }
 
 /* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
@@ -3477,47 +3451,34 @@ static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begi
 }
 
 /* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
-CR_INLINE int CR_NAME(v_finite_row)(long cols, const float *x)
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
 {
     VF zero[4], none = v_set1(0.0f);
-    long i = 0;
+    float all[CR_W], sum = 0.0f;
     CR_UNROLL
     for (int j = 0; j < 4; j++) {
         zero[j] = none;
     }
-    for (; i + 4 * CR_W <= cols; i += 4 * CR_W) {
-        CR_UNROLL
-        for (int j = 0; j < 4; j++) {
-            zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+    for (long r = 0; r < rows; r++, x += rs) {
+        long i = 0;
+        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
+            CR_UNROLL
+            for (int j = 0; j < 4; j++) {
+                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+            }
+        }
+        for (; cs == 1 && i < cols; i += CR_W) {
+            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
+        }
+        for (; i < cols; i++) {
+            sum += 0.0f * x[i * cs];
         }
     }
-    for (; i + CR_W <= cols; i += CR_W) {
-        zero[0] = v_fma(v_load(x + i), none, zero[0]);
-    }
-    zero[0] = (zero[0] + zero[1]) + (zero[2] + zero[3]);
-    float all[CR_W], sum = 0.0f;
-    v_store(all, zero[0]);
-    for (; i < cols; i++) {
-        sum += 0.0f * x[i];
-    }
+    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
     for (int j = 0; j < CR_W; j++) {
         sum += all[j];
     }
     return sum == 0.0f;
-}
-
-static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
-{
-    int finite = 1;
-    for (long r = 0; r < rows && finite; r++, x += rs) {
-        if (cs == 1) {
-            finite = CR_NAME(v_finite_row)(cols, x);
-        }
-        for (long c = 0; cs != 1 && c < cols; c++) {
-            finite &= 0.0f * x[c * cs] == 0.0f;
-        }
-    }
-    return finite;
 }
 
 /* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */

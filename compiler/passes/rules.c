@@ -518,38 +518,50 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_permute, 1, &product, &attr);
 }
 
-static cr_id (*const rules[])(struct cr_rewrite *, const struct cr_draft *) = {
-    fold_constants,
-    drop_neutral,
-    merge_moves,
-    subtract,
-    cr_rule_normalise_first,
-    sigmoid_for_tanh,
-    sigmoid_for_exp,
-    sigmoid_for_slope,
-    gather_constants,
-    gather_scales,
-    square,
-    count_terms,
-    horner,
-    cr_rule_work_after_sum,
-    cr_rule_divide_once,
-    cr_rule_normalise_exp,
-    cr_rule_sum_of_heads,
-    transpose_product,
-    cr_rule_divide_by_sum,
-    cr_rule_divide_terms,
-    cr_rule_divide_product,
-    cr_rule_divide_transposed,
-    cr_rule_no_shift,
-    cr_rule_share_nothing,
-    choose_larger,
+#define OF(name) (UINT64_C(1) << CR_OP_##name)
+#define OR_OF(name, arity, rule, expression, description, gradient) | OF(name)
+#define ELEMENTWISE (0 CR_ELEMENTWISE(OR_OF))
+#define MOVES (OF(reshape) | OF(permute) | OF(expand) | OF(slice) | OF(detach))
+
+_Static_assert(CR_OP_COUNT <= 64, "a set of ops is a word");
+
+/* The rules in the order in which they are tried, and the ops that each looks at. */
+static const struct {
+    cr_id (*apply)(struct cr_rewrite *, const struct cr_draft *);
+    uint64_t ops;
+} rules[] = {
+    {fold_constants, ELEMENTWISE},
+    {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},
+    {merge_moves, MOVES},
+    {subtract, OF(add) | OF(expand)},
+    {cr_rule_normalise_first, OF(div)},
+    {sigmoid_for_tanh, OF(add)},
+    {sigmoid_for_exp, OF(div)},
+    {sigmoid_for_slope, OF(sub)},
+    {gather_constants, OF(mul)},
+    {gather_scales, OF(mul)},
+    {square, OF(mul)},
+    {count_terms, OF(add)},
+    {horner, OF(add) | OF(mul)},
+    {cr_rule_work_after_sum, OF(sum)},
+    {cr_rule_divide_once, OF(sub)},
+    {cr_rule_normalise_exp, OF(mul)},
+    {cr_rule_sum_of_heads, OF(sum)},
+    {transpose_product, OF(permute)},
+    {cr_rule_divide_by_sum, OF(mul)},
+    {cr_rule_divide_terms, OF(div)},
+    {cr_rule_divide_product, OF(matmul)},
+    {cr_rule_divide_transposed, OF(matmul)},
+    {cr_rule_no_shift, OF(sum)},
+    {cr_rule_share_nothing, OF(add) | OF(where)},
+    {choose_larger, OF(where)},
 };
 
 cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
     cr_id id = CR_NONE;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && id == CR_NONE; i++)
-        id = rules[i](rw, draft);
+        if (rules[i].ops >> draft->op & 1)
+            id = rules[i].apply(rw, draft);
     return id;
 }
