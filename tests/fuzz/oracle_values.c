@@ -115,6 +115,7 @@ static double loss(const struct slope *s, double step)
 /*
  * Whether the slope is what differences say.  Where the slopes to the left and to the right do
  * not approach each other there is a kink, and nothing is said; nor where anything is not finite.
+ * Of kinks that this does not show, differences are off by half the bend at most.
  */
 static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *report)
 {
@@ -128,7 +129,7 @@ static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *repo
         slope += term;
         size += fabs(term);
     }
-    double room = 4 * fabs(coarse - fine) + 1e-6 * (size + fabs(here)) + 1e-9;
+    double room = 4 * fabs(coarse - fine) + bend2 + 1e-6 * (size + fabs(here)) + 1e-9;
     if (!isfinite(slope) || !isfinite(room) || !isfinite(fine) || bend2 > 0.7 * bend + room / 16 ||
         fabs(slope - fine) <= room)
         return true;
