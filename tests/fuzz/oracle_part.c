@@ -148,16 +148,13 @@ static cr_id part_of_move(struct parting *p, const struct range *r)
     made = repeated ? whole_of(p, below.id) : part_of(p, below);
     if (made == CR_NONE)
         return CR_NONE;
-    struct range out = *r;
-    if (node->op != CR_OP_slice) {
-        made = narrowed(p, &out, &made);
-        note_trivial(p, node, made);
-        return made;
-    }
     struct cr_attr attr = cr_attr_of(node);
     attr.index[r->axis] = 0;
     attr.shape[r->axis] = r->size;
-    return cr_build(p->to, CR_OP_slice, 1, &made, &attr);
+    made = node->op == CR_OP_slice ? cr_build(p->to, CR_OP_slice, 1, &made, &attr)
+                                   : narrowed(p, r, &made);
+    note_trivial(p, node, made);
+    return made;
 }
 
 static cr_id part_of_gather(struct parting *p, const struct range *r)
