@@ -97,7 +97,8 @@ const char *cr_leaf_kind(int i)
 static int32_t make_edge(uint64_t *state)
 {
     static const int32_t edges[] = {0, 1 << 24, -(1 << 24), INT32_MAX - 2, INT32_MIN + 2};
-    return edges[below(state, 5)] + (int32_t)below(state, 5) - 2;
+    int64_t edge = edges[below(state, 5)];
+    return (int32_t)(edge + below(state, 5) - 2);
 }
 
 /* ---- a whole leaf ---- */

@@ -299,7 +299,8 @@ static cr_id step_product(struct cr_maker *m, cr_id x)
 /* Rows of x, or of a table, by numbers that come in or are computed. */
 static cr_id step_gather(struct cr_maker *m, cr_id x)
 {
-    int64_t shape[CR_MAX_RANK] = {1 + cr_below(m, 9), 1 + cr_below(m, 4)};
+    int64_t shape[CR_MAX_RANK] = {1 + cr_below(m, 9)};
+    shape[1] = 1 + cr_below(m, 4);
     int64_t width = cr_random_size(m, 300), rows = 1 + cr_below(m, 30);
     bool own = cr_node_of(m, x)->rank > 0 && cr_node_of(m, x)->rank < 6 && cr_chance(m, 50);
     cr_id table = own ? x : cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){rows, width}, 1);

@@ -47,7 +47,8 @@ static cr_id new_leaf(struct cr_maker *m, const struct wish *w)
     }
     if (m->wild && cr_chance(m, 25))
         return cr_make_leaf_of(m, op, CR_I32, w->rank, w->shape, "edge");
-    return cr_make_integers(m, w->rank, w->shape, -(int)cr_below(m, 4), (int)cr_below(m, 40));
+    int low = -(int)cr_below(m, 4), high = (int)cr_below(m, 40);
+    return cr_make_integers(m, w->rank, w->shape, low, high);
 }
 
 static cr_id new_constant(struct cr_maker *m, const struct wish *w)
