@@ -461,8 +461,6 @@ static void lower_all(struct fusion *f)
 
 void cr_pass_fuse(struct cr_module *module)
 {
-    for (cr_id id = 0; id < module->graph->n_nodes; id++)
-        module->graph->nodes[id].kernel = CR_NONE; /* a script may have numbers of its own */
     separate_outputs(module->graph);
     chain_reshapes(module->graph);
     size_t n = (size_t)module->graph->n_nodes;
