@@ -3,13 +3,13 @@
  *
  * A backward pass reads what the forward pass made, and most of the arena is such values,
  * waiting.  Where that is more than was asked for, the kernels are called in another order
- * (schedule.h): a value may go, and its kernel is called again before the next one that reads
- * it.  It is the same kernel, so outline finds its code, and the results have the same bits.
+ * (recompute_order.h): a value may go, and its kernel is called again before the next one that
+ * reads it.  It is the same kernel, so outline finds its code, and the results have the same bits.
  *
  * Loops over layers take more arena than the same calls one by one, as what an iteration leaves
  * lies at even distances.  They are given up if the arena fits then.
  *
- * There is one ladder of schedules, whose rungs have ever smaller budgets; the limit chooses
+ * There is one ladder of orders, whose rungs have ever smaller budgets; the limit chooses
  * one of them.  So the least arena there is, which is told where the limit is below, is one
  * that will be accepted.
  */
@@ -19,17 +19,17 @@
 #include "compiler/ir/mem.h"
 #include "lifetimes.h"
 #include "pass_list.h"
-#include "schedule.h"
+#include "recompute_order.h"
 
 /* Floating-point operations that take as long as reading or writing a byte. */
 static const double per_byte = 4;
 
-/* From a budget to the next smaller one.  A schedule may turn out smaller than its budget, but
+/* From a budget to the next smaller one.  An order may turn out smaller than its budget, but
  * counts only if it has so much of it; so rungs that are much too large need no look. */
 static const double next_rung = 0.96, least_used = 0.9;
 enum {
     MOST_RUNGS = 256,
-    MOST_VALUES = 4096, /* a schedule takes time that grows with the square of their number */
+    MOST_VALUES = 4096, /* an order takes time that grows with the square of their number */
 };
 
 struct recompute {
@@ -40,7 +40,7 @@ struct recompute {
     int n;
     int *first_kernel; /* by value, and one past the last: several kernels make a concat */
     int *value_of;     /* by node: the value it is, or -1 */
-    struct cr_schedule schedule;
+    struct cr_order order;
     int64_t rungs[MOST_RUNGS]; /* the budgets, largest first */
     int n_rungs;
 };
@@ -100,7 +100,7 @@ static void find_values(struct recompute *r)
             r->values[r->value_of[g->outputs[i].id]].kept = true;
 }
 
-/* ---- a schedule as kernels ---- */
+/* ---- an order as kernels ---- */
 
 /* A node like another, to hold its value a second time. */
 static cr_id node_again(struct cr_graph *g, cr_id id)
@@ -145,7 +145,7 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id 
     }
 }
 
-/* Takes back what the last schedule made of the module. */
+/* Takes back what the last order made of the module. */
 static void clear_kernels(struct recompute *r)
 {
     struct cr_module *m = r->m;
@@ -156,15 +156,15 @@ static void clear_kernels(struct recompute *r)
     m->graph->n_operands = r->n_operands;
 }
 
-/* The module's kernels in the order of the schedule. */
+/* Gives the module its kernels in the order found. */
 static void set_kernels(struct recompute *r)
 {
     cr_id *latest = cr_calloc((size_t)r->n, sizeof *latest);
     clear_kernels(r);
     for (int v = 0; v < r->n; v++)
         latest[v] = CR_NONE;
-    for (int i = 0; i < r->schedule.n; i++) {
-        int v = r->schedule.calls[i];
+    for (int i = 0; i < r->order.n; i++) {
+        int v = r->order.calls[i];
         cr_id node = r->kernels[r->first_kernel[v]].buffer;
         latest[v] = latest[v] == CR_NONE ? node : node_again(r->m->graph, node);
         for (int k = r->first_kernel[v]; k < r->first_kernel[v + 1]; k++)
@@ -202,16 +202,16 @@ static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
     return m->unrolled ? calls : loops;
 }
 
-/* The arena of the schedule for a budget, whose kernels the module then has, with loops if they
+/* The arena of the order for a budget, whose kernels the module then has, with loops if they
  * are within `enough`; INT64_MAX if there is none, or it leaves too much of the budget. */
 static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int64_t enough)
 {
     int64_t floats = INT64_MAX, live;
-    if (cr_schedule_find(r->values, r->n, budget, &r->schedule) && r->schedule.peak <= limit) {
+    if (cr_order_find(r->values, r->n, budget, &r->order) && r->order.peak <= limit) {
         set_kernels(r);
         floats = smaller_arena(r->m, enough, &live);
     }
-    cr_schedule_free(&r->schedule);
+    cr_order_free(&r->order);
     return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
 }
 

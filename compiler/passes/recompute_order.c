@@ -1,4 +1,4 @@
-#include "schedule.h"
+#include "recompute_order.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ struct search {
     int *locks;    /* by value: who needs it at this moment */
     int *next;     /* by value: when it is read next, or NEVER */
     double *again; /* by value: the work of making it again */
-    struct cr_schedule *schedule;
+    struct cr_order *order;
 };
 
 /* ---- what going and coming back costs ---- */
@@ -130,13 +130,13 @@ static bool make(struct search *s, int v)
     for (int i = 0; i < value->n_reads; i++)
         if (!s->alive[value->reads[i]] && !make(s, value->reads[i]))
             return false;
-    if (!make_room(s, floats) || s->schedule->n >= MOST_CALLS * s->n)
+    if (!make_room(s, floats) || s->order->n >= MOST_CALLS * s->n)
         return false;
     for (int i = 0; i < value->n_reads; i++)
         s->locks[value->reads[i]]--;
     s->alive[v] = true;
     s->live += floats;
-    *CR_PUSH(s->schedule->calls, s->schedule->n, s->schedule->cap) = v;
+    *CR_PUSH(s->order->calls, s->order->n, s->order->cap) = v;
     return true;
 }
 
@@ -145,54 +145,54 @@ static bool make(struct search *s, int v)
 /* Leaves out calls whose value goes before anybody reads it. */
 static void drop_unread(struct search *s)
 {
-    struct cr_schedule *schedule = s->schedule;
+    struct cr_order *order = s->order;
     bool *wanted = cr_calloc((size_t)s->n, sizeof *wanted);
-    int kept = schedule->n;
+    int kept = order->n;
     for (int v = 0; v < s->n; v++)
         wanted[v] = s->values[v].kept;
-    for (int i = schedule->n - 1; i >= 0; i--) {
-        int v = schedule->calls[i];
+    for (int i = order->n - 1; i >= 0; i--) {
+        int v = order->calls[i];
         if (!wanted[v])
             continue;
         wanted[v] = false;
         for (int r = 0; r < s->values[v].n_reads; r++)
             wanted[s->values[v].reads[r]] = true;
-        schedule->calls[--kept] = v;
+        order->calls[--kept] = v;
     }
-    schedule->n -= kept;
-    for (int i = 0; i < schedule->n; i++)
-        schedule->calls[i] = schedule->calls[kept + i];
+    order->n -= kept;
+    for (int i = 0; i < order->n; i++)
+        order->calls[i] = order->calls[kept + i];
     free(wanted);
 }
 
 /* A value occupies its floats from its making to its last reader. */
 static void find_peak(struct search *s)
 {
-    struct cr_schedule *schedule = s->schedule;
+    struct cr_order *order = s->order;
     bool *here = cr_calloc((size_t)s->n, sizeof *here); /* walking back: between the two */
     int64_t live = 0;
-    for (int i = schedule->n - 1; i >= 0; i--) {
-        const struct cr_made *value = &s->values[schedule->calls[i]];
+    for (int i = order->n - 1; i >= 0; i--) {
+        const struct cr_made *value = &s->values[order->calls[i]];
         int64_t own = value->kept ? 0 : value->floats;
-        live += here[schedule->calls[i]] ? 0 : own;
+        live += here[order->calls[i]] ? 0 : own;
         for (int r = 0; r < value->n_reads; r++) {
             int read = value->reads[r];
             live += here[read] || s->values[read].kept ? 0 : s->values[read].floats;
             here[read] = true;
         }
-        if (schedule->peak < live)
-            schedule->peak = live;
-        here[schedule->calls[i]] = false;
+        if (order->peak < live)
+            order->peak = live;
+        here[order->calls[i]] = false;
         live -= own;
     }
     free(here);
 }
 
-bool cr_schedule_find(const struct cr_made *values, int n, int64_t budget,
-                      struct cr_schedule *schedule)
+bool cr_order_find(const struct cr_made *values, int n, int64_t budget,
+                   struct cr_order *order)
 {
-    struct search s = {.values = values, .n = n, .budget = budget, .schedule = schedule};
-    *schedule = (struct cr_schedule){0};
+    struct search s = {.values = values, .n = n, .budget = budget, .order = order};
+    *order = (struct cr_order){0};
     find_readers(&s);
     s.ahead = cr_calloc((size_t)n, sizeof *s.ahead);
     s.alive = cr_calloc((size_t)n, sizeof *s.alive);
@@ -216,8 +216,8 @@ bool cr_schedule_find(const struct cr_made *values, int n, int64_t budget,
     return ok;
 }
 
-void cr_schedule_free(struct cr_schedule *schedule)
+void cr_order_free(struct cr_order *order)
 {
-    free(schedule->calls);
-    *schedule = (struct cr_schedule){0};
+    free(order->calls);
+    *order = (struct cr_order){0};
 }

@@ -1,11 +1,11 @@
 /*
- * schedule.h - in which order values are made, and made again, so that memory suffices.
+ * recompute_order.h - in which order values are made, and made again, so that memory suffices.
  *
  * Nothing here knows of kernels: there are values, numbered in the order in which a program
  * makes them, and each reads some earlier ones.
  */
-#ifndef CR_SCHEDULE_H
-#define CR_SCHEDULE_H
+#ifndef CR_RECOMPUTE_ORDER_H
+#define CR_RECOMPUTE_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct cr_made {
     int n_reads;
 };
 
-struct cr_schedule {
+struct cr_order {
     int *calls; /* the value that each makes */
     int n, cap;
     int64_t peak; /* the most floats that are there at once */
@@ -30,9 +30,9 @@ struct cr_schedule {
  * needed, that value goes which frees the most floats, for the longest time, for the least work
  * of making it again.
  */
-bool cr_schedule_find(const struct cr_made *values, int n, int64_t budget,
-                      struct cr_schedule *schedule);
+bool cr_order_find(const struct cr_made *values, int n, int64_t budget,
+                   struct cr_order *order);
 
-void cr_schedule_free(struct cr_schedule *schedule);
+void cr_order_free(struct cr_order *order);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * test_schedule.c - orders of making values in little memory: chains whose answer is known, and
- * random programs, where every order found is followed step by step.
+ * test_recompute_order.c - orders of making values in little memory: chains whose answer is known,
+ * and random programs, where every order found is followed step by step.
  */
 #include <check.h>
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/passes/schedule.h"
+#include "compiler/passes/recompute_order.h"
 
 enum { MOST = 60, PROGRAMS = 300 };
 
@@ -32,7 +32,7 @@ static void add_read(struct program *p, int read)
 /* ---- what must hold of an order ---- */
 
 /* The call, after number `call`, that reads or replaces the value; the number of calls if none. */
-static int next_of(const struct program *p, const struct cr_schedule *s, int call, int value,
+static int next_of(const struct program *p, const struct cr_order *s, int call, int value,
                    bool *reads)
 {
     for (int i = call + 1; i < s->n; i++) {
@@ -51,7 +51,7 @@ static int next_of(const struct program *p, const struct cr_schedule *s, int cal
 
 /* Floats there are during a call: its own, and whatever was made before and is read by it or
  * later before it is made again. */
-static int64_t live_at(const struct program *p, const struct cr_schedule *s, int call)
+static int64_t live_at(const struct program *p, const struct cr_order *s, int call)
 {
     int64_t live = 0;
     for (int v = 0; v < p->n; v++) {
@@ -66,7 +66,7 @@ static int64_t live_at(const struct program *p, const struct cr_schedule *s, int
 }
 
 /* Follows the order: what is read was made; outputs are made once; the peak is what it says. */
-static void check_order(const struct program *p, const struct cr_schedule *s, int64_t budget)
+static void check_order(const struct program *p, const struct cr_order *s, int64_t budget)
 {
     int made[MOST] = {0};
     int64_t peak = 0;
@@ -109,21 +109,21 @@ START_TEST(a_chain_and_back)
 {
     struct program p;
     for (int n = 2; n <= MOST / 2; n += 4) {
-        struct cr_schedule s;
+        struct cr_order s;
         make_chain(&p, n);
-        ck_assert(cr_schedule_find(p.values, p.n, 2 * n, &s));
+        ck_assert(cr_order_find(p.values, p.n, 2 * n, &s));
         ck_assert_int_eq(s.n, 2 * n);
         int64_t plain = s.peak;
-        cr_schedule_free(&s);
+        cr_order_free(&s);
         for (int64_t budget = plain; budget >= 4; budget--) {
-            ck_assert_msg(cr_schedule_find(p.values, p.n, budget, &s), "%d in %d", n, (int)budget);
+            ck_assert_msg(cr_order_find(p.values, p.n, budget, &s), "%d in %d", n, (int)budget);
             check_order(&p, &s, budget);
             ck_assert_int_ge(s.n, 2 * n);
             ck_assert(budget == plain || s.n > 2 * n);
-            cr_schedule_free(&s);
+            cr_order_free(&s);
         }
-        ck_assert(!cr_schedule_find(p.values, p.n, 1, &s));
-        cr_schedule_free(&s);
+        ck_assert(!cr_order_find(p.values, p.n, 1, &s));
+        cr_order_free(&s);
     }
 }
 END_TEST
@@ -132,7 +132,7 @@ END_TEST
 START_TEST(the_cheaper_value_goes)
 {
     struct program p = {.n = 0};
-    struct cr_schedule s;
+    struct cr_order s;
     add_value(&p, 10, false);
     p.values[0].work = 1000;
     add_value(&p, 10, false);
@@ -143,11 +143,11 @@ START_TEST(the_cheaper_value_goes)
     add_value(&p, 1, true);
     add_read(&p, 0);
     add_read(&p, 1);
-    ck_assert(cr_schedule_find(p.values, p.n, 20, &s));
+    ck_assert(cr_order_find(p.values, p.n, 20, &s));
     check_order(&p, &s, 20);
     for (int i = 0, dear = 0; i < s.n; i++)
         ck_assert_int_le(dear += s.calls[i] == 0, 1);
-    cr_schedule_free(&s);
+    cr_order_free(&s);
 }
 END_TEST
 
@@ -186,19 +186,19 @@ START_TEST(random_programs)
     int made_again = 0;
     for (state = 1; state <= PROGRAMS; state++) {
         uint64_t seed = state;
-        struct cr_schedule s;
+        struct cr_order s;
         make_random(&p);
-        ck_assert(cr_schedule_find(p.values, p.n, INT64_MAX / 4, &s));
+        ck_assert(cr_order_find(p.values, p.n, INT64_MAX / 4, &s));
         check_order(&p, &s, INT64_MAX / 4);
         ck_assert_int_eq(s.n, p.n);
         int64_t peak = s.peak;
-        cr_schedule_free(&s);
+        cr_order_free(&s);
         for (int64_t budget = peak; budget > 0; budget -= 1 + budget / 8) {
-            if (cr_schedule_find(p.values, p.n, budget, &s)) {
+            if (cr_order_find(p.values, p.n, budget, &s)) {
                 check_order(&p, &s, budget);
                 made_again += s.n - p.n;
             }
-            cr_schedule_free(&s);
+            cr_order_free(&s);
         }
         state = seed;
     }
@@ -208,8 +208,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("schedule");
-    TCase *tests = tcase_create("schedule");
+    Suite *suite = suite_create("recompute order");
+    TCase *tests = tcase_create("recompute order");
     tcase_add_test(tests, a_chain_and_back);
     tcase_add_test(tests, the_cheaper_value_goes);
     tcase_add_test(tests, random_programs);
