@@ -50,9 +50,9 @@ passes() {
             { lines++ }
             END {
                 if (nodes)
-                    printf "%-9s %3d nodes%-11s  %s\n", pass, nodes, kernels, what
+                    printf "%-10s %3d nodes%-11s  %s\n", pass, nodes, kernels, what
                 else
-                    printf "%-9s %3d lines, %d functions  %s\n", pass, lines, functions, what
+                    printf "%-10s %3d lines, %d functions  %s\n", pass, lines, functions, what
             }
         ' "$folder/dump"
     done

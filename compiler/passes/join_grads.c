@@ -1,5 +1,5 @@
 /*
- * backward.c - the gradients of an attention's queries, keys and values are made by
+ * join_grads.c - the gradients of an attention's queries, keys and values are made by
  * one kernel, which computes the probabilities again, block by block (Dao et al. 2022).
  *
  * A kernel stores one node, so the pass joins the three to one, where the graph does not: a
@@ -525,7 +525,7 @@ static void rewrite(struct cr_module *module, const struct joins *all)
     free(needed);
 }
 
-void cr_pass_backward(struct cr_module *module)
+void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
     struct cr_attention_backward b;
