@@ -353,7 +353,8 @@ static void k1_attn_c_attn(const void *args, long begin, long end, float *scratc
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
+        const long i0 = 0;
+        const long i1 = 16;
         const long j0 = item % 2 * 128;
         const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
         for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
@@ -413,9 +414,10 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        const long i0 = 0, i1 = 8;
+        const long i0 = 0;
+        const long i1 = 8;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int finite = rt->finite(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
+        const long finite = rt->finite(8, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + 96, 144, 1);
         long visible = 8; /* keys that any query sees lie before */
         if (finite && i1 < visible)
             visible = i1;
@@ -433,15 +435,15 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
             const long first = 0;
             const long next = o1 < 2; /* is there another head? */
             rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + next * 16, 144);
-            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + 48 + next * 16, 144);
-            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + 96 + next * 16, 144);
+            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 48, 144);
+            rt->fetch(m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 96, 144);
             rt->pack(16, m, queries, 512, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144, 1, 144);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
                     queries, 512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale);
             }
@@ -472,8 +474,10 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 48;
+        const long i0 = 0;
+        const long i1 = 16;
+        const long j0 = 0;
+        const long j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {
@@ -520,7 +524,8 @@ static void k4_mlp_act(const void *args, long begin, long end, float *scratch)
     float *const t3 = scratch + 4368; /* 16 x 128 */
     static const float c_1_5957692 = 1.5957692f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
+        const long i0 = 0;
+        const long i1 = 16;
         const long j0 = item % 2 * 128;
         const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
         for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
@@ -577,8 +582,10 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 48;
+        const long i0 = 0;
+        const long i1 = 16;
+        const long j0 = 0;
+        const long j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {

@@ -351,7 +351,8 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_1em05 = 1e-05f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
+        const long i0 = 0;
+        const long i1 = 16;
         const long j0 = item % 2 * 128;
         const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
         for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
@@ -409,9 +410,10 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long i0 = 0, i1 = 8;
+        const long i0 = 0;
+        const long i1 = 8;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 32, 144, 1);
+        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 32, 144, 1);
         long visible = 8; /* keys that any query sees lie before */
         if (finite && i1 < visible)
             visible = i1;
@@ -428,9 +430,9 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
                 last = i + m;
             const long first = 0;
             const long next = o0 < 1; /* is there another head? */
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 16 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 16, 144);
             rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152, 144);
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 32 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 32, 144);
             rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 16, 1,
                 144);
             for (long j = first; j < last; j += 128) {
@@ -438,7 +440,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
                 rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144, 144, 1, queries,
                     512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale);
             }
@@ -477,9 +479,10 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long i0 = 0, i1 = 8;
+        const long i0 = 0;
+        const long i1 = 8;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 80, 144, 1);
+        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 80, 144, 1);
         long visible = 8; /* keys that any query sees lie before */
         if (finite && i1 < visible)
             visible = i1;
@@ -496,9 +499,9 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
                 last = i + m;
             const long first = 0;
             const long next = o0 < 1; /* is there another head? */
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 64 + next * 1152, 144);
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 48 + next * 1152, 144);
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 80 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 64, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 48, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 80, 144);
             rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 64, 1,
                 144);
             for (long j = first; j < last; j += 128) {
@@ -506,7 +509,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
                 rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144 + 48, 144, 1,
                     queries, 512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale);
             }
@@ -545,9 +548,10 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long i0 = 0, i1 = 8;
+        const long i0 = 0;
+        const long i1 = 8;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 128, 144, 1);
+        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + o0 * 1152 + 128, 144, 1);
         long visible = 8; /* keys that any query sees lie before */
         if (finite && i1 < visible)
             visible = i1;
@@ -564,9 +568,9 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
                 last = i + m;
             const long first = 0;
             const long next = o0 < 1; /* is there another head? */
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 112 + next * 1152, 144);
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 96 + next * 1152, 144);
-            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 128 + next * 1152, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 112, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 96, 144);
+            rt->fetch(m, 16, a->k1_attn_heads_value + o0 * 1152 + i * 144 + next * 1152 + 128, 144);
             rt->pack(16, m, queries, 512, a->k1_attn_heads_value + o0 * 1152 + i * 144 + 112, 1,
                 144);
             for (long j = first; j < last; j += 128) {
@@ -574,7 +578,7 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
                 rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144 + 96, 144, 1,
                     queries, 512, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
                 rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale);
             }
@@ -605,8 +609,10 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 48;
+        const long i0 = 0;
+        const long i1 = 16;
+        const long j0 = 0;
+        const long j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {
@@ -654,7 +660,8 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
     static const float c_0_70710677 = 0.70710677f;
     float *const t3 = scratch + 4368; /* 16 x 128 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
+        const long i0 = 0;
+        const long i1 = 16;
         const long j0 = item % 2 * 128;
         const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
         for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
@@ -710,8 +717,10 @@ static void k7_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 48;
+        const long i0 = 0;
+        const long i1 = 16;
+        const long j0 = 0;
+        const long j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {

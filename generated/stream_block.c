@@ -352,7 +352,8 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
     float *const t1 = scratch + 784; /* 16 x 48 */
     float *const t2 = scratch + 1552; /* 16 x 48 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
+        const long i0 = 0;
+        const long i1 = 16;
         const long j0 = item % 2 * 128;
         const long j1 = j0 + 128 < 144 ? j0 + 128 : 144;
         for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
@@ -409,7 +410,8 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long o1 = item % 3;
         const long o0 = item / 3;
-        const long i0 = 0, i1 = 8;
+        const long i0 = 0;
+        const long i1 = 8;
         const long visible = 8; /* keys that any query sees lie before */
         rt->pack(visible, 16, values, 256, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + 96, 144, 1);
         for (long i = i0; i < i1; i += 8) {
@@ -421,9 +423,9 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
             const long first = 0;
             const long next = o1 < 2; /* is there another head? */
             rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + next * 16, 144);
-            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + 48 + next * 16,
+            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 48,
                 144);
-            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + 96 + next * 16,
+            rt->fetch(m, 16, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144 + next * 16 + 96,
                 144);
             rt->pack(16, m, queries, 512, a->attn_qkv_proj + o0 * 1152 + o1 * 16 + i * 144, 1, 144);
             for (long j = first; j < last; j += 128) {
@@ -460,8 +462,10 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 48;
+        const long i0 = 0;
+        const long i1 = 16;
+        const long j0 = 0;
+        const long j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {
@@ -504,7 +508,8 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     float *const t2 = scratch + 1552; /* 16 x 48 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
+        const long i0 = 0;
+        const long i1 = 16;
         const long j0 = item % 2 * 128;
         const long j1 = j0 + 128 < 192 ? j0 + 128 : 192;
         for (long i = i0; i < i1 && (item == begin || j0 == 0); i += 16) {
@@ -555,8 +560,10 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 16;
-        const long j0 = 0, j1 = 48;
+        const long i0 = 0;
+        const long i1 = 16;
+        const long j0 = 0;
+        const long j1 = 48;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 16) {

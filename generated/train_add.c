@@ -566,8 +566,10 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 64;
-        const long j0 = 0, j1 = 64;
+        const long i0 = 0;
+        const long i1 = 64;
+        const long j0 = 0;
+        const long j1 = 64;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 22) {
@@ -632,8 +634,10 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 64;
-        const long j0 = 0, j1 = 10;
+        const long i0 = 0;
+        const long i1 = 64;
+        const long j0 = 0;
+        const long j1 = 10;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 22) {
@@ -886,7 +890,8 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long j0 = 0, j1 = 10;
+        const long j0 = 0;
+        const long j1 = 10;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 64; i += 16) {
@@ -918,8 +923,10 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 4096; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 10;
-        const long j0 = 0, j1 = 64;
+        const long i0 = 0;
+        const long i1 = 10;
+        const long j0 = 0;
+        const long j1 = 64;
         rt->pack(64, i1 - i0, rows, 2048, a->d_output + i0, 10, 1);
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
@@ -962,8 +969,10 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     float *const t3 = scratch + 5632; /* 22 x 64 */
     static const float c_0_21406445 = 0.21406445f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 64;
-        const long j0 = 0, j1 = 64;
+        const long i0 = 0;
+        const long i1 = 64;
+        const long j0 = 0;
+        const long j1 = 64;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 22) {
@@ -1007,7 +1016,8 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long j0 = 0, j1 = 64;
+        const long j0 = 0;
+        const long j1 = 64;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 64; i += 16) {
@@ -1038,8 +1048,10 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 64;
-        const long j0 = 0, j1 = 32;
+        const long i0 = 0;
+        const long i1 = 64;
+        const long j0 = 0;
+        const long j1 = 32;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 22) {
@@ -1071,8 +1083,10 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 2048; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 64;
-        const long j0 = 0, j1 = 32;
+        const long i0 = 0;
+        const long i1 = 64;
+        const long j0 = 0;
+        const long j1 = 32;
         rt->pack(64, i1 - i0, rows, 2048, a->d_hidden + i0, 64, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;

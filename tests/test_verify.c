@@ -324,9 +324,9 @@ DAMAGE(differs_a_little)
         }
     ck_abort_msg("no attention has a mask");
 }
-DAMAGE(step_left_out) { m->n_steps--; }
-DAMAGE(step_twice) { m->steps[1] = m->steps[0]; }
-DAMAGE(no_such_loop) { m->steps[0].loop = m->n_loops; }
+DAMAGE(step_left_out) { m->n_segments--; }
+DAMAGE(step_twice) { m->segments[1] = m->segments[0]; }
+DAMAGE(no_such_loop) { m->segments[0].loop = m->n_loops; }
 DAMAGE(loop_too_long) { first_loop(m)->count++; }
 DAMAGE(loop_too_short) { first_loop(m)->count--; }
 DAMAGE(no_period) { first_loop(m)->period = 0; }
@@ -662,7 +662,7 @@ START_TEST(needed_passes_are_not_skipped)
         {{"fuse"}, "--skip fuse: recompute needs what it gives, and is not skipped"},
         {{"recompute"}, NULL},
         {{"outline"}, NULL},
-        {{"plan"}, "--skip plan: emit needs what it gives, and is not skipped"},
+        {{"plan"}, "--skip plan: schedule needs what it gives, and is not skipped"},
     };
     for (size_t i = 0; i < sizeof skips / sizeof *skips; i++) {
         const struct cr_pass_options options = {.skip = skips[i].skip,

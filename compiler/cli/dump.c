@@ -1,7 +1,7 @@
 /* dump.c - crescent dump: the module after a pass, or the C that becomes of it. */
 #include <string.h>
 
-#include "compiler/emit/program.h"
+#include "compiler/emit/emit.h"
 #include "compiler/passes/passes.h"
 #include "grads.h"
 
@@ -14,7 +14,7 @@ static void list_passes(const char *model)
     puts("  emit       the model as C: what TinyCC compiles, without the runtime");
 }
 
-static void print_text(const struct cr_module *module)
+static void print_text(struct cr_module *module)
 {
     struct cr_program *program = cr_emit_program(module);
     fwrite(program->text, 1, program->text_length, stdout);

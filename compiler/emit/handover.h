@@ -5,7 +5,7 @@
 #ifndef CR_HANDOVER_H
 #define CR_HANDOVER_H
 
-#include "program.h"
+#include "emit.h"
 
 /* The ports of a step; the arrays belong to somebody else. */
 struct cr_ports {

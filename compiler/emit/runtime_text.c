@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "program.h"
+#include "emit.h"
 
 #define FILES(F)                                                                                   \
     F(elementwise, "elementwise.h")                                                                \

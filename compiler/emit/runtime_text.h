@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "text.h"
+#include "compiler/ir/text.h"
 
 /* Which rows of the table of elementwise ops a text needs, and which functions that the runtime
  * marks as "only for NAME"; null: all. */

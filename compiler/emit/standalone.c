@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "names.h"
+#include "compiler/ir/identifiers.h"
 #include "runtime/files.h"
 #include "runtime_text.h"
 #include "standalone.h"

@@ -3,7 +3,7 @@
 #define CR_STANDALONE_H
 
 #include "handover.h"
-#include "text.h"
+#include "compiler/ir/text.h"
 
 struct cr_standalone {
     const struct cr_program *p;

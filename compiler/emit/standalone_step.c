@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "names.h"
+#include "compiler/ir/identifiers.h"
 #include "standalone.h"
 
 enum { ALIGN = 64 }; /* bytes, of each tensor of the state */

@@ -9,7 +9,7 @@
 #ifndef CR_CC_H
 #define CR_CC_H
 
-#include "compiler/emit/text.h"
+#include "compiler/ir/text.h"
 #include "exec.h"
 
 /*

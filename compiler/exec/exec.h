@@ -5,7 +5,7 @@
 #ifndef CR_EXEC_H
 #define CR_EXEC_H
 
-#include "compiler/emit/program.h"
+#include "compiler/emit/emit.h"
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"
 #include "runtime/runtime.h"

@@ -8,7 +8,7 @@
 #ifndef CR_FILL_H
 #define CR_FILL_H
 
-#include "compiler/emit/program.h"
+#include "compiler/emit/emit.h"
 
 /* A tensor's elements, row-major. */
 struct cr_contents {

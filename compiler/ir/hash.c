@@ -27,13 +27,13 @@ int cr_table_find(const struct cr_table *table, uint64_t hash,
     if (!table->size)
         return -1;
     for (unsigned at = start_of(table, hash);; at = next_slot(table, at)) {
-        const struct cr_slot *slot = &table->slots[at];
+        const struct cr_hash_slot *slot = &table->slots[at];
         if (slot->item < 0 || (slot->hash == hash && is_it(context, slot->item)))
             return slot->item;
     }
 }
 
-static void put(struct cr_table *table, const struct cr_slot *slot)
+static void put(struct cr_table *table, const struct cr_hash_slot *slot)
 {
     unsigned at = start_of(table, slot->hash);
     while (table->slots[at].item >= 0)
@@ -63,7 +63,7 @@ void cr_table_add(struct cr_table *table, uint64_t hash, int item)
 {
     if (2 * (table->n + 1) > table->size)
         grow(table);
-    put(table, &(struct cr_slot){hash, item});
+    put(table, &(struct cr_hash_slot){hash, item});
     table->n++;
 }
 

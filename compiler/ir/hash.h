@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cr_slot {
+struct cr_hash_slot {
     uint64_t hash;
     int item; /* -1: the slot is free */
 };
 
 struct cr_table {
-    struct cr_slot *slots;
+    struct cr_hash_slot *slots;
     int n, size; /* size is a power of two, or 0 */
 };
 

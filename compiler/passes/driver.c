@@ -95,6 +95,8 @@ static unsigned broken_by(const struct cr_pass *pass)
         breaks |= CR_HAS_LOOPS;
     if (breaks & CR_HAS_LOOPS)
         breaks |= CR_HAS_PLAN;
+    if (breaks & CR_HAS_PLAN)
+        breaks |= CR_HAS_PROGRAM;
     return breaks;
 }
 
@@ -222,5 +224,5 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
         if (o->stop_after && strcmp(o->stop_after, pass->name) == 0)
             return 0;
     }
-    return check_needs(module, o, "emit", CR_HAS_PLAN, error);
+    return check_needs(module, o, "emit", CR_HAS_PROGRAM, error);
 }

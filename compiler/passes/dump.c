@@ -79,8 +79,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
 static void print_steps(FILE *out, const struct cr_module *m)
 {
     fputs("-- steps\n", out);
-    for (int i = 0; i < m->n_steps; i++) {
-        const struct cr_step *step = &m->steps[i];
+    for (int i = 0; i < m->n_segments; i++) {
+        const struct cr_segment *step = &m->segments[i];
         if (step->loop < 0) {
             fprintf(out, "--   kernel %d, function of kernel %d\n", step->kernel,
                     m->function[step->kernel]);

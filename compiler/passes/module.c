@@ -45,18 +45,20 @@ void cr_module_forget_plan(struct cr_module *m)
 {
     free(m->function);
     free(m->loops);
-    free(m->steps);
+    free(m->segments);
     free(m->storage);
     free(m->packed);
     free(m->places);
     m->function = NULL;
     m->loops = NULL;
-    m->steps = NULL;
+    m->segments = NULL;
     m->storage = NULL;
     m->packed = NULL;
     m->places = NULL;
-    m->n_loops = m->cap_loops = m->n_steps = m->cap_steps = 0;
+    m->n_loops = m->cap_loops = m->n_segments = m->cap_segments = 0;
     m->n_places = m->cap_places = 0;
+    cr_program_free(m->program);
+    m->program = NULL;
     m->weights_floats = m->arena_floats = m->lower_bound_floats = m->activation_floats = 0;
 }
 

@@ -5,15 +5,17 @@
 #define CR_MODULE_H
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/program.h"
 #include "compiler/passes/kernel.h"
 
-/* Properties that passes need, give and break.  Kernels, loops and plan are each made of what comes
+/* Properties that passes need, give and break.  Kernels, loops, plan and program are each made of what comes
  * before: a pass that breaks one breaks those behind it. */
 enum {
     CR_HAS_SIMPLE = 1 << 0,  /* no two nodes are equal; none is dead but inputs and parameters */
     CR_HAS_KERNELS = 1 << 1, /* module->kernels, in an order that respects data flow */
-    CR_HAS_LOOPS = 1 << 2,   /* module->steps, module->functions */
+    CR_HAS_LOOPS = 1 << 2,   /* module->segments, module->functions */
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
+    CR_HAS_PROGRAM = 1 << 4, /* module->program */
 };
 
 /*
@@ -45,9 +47,6 @@ struct cr_attention_backward {
     cr_id dscores;          /* T */
 };
 
-/* Where a tensor lies at run time. */
-enum cr_space { CR_SPACE_NONE, CR_SPACE_ARENA, CR_SPACE_WEIGHTS, CR_SPACE_INPUT, CR_SPACE_OUTPUT };
-
 /*
  * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each: iteration i
  * is layer start + i * direction.  Loops that read what others made of the layers number them
@@ -63,8 +62,8 @@ static inline int cr_layer_of(const struct cr_loop *loop, int iteration)
     return loop->start + iteration * loop->direction;
 }
 
-/* A step of the program: a call of one function, or a loop over calls. */
-struct cr_step {
+/* A segment of the list of kernels: one, or those that a loop stands for. */
+struct cr_segment {
     int kernel; /* index of the kernel, for a loop of its first */
     int loop;   /* index in loops, or -1 */
 };
@@ -83,6 +82,8 @@ struct cr_storage {
     enum cr_space space;
     int64_t offset; /* floats, in arena or weights; the index of an input or output */
 };
+
+struct cr_target;
 
 struct cr_module {
     struct cr_graph *graph;
@@ -110,8 +111,8 @@ struct cr_module {
     int *function; /* by kernel: the first kernel whose code it shares */
     struct cr_loop *loops;
     int n_loops, cap_loops;
-    struct cr_step *steps;
-    int n_steps, cap_steps;
+    struct cr_segment *segments;
+    int n_segments, cap_segments;
 
     /* plan */
     struct cr_storage *storage; /* by node */
@@ -121,6 +122,10 @@ struct cr_module {
     int64_t weights_floats, arena_floats;
     int64_t lower_bound_floats; /* of the arena: the most that is live at once */
     int64_t activation_floats;  /* in it, kept for the backward pass (activations.h), or -1 */
+
+    /* schedule */
+    const struct cr_target *target; /* null: cr_target_generic */
+    struct cr_program *program;
 };
 
 /* The loop a kernel is in, or null. */

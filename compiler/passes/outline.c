@@ -467,7 +467,7 @@ static void add_steps(struct cr_module *m)
         qsort(m->loops, (size_t)m->n_loops, sizeof *m->loops, by_first);
     for (int i = 0; i < m->n_kernels;) {
         bool begins = next < m->n_loops && m->loops[next].first == i;
-        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, begins ? next : -1};
+        *CR_PUSH(m->segments, m->n_segments, m->cap_segments) = (struct cr_segment){i, begins ? next : -1};
         i += begins ? m->loops[next].period * m->loops[next].count : 1;
         next += begins;
     }

@@ -128,7 +128,7 @@ static void take_kernels_singly(struct cr_module *m)
     m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);
     for (int i = 0; i < m->n_kernels; i++) {
         m->function[i] = i;
-        *CR_PUSH(m->steps, m->n_steps, m->cap_steps) = (struct cr_step){i, -1};
+        *CR_PUSH(m->segments, m->n_segments, m->cap_segments) = (struct cr_segment){i, -1};
     }
 }
 

@@ -141,8 +141,8 @@ static int run_kernel(struct run *r, int kernel, int now)
 static int run_steps(struct run *r)
 {
     int now = 0;
-    for (int s = 0; s < r->m->n_steps; s++) {
-        const struct cr_step *step = &r->m->steps[s];
+    for (int s = 0; s < r->m->n_segments; s++) {
+        const struct cr_segment *step = &r->m->segments[s];
         const struct cr_loop *loop = step->loop < 0 ? NULL : &r->m->loops[step->loop];
         int kernels = loop ? loop->period * loop->count : 1;
         for (int k = step->kernel; k < step->kernel + kernels; k++)

@@ -122,8 +122,8 @@ int cr_verify_steps(const struct cr_module *m, struct cr_error *error)
     int at = 0;
     if (verify_functions(m, error))
         return -1;
-    for (int i = 0; i < m->n_steps; i++) {
-        const struct cr_step *step = &m->steps[i];
+    for (int i = 0; i < m->n_segments; i++) {
+        const struct cr_segment *step = &m->segments[i];
         if (step->loop < -1 || step->loop >= m->n_loops)
             return cr_fail(error, "step %d: there is no loop %d", i, step->loop);
         const struct cr_loop *loop = step->loop < 0 ? NULL : &m->loops[step->loop];

@@ -96,7 +96,7 @@ bool cr_oracle_skip(struct cr_subject *s, struct cr_report *report)
     struct cr_program *program = NULL;
     struct cr_module *module = cr_module_new(cr_graph_copy(s->c->graph));
     if (cr_run_passes(module, &options, &error) == 0 && module->has & CR_HAS_PLAN)
-        program = cr_emit(module);
+        program = cr_emit_reached(module);
     cr_module_free(module);
     snprintf(how, sizeof how, "without %s", name);
     if (program)

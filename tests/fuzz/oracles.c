@@ -77,7 +77,7 @@ static bool prepare(struct cr_subject *s, struct cr_report *report)
     s->module = cr_module_new(cr_graph_copy(s->c->graph));
     if (cr_run_passes(s->module, NULL, &error))
         return cr_found(report, "refused: %.500s", error.text);
-    return cr_compile_program(&s->plain, cr_emit(s->module), cr_compile_tcc, report) &&
+    return cr_compile_program(&s->plain, cr_emit_reached(s->module), cr_compile_tcc, report) &&
            cr_run(s->c, &s->plain, NULL, 1, &s->expected, report);
 }
 

@@ -32,7 +32,7 @@ bool cr_found(struct cr_report *report, const char *format, ...)
 
 uint64_t cr_reached;
 
-struct cr_program *cr_emit(const struct cr_module *module)
+struct cr_program *cr_emit_reached(struct cr_module *module)
 {
     cr_reached |= cr_reach(module);
     return cr_emit_program(module);
@@ -44,7 +44,7 @@ struct cr_program *cr_program_of(struct cr_graph *g, const struct cr_pass_option
     struct cr_module *module = cr_module_new(g);
     struct cr_program *program = NULL;
     if (cr_run_passes(module, options, error) == 0)
-        program = cr_emit(module);
+        program = cr_emit_reached(module);
     cr_module_free(module);
     return program;
 }

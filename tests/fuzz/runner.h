@@ -31,7 +31,7 @@ struct cr_compiled {
 extern uint64_t cr_reached;
 
 /* The program of a module that went through all passes. */
-struct cr_program *cr_emit(const struct cr_module *module);
+struct cr_program *cr_emit_reached(struct cr_module *module);
 
 /* The program of a graph, which is used up; null if the passes refuse it. */
 struct cr_program *cr_program_of(struct cr_graph *g, const struct cr_pass_options *options,

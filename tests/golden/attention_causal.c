@@ -34,7 +34,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
         const long i0 = item % 4 * 50;
         const long i1 = i0 + 50 < 200 ? i0 + 50 : 200;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int finite = rt->finite(200, 8, a->v + o0 * 1600, 8, 1);
+        const long finite = rt->finite(200, 8, a->v + o0 * 1600, 8, 1);
         long visible = 200; /* keys that any query sees lie before */
         if (finite && i1 < visible)
             visible = i1;
@@ -55,7 +55,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_35355338, max, sum, scale);
                 rt->gemm_scaled(m, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale);
             }

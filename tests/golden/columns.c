@@ -22,7 +22,8 @@ static void k1_middle(const void *args, long begin, long end, float *scratch)
     float *const tile = scratch + 640; /* what is reduced */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long j0 = 0, j1 = 40;
+        const long j0 = 0;
+        const long j1 = 40;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 50; i += 16) {
@@ -57,7 +58,8 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long j0 = 0, j1 = 40;
+        const long j0 = 0;
+        const long j1 = 40;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 3; i += 16) {
@@ -92,7 +94,8 @@ static void k3_largest(const void *args, long begin, long end, float *scratch)
     float *const tile = scratch + 640; /* what is reduced */
     for (long item = begin; item < end; item++) {
         const long o0 = item;
-        const long j0 = 0, j1 = 40;
+        const long j0 = 0;
+        const long j1 = 40;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_MINUS_INFINITY, 0, 0);
         for (long i = 0; i < 50; i += 16) {
@@ -126,7 +129,8 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
     int *const ri0 = (int *)scratch + 1280; /* one number a row, 16 */
     float *const r1 = scratch + 1296; /* one number a row, 16 */
     for (long item = begin; item < end; item++) {
-        const long j0 = 0, j1 = 40;
+        const long j0 = 0;
+        const long j1 = 40;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 50; i += 16) {

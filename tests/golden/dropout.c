@@ -49,8 +49,10 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
     float *const t0 = scratch + 192; /* 6 x 32 */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 5;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 5;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
@@ -179,8 +181,10 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 8;
-        const long j0 = 0, j1 = 5;
+        const long i0 = 0;
+        const long i1 = 8;
+        const long j0 = 0;
+        const long j1 = 5;
         rt->pack(6, i1 - i0, rows, 192, a->x + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;

@@ -20,8 +20,10 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
@@ -150,7 +152,8 @@ static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratc
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long j0 = 0, j1 = 8;
+        const long j0 = 0;
+        const long j1 = 8;
         const long n = j1 - j0;
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 6; i += 16) {
@@ -184,8 +187,10 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 192; /* 6 x 32 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
@@ -219,8 +224,10 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 8;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 8;
+        const long j0 = 0;
+        const long j1 = 8;
         rt->pack(6, i1 - i0, rows, 192, a->d_h_fc + i0, 8, 1);
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
@@ -293,8 +300,10 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
@@ -339,8 +348,10 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
     static const float c_1 = 1.0f;
     float *const t2 = scratch + 576; /* 6 x 32 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {

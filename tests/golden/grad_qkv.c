@@ -20,7 +20,8 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long i0 = item % 3 * 100;
         const long i1 = i0 + 100 < 300 ? i0 + 100 : 300;
-        const long j0 = 0, j1 = 36;
+        const long j0 = 0;
+        const long j1 = 36;
         for (long j = j0; j < j1; j += 64) {
             const long n = j1 - j < 64 ? j1 - j : 64;
             for (long i = i0; i < i1; i += 20) {
@@ -66,7 +67,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
         const long i0 = item % 2 * 75;
         const long i1 = i0 + 75 < 150 ? i0 + 75 : 150;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
+        const long finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 24, 36, 1);
         long visible = 150; /* keys that any query sees lie before */
         if (finite && i1 < visible)
             visible = i1;
@@ -88,7 +89,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
                     scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
                 rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale);
             }
@@ -118,7 +119,8 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long i0 = item % 3 * 100;
         const long i1 = i0 + 100 < 300 ? i0 + 100 : 300;
-        const long j0 = 0, j1 = 12;
+        const long j0 = 0;
+        const long j1 = 12;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 20) {
@@ -200,7 +202,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
         const long o0 = item / 3;
         rt->pack(150, 4, keys, 4800, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const int keys_finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
+        const long keys_finite = rt->finite(150, 4, a->qkv + o0 * 5400 + o1 * 4 + 12, 36, 1);
         rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 12, 36, &c_0, 0, 0);
         rt->load(150, 4, a->out + o0 * 5400 + o1 * 4 + 24, 36, &c_0, 0, 0);
         for (long i = 0; i < 150; i += 32) {
@@ -214,8 +216,8 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             const long next = o1 < 2; /* is there another head? */
             rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4, 36);
             rt->fetch(m, 4, a->d_y + o0 * 1800 + o1 * 4 + i * 12 + next * 4, 12);
-            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + 12 + next * 4, 36);
-            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + 24 + next * 4, 36);
+            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4 + 12, 36);
+            rt->fetch(m, 4, a->qkv + o0 * 5400 + o1 * 4 + i * 36 + next * 4 + 24, 36);
             rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
             rt->pack(m, 4, query_rows, 1024, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 36, 1);
             rt->pack(4, m, grads, 128, a->d_y + o0 * 1800 + o1 * 4 + i * 12, 1, 12);
@@ -229,13 +231,13 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
                     scores, 32, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                    rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
             }
             rt->div_sv(1, m, sum, 0, &c_1, 0, sum, 0);
             rt->neg_v(1, m, max, 0, max, 0);
-            const int finite = keys_finite && rt->finite(1, m, delta, 0, 1) && rt->finite(1, m, sum,
-                0, 1);
+            const long finite = keys_finite && rt->finite(1, m, delta, 0, 1) && rt->finite(1, m,
+                sum, 0, 1);
             last = finite ? last : 150;
             /* probabilities, and what they hand back */
             for (long j = first; j < last; j += 128) {
@@ -244,7 +246,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                     rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
                         128, scores, 32, 0, 0);
                     if (j + n > i + 1) /* some query does not see some key */
-                        rt->hide(n, m, scores, 32, j - i, m, CR_MINUS_INFINITY);
+                        rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                     rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
                     rt->exp_v(n, m, scores, 32, scores, 32);
                 }
@@ -257,7 +259,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 rt->mul_vv(n, m, dscores, 32, dscores, 32, scores, 32);
                 rt->mul_vs(n, m, dscores, 32, dscores, 32, &c_0_5, 0);
                 if (j + n > i + 1) /* some query does not see some key */
-                    rt->hide(n, m, dscores, 32, j - i, m, 0.0f);
+                    rt->hide(n, m, dscores, 32, j - i, m, c_0);
                 rt->gemm(n, 4, m, dscores, 32, 1, query_rows, 1024,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36);
@@ -290,7 +292,8 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long i0 = item % 3 * 100;
         const long i1 = i0 + 100 < 300 ? i0 + 100 : 300;
-        const long j0 = 0, j1 = 12;
+        const long j0 = 0;
+        const long j1 = 12;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 20) {

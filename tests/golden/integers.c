@@ -110,7 +110,8 @@ static void k4_down(const void *args, long begin, long end, float *scratch)
     int *const lanes = (int *)scratch; /* 16 partial results a column */
     static const int i_m2147483648 = -2147483647 - 1;
     for (long item = begin; item < end; item++) {
-        const long j0 = 0, j1 = 5;
+        const long j0 = 0;
+        const long j1 = 5;
         const long n = j1 - j0;
         rt->i32.load(16, n, lanes, n, &i_m2147483648, 0, 0);
         for (long i = 0; i < 9; i += 16) {

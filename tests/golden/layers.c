@@ -29,8 +29,10 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     static const float c_1em05 = 1e-05f;
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 16;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 16;
         for (long i = i0; i < i1; i += 6) {
             const long m = i1 - i < 6 ? i1 - i : 6;
             /* h.#.norm */
@@ -81,8 +83,10 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 6;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 6;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {

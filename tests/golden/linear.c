@@ -21,8 +21,10 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 5;
-        const long j0 = 0, j1 = 4;
+        const long i0 = 0;
+        const long i1 = 5;
+        const long j0 = 0;
+        const long j1 = 4;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 5) {

@@ -21,8 +21,10 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
     const struct cr_kernels *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 4;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 4;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long i = i0; i < i1; i += 4) {
             const long m = i1 - i < 4 ? i1 - i : 4;
             rt->add_vv(m, 8, rows + (i - i0) * 8, 8, a->x + i * 8, 8, a->memory + i * 8, 8);
@@ -60,8 +62,10 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
     const struct cr_kernels *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 4;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 4;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 4) {

@@ -21,8 +21,10 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 3;
-        const long j0 = 0, j1 = 8;
+        const long i0 = 0;
+        const long i1 = 3;
+        const long j0 = 0;
+        const long j1 = 8;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 3) {

@@ -19,8 +19,10 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 98304; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 70;
-        const long j0 = 0, j1 = 100;
+        const long i0 = 0;
+        const long i1 = 70;
+        const long j0 = 0;
+        const long j1 = 100;
         for (long k0 = 0; k0 < 1100; k0 += 1024) {
             const long d = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
             rt->pack(d, i1 - i0, rows, 32768, a->x + k0 * 70 + i0, 70, 1);
@@ -59,8 +61,10 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
     float *const rows = scratch + 3840; /* packed rows of the left operand */
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
-        const long i0 = 0, i1 = 70;
-        const long j0 = 0, j1 = 100;
+        const long i0 = 0;
+        const long i1 = 70;
+        const long j0 = 0;
+        const long j1 = 100;
         rt->pack(40, i1 - i0, rows, 1280, a->x + i0, 70, 1);
         for (long j = j0; j < j1; j += 96) {
             const long n = j1 - j < 96 ? j1 - j : 96;

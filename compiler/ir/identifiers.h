@@ -1,5 +1,5 @@
 /*
- * names.h - every identifier of emitted C that comes from a name of the user's.
+ * identifiers.h - every identifier of emitted C that comes from a name of the user's.
  *
  * No name can collide with another, whatever it is, by construction:
  *
@@ -12,10 +12,9 @@
  * What names the runtime has begin with cr_ and CR_.  No identifier is longer than C promises to
  * tell apart; a name that is cut has eight digits behind it, made from all of it.
  */
-#ifndef CR_NAMES_H
-#define CR_NAMES_H
+#ifndef CR_IDENTIFIERS_H
+#define CR_IDENTIFIERS_H
 
-#include "compiler/passes/module.h"
 #include "program.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/mem.h"
+#include "mem.h"
 
 enum { WIDTH = 100 };
 

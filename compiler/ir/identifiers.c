@@ -1,13 +1,13 @@
-/* names.c - every identifier of emitted C that comes from a name of the user's; see names.h. */
-#include "names.h"
+/* identifiers.c - every identifier of emitted C that comes from a name of the user's; see identifiers.h. */
+#include "identifiers.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/gradient.h"
-#include "compiler/ir/mem.h"
+#include "gradient.h"
+#include "mem.h"
 
 #define MODEL "model_" /* before the name of a model that cannot stand for itself */
 

@@ -1,0 +1,342 @@
+/* A kernel's function, statement by statement. */
+#include "body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDENT = 4 };
+
+/* Something of a function, being printed. */
+struct printer {
+    struct cr_text *text;
+    const struct cr_function *f;
+};
+
+/* ---- integer expressions ---- */
+
+/* How tightly operators bind, loosest first. */
+enum binding { SELECT, OR, AND, EQUAL, COMPARE, SUM, PRODUCT, UNARY, ATOM };
+
+static const struct {
+    const char *sign; /* between two operands */
+    enum binding binding;
+} operators[] = {
+    [CR_EXPR_NUMBER] = {"", ATOM},      [CR_EXPR_VAR] = {"", ATOM},
+    [CR_EXPR_FIELD] = {"", ATOM},       [CR_EXPR_ADD] = {"+", SUM},
+    [CR_EXPR_SUB] = {"-", SUM},         [CR_EXPR_MUL] = {"*", PRODUCT},
+    [CR_EXPR_DIV] = {"/", PRODUCT},     [CR_EXPR_MOD] = {"%", PRODUCT},
+    [CR_EXPR_MIN] = {"<", SELECT},      [CR_EXPR_LESS] = {"<", COMPARE},
+    [CR_EXPR_GREATER] = {">", COMPARE}, [CR_EXPR_EQUAL] = {"==", EQUAL},
+    [CR_EXPR_AND] = {"&&", AND},        [CR_EXPR_OR] = {"||", OR},
+    [CR_EXPR_NOT] = {"", UNARY},        [CR_EXPR_SELECT] = {"", SELECT},
+    [CR_EXPR_CALL] = {"", ATOM},
+};
+
+static void print_expr(const struct printer *p, cr_expr expr, enum binding least);
+static void print_call(const struct printer *p, const struct cr_call *call);
+
+/* "a + b"; "-b" where a is 0. */
+static void print_binary(const struct printer *p, const struct cr_expr_node *e)
+{
+    enum binding binding = operators[e->op].binding;
+    const struct cr_expr_node *a = &p->f->exprs[e->a];
+    if (e->op == CR_EXPR_SUB && a->op == CR_EXPR_NUMBER && a->number == 0) {
+        cr_put(p->text, "-");
+        print_expr(p, e->b, UNARY);
+        return;
+    }
+    print_expr(p, e->a, binding);
+    cr_put(p->text, " %s ", operators[e->op].sign);
+    print_expr(p, e->b, e->op == CR_EXPR_ADD ? binding : (enum binding)(binding + 1));
+}
+
+static void print_node(const struct printer *p, const struct cr_expr_node *e)
+{
+    switch (e->op) {
+    case CR_EXPR_NUMBER:
+        cr_put(p->text, "%lld", (long long)e->number);
+        break;
+    case CR_EXPR_VAR:
+        cr_put(p->text, "%s", p->f->vars[e->a].name);
+        break;
+    case CR_EXPR_FIELD:
+        cr_put(p->text, "a->%s", p->f->slots[e->a].name);
+        break;
+    case CR_EXPR_MIN:
+        print_expr(p, e->a, COMPARE);
+        cr_put(p->text, " < ");
+        print_expr(p, e->b, SUM);
+        cr_put(p->text, " ? ");
+        print_expr(p, e->a, OR);
+        cr_put(p->text, " : ");
+        print_expr(p, e->b, SELECT);
+        break;
+    case CR_EXPR_NOT:
+        cr_put(p->text, "!");
+        print_expr(p, e->a, UNARY);
+        break;
+    case CR_EXPR_SELECT:
+        print_expr(p, e->a, OR);
+        cr_put(p->text, " ? ");
+        print_expr(p, e->b, SELECT);
+        cr_put(p->text, " : ");
+        print_expr(p, e->c, SELECT);
+        break;
+    case CR_EXPR_CALL:
+        print_call(p, &p->f->calls[e->a]);
+        break;
+    default:
+        print_binary(p, e);
+    }
+}
+
+/* In parentheses if it binds more loosely than what stands around it. */
+static void print_expr(const struct printer *p, cr_expr expr, enum binding least)
+{
+    const struct cr_expr_node *e = &p->f->exprs[expr];
+    bool loose = operators[e->op].binding < least;
+    cr_put(p->text, loose ? "(" : "");
+    print_node(p, e);
+    cr_put(p->text, loose ? ")" : "");
+}
+
+/* ---- calls ---- */
+
+static void print_slot(const struct printer *p, const struct cr_slot *slot)
+{
+    const char *before = slot->kind == CR_SLOT_ARGUMENT   ? "a->"
+                         : slot->kind == CR_SLOT_CONSTANT ? "&"
+                                                          : "";
+    cr_put(p->text, "%s%s", before, slot->name);
+}
+
+/* "slot + i * 48 + 96" */
+static void print_address(const struct printer *p, const struct cr_address *address)
+{
+    print_slot(p, &p->f->slots[address->slot]);
+    for (int i = 0; i < address->n_terms; i++) {
+        const struct cr_term *term = &p->f->terms[address->first_term + i];
+        const char *var = p->f->vars[term->var].name;
+        if (term->origin == CR_NONE)
+            cr_put(p->text, " + %s", var);
+        else
+            cr_put(p->text, " + (%s - %s)", var, p->f->vars[term->origin].name);
+        if (term->coef != 1)
+            cr_put(p->text, " * %lld", (long long)term->coef);
+    }
+    if (address->base)
+        cr_put(p->text, " + %lld", (long long)address->base);
+}
+
+static void print_argument(const struct printer *p, const struct cr_argument *argument)
+{
+    switch (argument->kind) {
+    case CR_ARGUMENT_NUMBER:
+        print_expr(p, argument->number, SELECT);
+        break;
+    case CR_ARGUMENT_ADDRESS:
+        if (argument->number == CR_NONE) {
+            print_address(p, &argument->address);
+            break;
+        }
+        print_expr(p, argument->number, OR);
+        cr_put(p->text, " ? ");
+        print_address(p, &argument->address);
+        cr_put(p->text, " : 0");
+        break;
+    case CR_ARGUMENT_NULL:
+        cr_put(p->text, "0");
+        break;
+    case CR_ARGUMENT_VALUE:
+        cr_put(p->text, "%s", p->f->slots[argument->address.slot].name);
+        break;
+    }
+}
+
+static void print_call(const struct printer *p, const struct cr_call *call)
+{
+    char name[64];
+    cr_callee_name(name, sizeof name, call);
+    cr_put(p->text, "rt->%s(", name);
+    for (int i = 0; i < call->n_arguments; i++) {
+        cr_put(p->text, i ? ", " : "");
+        print_argument(p, &p->f->arguments[call->first_argument + i]);
+    }
+    cr_put(p->text, ")");
+}
+
+/* ---- statements ---- */
+
+/* Where the body of a loop or an if ends. */
+static int end_of(const struct cr_function *f, int begin)
+{
+    int depth = 1, at = begin;
+    for (; depth; at++) {
+        enum cr_statement_kind kind = f->body[at].kind;
+        depth += kind == CR_STATEMENT_LOOP || kind == CR_STATEMENT_IF;
+        depth -= kind == CR_STATEMENT_END;
+    }
+    return at - 1;
+}
+
+/* "for (long i = first; i < last; i += step) {" */
+static void print_loop(const struct printer *p, const struct cr_statement *s)
+{
+    const char *var = p->f->vars[s->var].name;
+    cr_put(p->text, "for (long %s = ", var);
+    print_expr(p, s->value, SELECT);
+    cr_put(p->text, "; %s < ", var);
+    print_expr(p, s->last, SUM);
+    if (s->until != CR_NONE) {
+        cr_put(p->text, " && ");
+        print_expr(p, s->until, EQUAL);
+    }
+    if (s->step == 1)
+        cr_put(p->text, "; %s++) {", var);
+    else
+        cr_put(p->text, "; %s += %lld) {", var, (long long)s->step);
+}
+
+static void print_assignment(const struct printer *p, const struct cr_statement *s)
+{
+    const struct cr_var *var = &p->f->vars[s->var];
+    if (s->kind == CR_STATEMENT_LET)
+        cr_put(p->text, var->changes ? "long " : "const long ");
+    cr_put(p->text, "%s = ", var->name);
+    print_expr(p, s->value, SELECT);
+    cr_put(p->text, ";");
+}
+
+/* One line; `single` says that an if has but one statement. */
+static void print_line(const struct printer *p, const struct cr_statement *s, bool single)
+{
+    switch (s->kind) {
+    case CR_STATEMENT_LOOP:
+        print_loop(p, s);
+        break;
+    case CR_STATEMENT_IF:
+        cr_put(p->text, "if (");
+        print_expr(p, s->value, SELECT);
+        cr_put(p->text, single ? ")" : ") {");
+        break;
+    case CR_STATEMENT_END:
+        cr_put(p->text, "}");
+        break;
+    case CR_STATEMENT_LET:
+    case CR_STATEMENT_SET:
+        print_assignment(p, s);
+        break;
+    case CR_STATEMENT_CALL:
+        print_call(p, &p->f->calls[s->call]);
+        cr_put(p->text, ";");
+        break;
+    case CR_STATEMENT_NOTE:
+        break;
+    }
+    if (s->note)
+        cr_put(p->text, s->kind == CR_STATEMENT_NOTE ? "/* %s */" : " /* %s */", s->note);
+}
+
+/* The statements begin .. end - 1.  An if with one statement needs no braces. */
+static void print_body(struct cr_text *text, const struct cr_function *f)
+{
+    struct cr_text line = {0};
+    const struct printer p = {&line, f};
+    int indent = INDENT, single_end = -1;
+    for (int i = 0; i < f->n_body; i++) {
+        const struct cr_statement *s = &f->body[i];
+        bool single = s->kind == CR_STATEMENT_IF && end_of(f, i + 1) == i + 2;
+        if (s->kind == CR_STATEMENT_END)
+            indent -= INDENT;
+        if (i == single_end)
+            continue;
+        line.length = 0;
+        print_line(&p, s, single);
+        cr_put_line(text, indent, "%s", line.data);
+        if (single)
+            single_end = i + 2;
+        if (s->kind == CR_STATEMENT_LOOP || s->kind == CR_STATEMENT_IF)
+            indent += INDENT;
+    }
+    free(line.data);
+}
+
+/* ---- the frame ---- */
+
+static void print_comment(struct cr_text *t, const struct cr_function *f)
+{
+    cr_put(t, "\n/*\n * k%d_%s: ", f->number, f->title);
+    for (const char *line = f->comment; *line;) {
+        size_t n = strcspn(line, "\n");
+        cr_put(t, "%s%.*s\n", line == f->comment ? "" : " * ", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    cr_put(t, " */\n");
+}
+
+static void print_struct(struct cr_text *t, const struct cr_function *f)
+{
+    cr_put(t, "struct k%d_args {\n    const struct cr_kernels *rt;\n", f->number);
+    for (int i = 0; i < f->n_bound; i++) {
+        const struct cr_slot *slot = &f->slots[i];
+        if (slot->kind == CR_SLOT_NUMBER)
+            cr_put(t, "    long %s; /* of random numbers */\n", slot->name);
+        else
+            cr_put(t, "    %s%s *%s;%s\n", slot->written ? "" : "const ",
+                   cr_formats[slot->format].c_type, slot->name, slot->packed ? " /* packed */" : "");
+    }
+    cr_put(t, "};\n\n");
+}
+
+static void print_scratch(struct cr_text *t, const struct cr_slot *slot)
+{
+    const char *type = cr_formats[slot->format].c_type;
+    cr_put(t, "    %s *const %s = ", type, slot->name);
+    if (strcmp(type, "float") != 0)
+        cr_put(t, "(%s *)", type);
+    cr_put(t, "scratch");
+    if (slot->offset)
+        cr_put(t, " + %lld", (long long)slot->offset);
+    cr_put(t, "; /* %s */\n", slot->note);
+}
+
+/* -2^31 has no literal of its own. */
+static void print_constant(struct cr_text *t, const struct cr_slot *slot)
+{
+    char text[64];
+    bool integer = cr_formats[slot->format].dtype == CR_I32, least = slot->number == INT32_MIN;
+    cr_number_text(text, sizeof text, slot->format, slot->number + (integer && least));
+    bool named = strpbrk(text, "AI") != NULL;
+    cr_put(t, "    static const %s %s = %s%s", cr_formats[slot->format].c_type, slot->name,
+           named ? "CR_" : "", text);
+    if (integer)
+        cr_put(t, least ? " - 1;\n" : ";\n");
+    else
+        cr_put(t, named ? ";\n" : strpbrk(text, ".e") ? "f;\n" : ".0f;\n");
+}
+
+static void print_slots(struct cr_text *t, const struct cr_function *f)
+{
+    if (!f->scratch_floats)
+        cr_put(t, "    (void)scratch;\n");
+    for (int i = f->n_bound; i < f->n_slots; i++) {
+        if (f->slots[i].kind == CR_SLOT_SCRATCH)
+            print_scratch(t, &f->slots[i]);
+        else
+            print_constant(t, &f->slots[i]);
+    }
+}
+
+void cr_emit_function(struct cr_text *text, const struct cr_function *f)
+{
+    print_comment(text, f);
+    print_struct(text, f);
+    cr_put(text,
+           "static void k%d_%s(const void *args, long begin, long end, float *scratch)\n{\n"
+           "    const struct k%d_args *a = args;\n"
+           "    const struct cr_kernels *rt = a->rt;\n",
+           f->number, f->title, f->number);
+    print_slots(text, f);
+    print_body(text, f);
+    cr_put(text, "}\n");
+}

@@ -1,0 +1,11 @@
+/* body.h - a kernel's function as C. */
+#ifndef CR_BODY_H
+#define CR_BODY_H
+
+#include "compiler/ir/program.h"
+#include "compiler/ir/text.h"
+
+/* Its comment, the struct of its arguments, and itself. */
+void cr_emit_function(struct cr_text *text, const struct cr_function *function);
+
+#endif

@@ -1,0 +1,307 @@
+/* The whole text of a program: its functions and what calls them, entry by entry. */
+#include "emit.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "body.h"
+#include "compiler/ir/identifiers.h"
+#include "compiler/ir/mem.h"
+
+/* The variables by which a loop's body knows the way from layer to layer, if there are such. */
+#define LAYER_WEIGHTS "layer_weights" /* weights + layer * weights_stride */
+#define LAYER_ARENA "layer_arena"     /* arena + layer * arena_stride */
+
+/* ---- bindings ---- */
+
+/* Offsets in the arena and among the weights are printed as floats, as their pointers are. */
+static long long in_floats(enum cr_space space, int64_t offset)
+{
+    bool bytes = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
+    return (long long)(bytes ? offset / (int64_t)sizeof(float) : offset);
+}
+
+/* " + 5", " - 5", or nothing. */
+static void print_plus(struct cr_text *t, long long number)
+{
+    if (number)
+        cr_put(t, " %c %lld", number < 0 ? '-' : '+', number < 0 ? -number : number);
+}
+
+/* "start + layer * stride". */
+static void print_linear(struct cr_text *t, long long start, long long stride)
+{
+    long long way = stride < 0 ? -stride : stride;
+    if (start || !stride)
+        cr_put(t, "%lld", start);
+    if (stride)
+        cr_put(t, "%s", !start && stride > 0 ? "" : !start ? "-" : stride > 0 ? " + " : " - ");
+    if (stride)
+        cr_put(t, way == 1 ? "layer" : "layer * %lld", way);
+}
+
+/* A pointer into the arena, where floats lie, to what has another type. */
+static const char *cast_of(enum cr_space space, enum cr_format format)
+{
+    bool integers = cr_formats[format].dtype == CR_I32;
+    return space == CR_SPACE_ARENA && integers ? "(int *)" : "";
+}
+
+/* A location that is the same for all layers. */
+static void print_location(struct cr_text *t, struct cr_location at, enum cr_format format)
+{
+    long long offset = in_floats(at.space, at.offset);
+    switch (at.space) {
+    case CR_SPACE_ARENA:
+    case CR_SPACE_WEIGHTS:
+        cr_put(t, "%s%s", cast_of(at.space, format),
+               at.space == CR_SPACE_ARENA ? "arena" : "weights");
+        print_plus(t, offset);
+        break;
+    case CR_SPACE_INPUT:
+        cr_put(t, "in%lld", offset);
+        break;
+    case CR_SPACE_OUTPUT:
+        cr_put(t, "out%lld", offset);
+        break;
+    default:
+        cr_put(t, "%lld", offset);
+    }
+}
+
+/* What goes before and behind the number of a location that depends on the layer. */
+static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
+                                                   [CR_SPACE_ARENA] = "arena + ",
+                                                   [CR_SPACE_WEIGHTS] = "weights + ",
+                                                   [CR_SPACE_INPUT] = "inputs[",
+                                                   [CR_SPACE_OUTPUT] = "outputs["};
+
+static const char *behind(enum cr_space space)
+{
+    return space == CR_SPACE_INPUT || space == CR_SPACE_OUTPUT ? "]" : "";
+}
+
+static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    long long start = in_floats(b->space, b->start), stride = in_floats(b->space, b->stride);
+    if (b->relative) {
+        cr_put(t, "%s%s", cast_of(b->space, format),
+               b->space == CR_SPACE_ARENA ? LAYER_ARENA : LAYER_WEIGHTS);
+        print_plus(t, start);
+        return;
+    }
+    cr_put(t, "%s%s", cast_of(b->space, format), before[b->space]);
+    print_linear(t, start, stride);
+    cr_put(t, "%s", behind(b->space));
+}
+
+static void print_turns(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    cr_put(t, "%s%s(layer %% 2 ? %lld : %lld)%s", cast_of(b->space, format), before[b->space],
+           in_floats(b->space, b->turns[1]), in_floats(b->space, b->turns[0]), behind(b->space));
+}
+
+/* The locations in the order of the layers, and which of them is this layer's. */
+static void print_table(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b,
+                        enum cr_format format)
+{
+    cr_put(t, "%s%s(const long[]){", cast_of(b->space, format), before[b->space]);
+    for (int i = 0; i < b->n_rows; i++)
+        cr_put(t, "%s%lld", i ? ", " : "", in_floats(b->space, p->table[b->first_row + i]));
+    cr_put(t, "}[layer");
+    print_plus(t, -(long long)b->first_layer);
+    cr_put(t, "]%s", behind(b->space));
+}
+
+/* What an argument is, as an expression of the layer's number. */
+static void print_binding(struct cr_text *t, const struct cr_program *p,
+                          const struct cr_step *loop, const struct cr_binding *b,
+                          enum cr_format format)
+{
+    if (b->first_differs) {
+        cr_put(t, "layer == %d ? ", loop->start);
+        print_location(t, b->first, format);
+        cr_put(t, " : ");
+    }
+    if (b->last_differs) {
+        cr_put(t, "layer == %d ? ", loop->start + (loop->count - 1) * loop->direction);
+        print_location(t, b->last, format);
+        cr_put(t, " : ");
+    }
+    switch (b->form) {
+    case CR_FORM_SAME:
+        print_location(t, (struct cr_location){b->space, b->start}, format);
+        break;
+    case CR_FORM_EVEN:
+        print_even(t, b, format);
+        break;
+    case CR_FORM_TURNS:
+        print_turns(t, b, format);
+        break;
+    case CR_FORM_TABLE:
+        print_table(t, p, b, format);
+        break;
+    }
+}
+
+/* ---- steps ---- */
+
+static void print_items(struct cr_text *t, const struct cr_function *f)
+{
+    cr_put(t, "%lld", (long long)f->exprs[f->items].number);
+}
+
+static void print_call(struct cr_text *t, const struct cr_program *p, const struct cr_step *loop,
+                       const struct cr_step *call)
+{
+    const struct cr_function *f = &p->functions[call->function];
+    int indent = loop ? 8 : 4;
+    cr_put(t, "%*s{\n%*sconst struct k%d_args args = {\n", indent, "", indent + 4, "", f->number);
+    cr_put(t, "%*s.rt = rt,\n", indent + 8, "");
+    for (int i = 0; i < f->n_bound; i++) {
+        cr_put(t, "%*s.%s = ", indent + 8, "", f->slots[i].name);
+        print_binding(t, p, loop, &p->bindings[call->first_binding + i], f->slots[i].format);
+        cr_put(t, ",\n");
+    }
+    cr_put(t, "%*s};\n", indent + 4, "");
+    struct cr_text items = {0};
+    print_items(&items, f);
+    cr_put_line(t, indent + 4, "rt->parallel(pool, %s, k%d_%s, &args, scratch, scratch_floats);",
+                items.data, f->number, f->title);
+    free(items.data);
+    cr_put(t, "%*s}\n", indent, "");
+}
+
+/* The head of a loop over layers, up or down. */
+static void print_loop(struct cr_text *t, const struct cr_step *loop)
+{
+    bool up = loop->direction > 0;
+    int end = loop->start + (loop->count - !up) * loop->direction;
+    cr_put(t, "    for (long layer = %d; layer %s %d; layer%s) {\n", loop->start, up ? "<" : ">=",
+           end, up ? "++" : "--");
+    if (loop->weights_stride)
+        cr_put(t, "        const float *const " LAYER_WEIGHTS " = weights + layer * %lld;\n",
+               in_floats(CR_SPACE_WEIGHTS, loop->weights_stride));
+    if (loop->arena_stride)
+        cr_put(t, "        float *const " LAYER_ARENA " = arena + layer * %lld;\n",
+               in_floats(CR_SPACE_ARENA, loop->arena_stride));
+}
+
+static void print_steps(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
+{
+    const struct cr_step *loop = NULL;
+    for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
+        const struct cr_step *step = &p->steps[i];
+        switch (step->kind) {
+        case CR_STEP_CALL:
+            print_call(t, p, loop, step);
+            break;
+        case CR_STEP_LOOP:
+            loop = step;
+            print_loop(t, step);
+            break;
+        case CR_STEP_END:
+            loop = NULL;
+            cr_put(t, "    }\n");
+            break;
+        }
+    }
+}
+
+/* ---- the function of an entry ---- */
+
+/* The ports that are spoken of as in3 or out3: those that some call is given in all layers. */
+struct named_ports {
+    bool *inputs, *outputs;
+};
+
+static void name_port(struct named_ports *named, struct cr_location at)
+{
+    if (at.space == CR_SPACE_INPUT)
+        named->inputs[at.offset] = true;
+    if (at.space == CR_SPACE_OUTPUT)
+        named->outputs[at.offset] = true;
+}
+
+static void find_named(struct named_ports *named, const struct cr_program *p)
+{
+    named->inputs = cr_calloc((size_t)p->n_inputs, sizeof *named->inputs);
+    named->outputs = cr_calloc((size_t)p->n_outputs, sizeof *named->outputs);
+    for (int i = 0; i < p->n_bindings; i++) {
+        const struct cr_binding *b = &p->bindings[i];
+        if (b->first_differs)
+            name_port(named, b->first);
+        if (b->last_differs)
+            name_port(named, b->last);
+        if (b->form == CR_FORM_SAME)
+            name_port(named, (struct cr_location){b->space, b->start});
+    }
+}
+
+/* " name[2, 3]" as a comment. */
+static void print_port_comment(struct cr_text *t, const struct cr_port *port)
+{
+    char plain[128], shape[200];
+    cr_plain_scope(plain, sizeof plain, port->name);
+    cr_put(t, " /* %s%s */\n", plain,
+           cr_shape_text(shape, sizeof shape, port->rank, port->shape));
+}
+
+static void print_ports(struct cr_text *t, const struct cr_program *p)
+{
+    struct named_ports named;
+    find_named(&named, p);
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (!named.inputs[i])
+            continue;
+        cr_put(t, "    const %s *const in%d = inputs[%d];", cr_c_type(p->inputs[i].dtype), i, i);
+        print_port_comment(t, &p->inputs[i]);
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        if (!named.outputs[i])
+            continue;
+        cr_put(t, "    %s *const out%d = outputs[%d];", cr_c_type(p->outputs[i].dtype), i, i);
+        print_port_comment(t, &p->outputs[i]);
+    }
+    free(named.inputs);
+    free(named.outputs);
+}
+
+static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
+{
+    cr_put(t,
+           "\n/* Computes the outputs. */\n"
+           "int %s_%sexecute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
+           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
+           "    const long scratch_floats = %lld; /* for each thread */\n"
+           "    float *const scratch = arena + %lld;\n",
+           p->name, entry->name, (long long)(p->scratch_bytes / (int64_t)sizeof(float)),
+           (long long)(p->arena_bytes / (int64_t)sizeof(float)));
+    print_ports(t, p);
+    cr_put(t, "    (void)weights, (void)inputs;\n");
+    print_steps(t, p, entry);
+    cr_put(t, "    return 0;\n}\n");
+}
+
+void cr_emit(struct cr_text *text, const struct cr_program *program)
+{
+    for (int i = 0; i < program->n_functions; i++)
+        cr_emit_function(text, &program->functions[i]);
+    for (int i = 0; i < program->n_entries; i++)
+        print_entry(text, program, &program->entries[i]);
+}
+
+struct cr_program *cr_emit_program(struct cr_module *module)
+{
+    struct cr_program *program = module->program;
+    struct cr_text text = {0};
+    assert(module->has & CR_HAS_PROGRAM);
+    module->program = NULL;
+    module->has &= ~(unsigned)CR_HAS_PROGRAM;
+    cr_emit(&text, program);
+    program->text = text.data;
+    program->text_length = text.length;
+    return program;
+}

@@ -1,0 +1,44 @@
+/*
+ * emit.h - a program printed as C.
+ *
+ * The text defines one function for each entry (NAME is program->name):
+ *
+ *   int NAME_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+ *                    const void *const *inputs, void *const *outputs, float *arena);
+ *
+ * `weights` has weights_bytes, filled as `places` say; `arena` has arena_bytes +
+ * threads * scratch_bytes for a pool of `threads` (1 without a pool); both are aligned to
+ * 64 bytes.
+ *
+ * Nothing is decided here: what is printed stands in the program (compiler/ir/program.h).
+ */
+#ifndef CR_EMIT_H
+#define CR_EMIT_H
+
+#include "compiler/ir/error.h"
+#include "compiler/ir/program.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/module.h"
+
+/* Takes the program of a module that went through all passes, and prints it.  The program keeps
+ * no pointer into the module. */
+struct cr_program *cr_emit_program(struct cr_module *module);
+
+/* Appends the C of a program: its functions and what calls them. */
+void cr_emit(struct cr_text *text, const struct cr_program *program);
+
+/* The declarations that go before program->text for a compiler that has no runtime source. */
+const char *cr_runtime_declarations(void);
+
+/* Writes FILE.c and FILE.h: the runtime's source, the text, a typed interface, a main.
+ * `path` ends in ".c".  Both files or neither are left behind. */
+int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error);
+
+/* The same for a step of a training (handover.h); `script` is named where it is none. */
+int cr_write_standalone_step(const struct cr_program *program, const char *script, const char *path,
+                             struct cr_error *error);
+
+/* Appends header and source as one text that includes nothing of its own, for so many threads. */
+void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads);
+
+#endif

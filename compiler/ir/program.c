@@ -1,0 +1,191 @@
+#include "program.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- formats ---- */
+
+const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
+#define FORMAT(name, dtype, bits, block, c_type, family, pack, gemm, description)                  \
+    {#name, dtype, bits, block, c_type, family, pack, gemm, description},
+#include "formats.def"
+#undef FORMAT
+};
+
+/* The first row of a type: the formats that are asked for by name stand behind it. */
+enum cr_format cr_format_of(enum cr_dtype dtype)
+{
+    int format = 0;
+    while (cr_formats[format].dtype != dtype)
+        format++;
+    return (enum cr_format)format;
+}
+
+int64_t cr_format_bytes(enum cr_format format, int64_t elements)
+{
+    const struct cr_format_info *f = &cr_formats[format];
+    return (elements + f->block - 1) / f->block * f->block * f->bits / 8;
+}
+
+const char *cr_c_type(enum cr_dtype dtype)
+{
+    return cr_formats[cr_format_of(dtype)].c_type;
+}
+
+/* The shortest text that reads back as the same float. */
+static void shortest(char *text, size_t size, double value)
+{
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if ((double)strtof(text, NULL) == value)
+            break;
+    }
+    if (strchr(text, 'e') && fabs(value) < 1e6 && value == floor(value))
+        snprintf(text, size, "%.0f", value);
+}
+
+void cr_number_text(char *text, size_t size, enum cr_format format, double value)
+{
+    if (cr_formats[format].dtype == CR_I32)
+        snprintf(text, size, "%lld", (long long)value);
+    else if (isnan(value))
+        snprintf(text, size, "NAN");
+    else if (isinf(value))
+        snprintf(text, size, value < 0 ? "MINUS_INFINITY" : "INFINITY");
+    else
+        shortest(text, size, value);
+}
+
+/* ---- the runtime's functions ---- */
+
+static const struct {
+    const char *name, *signature;
+} callees[] = {
+#define FUNCTION(name, signature) {#name, signature},
+#include "functions.def"
+#undef FUNCTION
+};
+
+void cr_callee_name(char *buffer, size_t size, const struct cr_call *call)
+{
+    const char *family = cr_formats[call->format].family;
+    const char *op = cr_ops[call->op].name;
+    char variant[4] = "";
+    switch (call->callee) {
+    case CR_CALLEE_MAP:
+        for (int i = 0; i < cr_ops[call->op].arity; i++)
+            variant[i] = call->by_row >> i & 1 ? 's' : 'v';
+        snprintf(buffer, size, "%s%s_%s", family, op, variant);
+        break;
+    case CR_CALLEE_REDUCE:
+        snprintf(buffer, size, "%s%s", family, op);
+        break;
+    case CR_CALLEE_REDUCE_DOWN:
+        snprintf(buffer, size, "%s%s_down", family, op);
+        break;
+    case CR_CALLEE_REDUCE_LANES:
+        snprintf(buffer, size, "%s%s_lanes", family, op);
+        break;
+    default:
+        snprintf(buffer, size, "%s%s", family, callees[call->callee].name);
+    }
+}
+
+void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call)
+{
+    switch (call->callee) {
+    case CR_CALLEE_MAP:
+        snprintf(buffer, size, "M N wMN:s1");
+        for (int i = 0; i < cr_ops[call->op].arity; i++) {
+            size_t n = strlen(buffer);
+            snprintf(buffer + n, size - n, call->by_row >> i & 1 ? " rM1:s0" : " rMN:s1");
+        }
+        break;
+    case CR_CALLEE_REDUCE:
+        snprintf(buffer, size, "M N w1M:01 rMN:s1");
+        break;
+    case CR_CALLEE_REDUCE_DOWN:
+        snprintf(buffer, size, "M N u16N:N1 rMN:s1");
+        break;
+    case CR_CALLEE_REDUCE_LANES:
+        snprintf(buffer, size, "N u16N:N1");
+        break;
+    default:
+        snprintf(buffer, size, "%s", callees[call->callee].signature);
+    }
+}
+
+/* ---- the end ---- */
+
+static void free_function(struct cr_function *f)
+{
+    for (int i = 0; i < f->n_slots; i++)
+        free((char *)f->slots[i].note);
+    for (int i = 0; i < f->n_body; i++)
+        free((char *)f->body[i].note);
+    free((char *)f->comment);
+    free(f->slots);
+    free(f->vars);
+    free(f->exprs);
+    free(f->terms);
+    free(f->arguments);
+    free(f->calls);
+    free(f->body);
+}
+
+static void free_ports(struct cr_port *ports, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free((char *)ports[i].name);
+        free((char *)ports[i].identifier);
+    }
+    free(ports);
+}
+
+static void free_buffers(struct cr_program *p)
+{
+    for (int i = 0; i < p->n_lengths; i++)
+        free((char *)p->lengths[i].name);
+    for (int i = 0; i < p->n_buffers; i++)
+        free((char *)p->buffers[i].name);
+    for (int i = 0; i < p->n_entries; i++)
+        free((char *)p->entries[i].name);
+    free(p->lengths);
+    free(p->buffers);
+    free(p->entries);
+}
+
+static void free_infos(struct cr_program *p)
+{
+    for (int i = 0; i < p->n_kernels; i++) {
+        free((char *)p->kernels[i].name);
+        free((char *)p->kernels[i].scope);
+        free((char *)p->kernels[i].where);
+    }
+    free(p->kernels);
+    free(p->sequence);
+}
+
+void cr_program_free(struct cr_program *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < p->n_functions; i++)
+        free_function(&p->functions[i]);
+    free(p->functions);
+    free_buffers(p);
+    free(p->steps);
+    free(p->bindings);
+    free(p->bound);
+    free(p->table);
+    free_ports(p->params, p->n_params);
+    free_ports(p->inputs, p->n_inputs);
+    free_ports(p->outputs, p->n_outputs);
+    free_infos(p);
+    free(p->places);
+    free(p->text);
+    free((char *)p->name);
+    free(p);
+}

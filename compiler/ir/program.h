@@ -1,0 +1,365 @@
+/*
+ * program.h - what runs: buffers, functions whose bodies are loops of runtime calls, and the
+ * steps that call them.
+ *
+ * The pass `schedule` makes a program of a module's kernels; emit prints it as C and decides
+ * nothing.  Whatever a reader of the C may ask is answered by data here: which runtime
+ * functions are called, where each operand lies and how far it reaches, how often each loop
+ * runs.  `dump --after schedule` prints it; passes/verify_program.c checks it.
+ *
+ *   buffer    a piece of memory between functions: an input, an output, a weight, an
+ *             intermediate value in the arena
+ *   function  the code of a kernel; equal kernels share one
+ *   slot      what a function's body can address: an argument, a part of its scratch memory,
+ *             a constant
+ *   step      a call of a function, or a loop over layers around calls
+ *   binding   the buffer that an argument is in a call: one for each layer, if it is in a loop
+ *   entry     steps that run together: what a caller can ask for
+ */
+#ifndef CR_PROGRAM_H
+#define CR_PROGRAM_H
+
+#include "graph.h"
+#include "runtime/place.h"
+
+/* ---- formats ---- */
+
+enum cr_format {
+#define FORMAT(name, dtype, bits, block, c_type, family, pack, gemm, description) CR_FORMAT_##name,
+#include "formats.def"
+#undef FORMAT
+    CR_FORMAT_COUNT
+};
+
+struct cr_format_info {
+    const char *name;
+    enum cr_dtype dtype;
+    int bits, block;
+    const char *c_type, *family;
+    const char *pack, *gemm; /* null: there is no such product */
+    const char *description;
+};
+
+extern const struct cr_format_info cr_formats[CR_FORMAT_COUNT];
+
+/* The format of a value that nothing asked to be kept otherwise. */
+enum cr_format cr_format_of(enum cr_dtype dtype);
+
+/* What so many elements take. */
+int64_t cr_format_bytes(enum cr_format format, int64_t elements);
+
+/* The shortest decimal that reads back as a value of the format; "NAN", "INFINITY" and
+ * "MINUS_INFINITY" stand for themselves. */
+void cr_number_text(char *text, size_t size, enum cr_format format, double value);
+
+/* ---- buffers ---- */
+
+/* Where a buffer lies at run time. */
+enum cr_space {
+    CR_SPACE_NONE,    /* nowhere: of a binding, a number */
+    CR_SPACE_ARENA,   /* `offset` bytes into the arena */
+    CR_SPACE_WEIGHTS, /* `offset` bytes into the weights */
+    CR_SPACE_INPUT,   /* what the caller hands in as input `offset` */
+    CR_SPACE_OUTPUT,  /* the same for an output */
+    CR_SPACE_COUNT
+};
+
+/* A dimension whose size is known at run time: at most `bound`. */
+struct cr_length {
+    const char *name;
+    int64_t bound;
+};
+
+struct cr_buffer {
+    const char *name; /* for readers; several may have one */
+    enum cr_format format;
+    int rank;
+    int64_t shape[CR_MAX_RANK];   /* of a length, its bound */
+    int length[CR_MAX_RANK];      /* by axis: index in cr_program.lengths, or CR_NONE */
+    enum cr_space space;
+    int64_t offset, bytes;
+    int alias;        /* the buffer whose memory it is, wholly or in part; or CR_NONE */
+    unsigned entries; /* a bit for each entry that uses it */
+};
+
+/* ---- integer expressions ---- */
+
+/* Index in cr_function.exprs. */
+typedef int cr_expr;
+
+enum cr_expr_op {
+    CR_EXPR_NUMBER, /* number */
+    CR_EXPR_VAR,    /* the variable `a` */
+    CR_EXPR_FIELD,  /* the number that argument `a`, a slot, was given */
+    CR_EXPR_ADD,
+    CR_EXPR_SUB,
+    CR_EXPR_MUL,
+    CR_EXPR_DIV, /* both operands are positive */
+    CR_EXPR_MOD,
+    CR_EXPR_MIN,
+    CR_EXPR_LESS, /* the rest are 0 or 1 */
+    CR_EXPR_GREATER,
+    CR_EXPR_EQUAL,
+    CR_EXPR_AND,
+    CR_EXPR_OR,
+    CR_EXPR_NOT,
+    CR_EXPR_SELECT, /* a ? b : c */
+    CR_EXPR_CALL,   /* what the runtime call `a` returns */
+};
+
+struct cr_expr_node {
+    enum cr_expr_op op;
+    int a, b, c; /* expressions, if not said otherwise */
+    int64_t number;
+};
+
+/* ---- runtime calls ---- */
+
+/* A function of the runtime.  Elementwise ops and reductions are called by their op. */
+enum cr_callee {
+#define FUNCTION(name, signature) CR_CALLEE_##name,
+#include "functions.def"
+#undef FUNCTION
+    CR_CALLEE_MAP,          /* cr_call.op on tiles, in the variant of cr_call.by_row */
+    CR_CALLEE_REDUCE,       /* cr_call.op over the columns of a tile */
+    CR_CALLEE_REDUCE_DOWN,  /* cr_call.op down its rows, into 16 lanes */
+    CR_CALLEE_REDUCE_LANES, /* folds those */
+    CR_CALLEE_COUNT
+};
+
+/* One summand of an address: (var - origin) * coef elements. */
+struct cr_term {
+    int var, origin; /* origin: a variable, or CR_NONE for 0 */
+    int64_t coef;
+};
+
+/* An element of a slot: number base + sum of terms. */
+struct cr_address {
+    int slot;
+    int64_t base;
+    int first_term, n_terms; /* in cr_function.terms */
+};
+
+enum cr_argument_kind {
+    CR_ARGUMENT_NUMBER,  /* an integer */
+    CR_ARGUMENT_ADDRESS, /* of an element; where `number` is an expression, only if it is not 0 */
+    CR_ARGUMENT_NULL,
+    CR_ARGUMENT_VALUE, /* of the constant address.slot */
+};
+
+struct cr_argument {
+    enum cr_argument_kind kind;
+    cr_expr number; /* or CR_NONE */
+    struct cr_address address;
+};
+
+struct cr_call {
+    enum cr_callee callee;
+    enum cr_format format; /* of the tiles it works on: which family of functions */
+    enum cr_op op;         /* MAP, REDUCE... */
+    unsigned by_row;       /* MAP: a bit for each operand that has one number a row */
+    int first_argument, n_arguments;
+};
+
+/* The name of the function that is called, after "rt->". */
+void cr_callee_name(char *buffer, size_t size, const struct cr_call *call);
+
+/* What its arguments mean: see functions.def. */
+void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call);
+
+/* ---- bodies ---- */
+
+struct cr_var {
+    char name[24];
+    bool changes; /* is set again after it was declared; a counter does not count */
+};
+
+enum cr_statement_kind {
+    CR_STATEMENT_LOOP, /* var from first while it is less than last, by step; up to its END */
+    CR_STATEMENT_IF,   /* value is not 0: what follows up to its END */
+    CR_STATEMENT_END,
+    CR_STATEMENT_LET, /* declares var with a value */
+    CR_STATEMENT_SET, /* gives var another value */
+    CR_STATEMENT_CALL,
+    CR_STATEMENT_NOTE, /* nothing but a word for the reader */
+};
+
+struct cr_statement {
+    enum cr_statement_kind kind;
+    int var;
+    cr_expr value;       /* LOOP: first */
+    cr_expr last, until; /* LOOP; until: a further condition, or CR_NONE */
+    int64_t step;        /* LOOP */
+    int call;            /* index in calls */
+    const char *note;    /* for the reader, or null; the program's string */
+};
+
+/* ---- functions ---- */
+
+enum cr_slot_kind {
+    CR_SLOT_ARGUMENT, /* a pointer that a call hands in */
+    CR_SLOT_NUMBER,   /* a number that a call hands in: a random stream, a length */
+    CR_SLOT_SCRATCH,  /* a part of the thread's scratch memory */
+    CR_SLOT_CONSTANT,
+};
+
+struct cr_slot {
+    enum cr_slot_kind kind;
+    enum cr_format format;
+    char name[64];
+    bool written;      /* ARGUMENT: the function writes to it */
+    bool packed;       /* ARGUMENT: a weight matrix in panels */
+    int64_t offset;    /* SCRATCH: floats from where the thread's begins */
+    int64_t elements;  /* SCRATCH */
+    double number;     /* CONSTANT */
+    const char *note;  /* SCRATCH: what it holds; the program's string */
+};
+
+/* The variables of every body that are there from the start: the items that a call does are
+ * begin .. end - 1. */
+enum { CR_VAR_BEGIN, CR_VAR_END, CR_VAR_ITEM, CR_N_OWN_VARS };
+
+struct cr_function {
+    int number;          /* from 1; emitted C calls it k<number>_<title> */
+    char title[64];
+    const char *comment; /* lines that say what it computes, where it comes from, what it costs */
+    struct cr_slot *slots; /* arguments and numbers first, as calls bind them */
+    int n_slots, cap_slots, n_bound;
+    struct cr_var *vars;
+    int n_vars, cap_vars;
+    struct cr_expr_node *exprs;
+    int n_exprs, cap_exprs;
+    struct cr_term *terms;
+    int n_terms, cap_terms;
+    struct cr_argument *arguments;
+    int n_arguments, cap_arguments;
+    struct cr_call *calls;
+    int n_calls, cap_calls;
+    struct cr_statement *body;
+    int n_body, cap_body;
+    cr_expr items;          /* of the parallel loop around it, over numbers alone */
+    int64_t scratch_floats; /* that each thread needs */
+};
+
+/* ---- steps ---- */
+
+enum cr_step_kind {
+    CR_STEP_CALL,
+    CR_STEP_LOOP, /* over layers: the steps up to its END */
+    CR_STEP_END,
+};
+
+/* How what an argument is bound to depends on the layer. */
+enum cr_form {
+    CR_FORM_SAME,
+    CR_FORM_EVEN,  /* at equal distances */
+    CR_FORM_TURNS, /* two buffers, used in turns */
+    CR_FORM_TABLE, /* none of these: one by one */
+};
+
+/* A place in memory, or for CR_SPACE_NONE a number. */
+struct cr_location {
+    enum cr_space space;
+    int64_t offset; /* as in cr_buffer */
+};
+
+/*
+ * What an argument is in each layer.  The data are `buffers`; how they follow from the layer's
+ * number is said once more as a form, which is what emitted C computes:
+ *     SAME   start                   EVEN   start + layer * stride
+ *     TURNS  turns[layer % 2]        TABLE  table[layer - first_layer]
+ * The first and the last iteration may be exceptions.
+ */
+struct cr_binding {
+    int first_buffer;     /* program->bound[first_buffer ..], by iteration: buffers, or numbers */
+    enum cr_space space;  /* of all but the exceptions */
+    enum cr_form form;
+    bool relative;        /* EVEN: stride is that of the loop's pointer to the layer */
+    int64_t start, stride, turns[2];
+    int first_row, n_rows, first_layer; /* TABLE: program->table[first_row ..] */
+    bool first_differs, last_differs;
+    struct cr_location first, last; /* in those iterations */
+};
+
+struct cr_step {
+    enum cr_step_kind kind;
+    int function;          /* CALL */
+    int first_binding;     /* CALL: one for each of the function's n_bound slots, in their order */
+    int start, direction, count;          /* LOOP: iteration i is layer start + i * direction */
+    int64_t weights_stride, arena_stride; /* LOOP: bytes from layer to layer, or 0 */
+};
+
+struct cr_entry {
+    const char *name;
+    int first_step, n_steps;
+};
+
+/* ---- programs ---- */
+
+/* A tensor at the border of the program. */
+struct cr_port {
+    const char *name;
+    const char *identifier; /* inputs and outputs of a program: as part of a name in C */
+    enum cr_dtype dtype;    /* handed over in the type's own format */
+    int rank;
+    int64_t shape[CR_MAX_RANK];
+    enum cr_init init; /* parameters */
+    double bound;      /* parameters: of the init */
+    int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
+};
+
+/* One kernel, for reports; strings belong to the program. */
+struct cr_kernel_info {
+    const char *name;                        /* the C function */
+    const char *scope;                       /* "attn.c_attn" */
+    const char *where;                       /* "gpt2_block.lua:12" */
+    int calls;                               /* how often a run calls it */
+    int again;                               /* of those, to make a value again */
+    double flops, bytes_read, bytes_written; /* one call */
+    double bytes_weights;                    /* of those read, the parameters */
+};
+
+struct cr_program {
+    const char *name;   /* a C identifier: the model's */
+    const char *target; /* whose sizes the loops have */
+
+    struct cr_length *lengths;
+    int n_lengths, cap_lengths;
+    struct cr_buffer *buffers;
+    int n_buffers, cap_buffers;
+    struct cr_function *functions;
+    int n_functions, cap_functions;
+    struct cr_step *steps;
+    int n_steps, cap_steps;
+    struct cr_binding *bindings;
+    int n_bindings, cap_bindings;
+    int64_t *bound; /* of bindings */
+    int n_bound, cap_bound;
+    int64_t *table;
+    int n_table, cap_table;
+    struct cr_entry *entries;
+    int n_entries, cap_entries;
+
+    struct cr_port *params, *inputs, *outputs;
+    int n_params, n_inputs, n_outputs;
+    struct cr_place *places; /* in order of parameters */
+    int n_places;
+    int64_t weights_bytes, arena_bytes, scratch_bytes;
+    int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
+    int64_t activation_bytes;  /* in it, kept for the backward pass; -1 if there is none */
+    struct cr_kernel_info *kernels; /* by function */
+    int n_kernels;
+    int *sequence; /* the kernels, in the order a run calls them */
+    int n_sequence;
+    int ops_before; /* arithmetic nodes of the script's graph: kernels if nothing fused */
+
+    char *text; /* the C, once emit has printed it; else null */
+    size_t text_length;
+};
+
+void cr_program_free(struct cr_program *program);
+
+/* The C type of elements in memory, in the format of their type; a bool is the float 0 or 1. */
+const char *cr_c_type(enum cr_dtype dtype);
+
+#endif

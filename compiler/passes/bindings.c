@@ -1,0 +1,149 @@
+#include "bindings.h"
+
+#include <assert.h>
+
+#include "compiler/ir/mem.h"
+
+/* Iterations begin .. end - 1 of a loop. */
+struct stretch {
+    const struct cr_loop *loop;
+    const struct cr_location *at;
+    int begin, end;
+};
+
+/* ---- what locations have in common ---- */
+
+static bool is_one_space(const struct stretch *s)
+{
+    for (int i = s->begin; i < s->end; i++)
+        if (s->at[i].space != s->at[s->begin].space)
+            return false;
+    return true;
+}
+
+/* Whether the locations repeat after `period` iterations but for a step, the same for all. */
+static bool repeats(const struct stretch *s, int period, int64_t step)
+{
+    for (int i = s->begin; i + period < s->end; i++)
+        if (s->at[i + period].offset - s->at[i].offset != step)
+            return false;
+    return true;
+}
+
+/* From one iteration to the next. */
+static int64_t first_step(const struct stretch *s)
+{
+    return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].offset - s->at[s->begin].offset;
+}
+
+static bool is_even(const struct stretch *s)
+{
+    return is_one_space(s) && repeats(s, 1, first_step(s));
+}
+
+/* Whether there are two locations, used in turns. */
+static bool takes_turns(const struct stretch *s)
+{
+    return is_one_space(s) && repeats(s, 2, 0);
+}
+
+static bool is_simple(const struct stretch *s)
+{
+    return is_even(s) || takes_turns(s);
+}
+
+/* Leaves out as few ends as will do, so that `least` are left; false if none will. */
+static bool leave_out(struct stretch *rest, const struct stretch *all, int least,
+                      bool (*is_fine)(const struct stretch *))
+{
+    for (int ends = 0; ends < 4; ends++) {
+        *rest = *all;
+        rest->begin += ends & 1;
+        rest->end -= ends >> 1;
+        if ((ends == 0 || rest->end - rest->begin >= least) && is_fine(rest))
+            return true;
+    }
+    return false;
+}
+
+/* ---- forms ---- */
+
+static int layer_of(const struct stretch *s, int iteration)
+{
+    return s->loop ? cr_layer_of(s->loop, iteration) : 0;
+}
+
+static void find_even(struct cr_binding *b, const struct stretch *s)
+{
+    b->stride = s->loop ? first_step(s) * s->loop->direction : 0;
+    b->start = s->at[s->begin].offset - b->stride * layer_of(s, s->begin);
+    b->form = b->stride ? CR_FORM_EVEN : CR_FORM_SAME;
+}
+
+static void find_turns(struct cr_binding *b, const struct stretch *s)
+{
+    int odd = layer_of(s, s->begin) % 2;
+    b->form = CR_FORM_TURNS;
+    b->turns[odd] = s->at[s->begin].offset;
+    b->turns[!odd] = s->at[s->begin + 1].offset;
+}
+
+/* The locations in the order of the layers. */
+static void find_table(struct cr_program *program, struct cr_binding *b, const struct stretch *s)
+{
+    bool up = s->loop->direction > 0;
+    b->form = CR_FORM_TABLE;
+    b->first_row = program->n_table;
+    b->n_rows = s->end - s->begin;
+    b->first_layer = layer_of(s, up ? s->begin : s->end - 1);
+    for (int i = 0; i < b->n_rows; i++)
+        *CR_PUSH(program->table, program->n_table, program->cap_table) =
+            s->at[up ? s->begin + i : s->end - 1 - i].offset;
+}
+
+void cr_find_form(struct cr_program *program, struct cr_binding *binding,
+                  const struct cr_loop *loop, const struct cr_location *locations)
+{
+    const struct stretch all = {loop, locations, 0, loop ? loop->count : 1};
+    struct stretch rest;
+    bool found = leave_out(&rest, &all, 3, is_simple) || leave_out(&rest, &all, 1, is_one_space);
+    assert(found); /* outline saw to it */
+    (void)found;
+    binding->space = locations[rest.begin].space;
+    binding->first_differs = rest.begin > all.begin;
+    binding->last_differs = rest.end < all.end;
+    binding->first = locations[all.begin];
+    binding->last = locations[all.end - 1];
+    if (is_even(&rest))
+        find_even(binding, &rest);
+    else if (takes_turns(&rest))
+        find_turns(binding, &rest);
+    else
+        find_table(program, binding, &rest);
+}
+
+struct cr_location cr_location_in(const struct cr_program *program,
+                                  const struct cr_binding *b, const struct cr_step *loop,
+                                  int iteration)
+{
+    int layer = loop ? loop->start + iteration * loop->direction : 0;
+    struct cr_location at = {b->space, b->start};
+    if (b->first_differs && iteration == 0)
+        return b->first;
+    if (b->last_differs && iteration == loop->count - 1)
+        return b->last;
+    switch (b->form) {
+    case CR_FORM_SAME:
+        break;
+    case CR_FORM_EVEN:
+        at.offset += layer * b->stride;
+        break;
+    case CR_FORM_TURNS:
+        at.offset = b->turns[layer % 2];
+        break;
+    case CR_FORM_TABLE:
+        at.offset = program->table[b->first_row + layer - b->first_layer];
+        break;
+    }
+    return at;
+}

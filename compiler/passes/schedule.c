@@ -1,0 +1,491 @@
+/*
+ * schedule.c - from kernels and their memory to a program: which runtime functions are called,
+ * in which loops, on what.
+ *
+ * The sizes of loops are those of the module's target.  Kernels that share a function (outline)
+ * give one function here, and each call binds its arguments to buffers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings.h"
+#include "compiler/ir/identifiers.h"
+#include "compiler/ir/mem.h"
+#include "describe.h"
+#include "pass_list.h"
+#include "schedule_parts.h"
+#include "titles.h"
+
+struct scheduling {
+    struct cr_module *m;
+    const struct cr_graph *g;
+    struct cr_program *p;
+    struct cr_titles titles;
+    int *function; /* by kernel: its function in the program */
+    int *buffer;   /* by node: where it is stored, or CR_NONE */
+    int *panels;   /* by node: where its packed form is, or CR_NONE */
+};
+
+/* ---- buffers ---- */
+
+static int64_t bytes_of(int64_t floats)
+{
+    return floats * (int64_t)sizeof(float);
+}
+
+/* Offsets of a plan are floats, those of a program bytes; ports are counted in both. */
+static struct cr_location location_of(const struct cr_storage *storage)
+{
+    bool counted = storage->space == CR_SPACE_INPUT || storage->space == CR_SPACE_OUTPUT;
+    return (struct cr_location){storage->space,
+                                counted ? storage->offset : bytes_of(storage->offset)};
+}
+
+/* A buffer of a node's shape and type. */
+static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_location at)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct cr_buffer *buffer = CR_PUSH(s->p->buffers, s->p->n_buffers, s->p->cap_buffers);
+    char title[256];
+    cr_kernel_title(title, sizeof title, &s->titles, id);
+    *buffer = (struct cr_buffer){.name = cr_strdup(node->name ? node->name : title),
+                                 .format = cr_format_of(node->dtype),
+                                 .rank = node->rank,
+                                 .space = at.space,
+                                 .offset = at.offset,
+                                 .alias = CR_NONE,
+                                 .entries = 1};
+    memcpy(buffer->shape, node->shape, sizeof buffer->shape);
+    for (int i = 0; i < CR_MAX_RANK; i++)
+        buffer->length[i] = CR_NONE;
+    buffer->bytes = cr_format_bytes(buffer->format, cr_elements(node->rank, node->shape));
+    return buffer;
+}
+
+/* A weight matrix in panels: as many rows, and its columns rounded up. */
+static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
+{
+    if (s->panels[k->packed] != CR_NONE)
+        return;
+    struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats)};
+    struct cr_buffer *buffer = add_buffer(s, k->packed, at);
+    buffer->rank = 2;
+    buffer->shape[0] = k->K;
+    buffer->shape[1] = cr_round_up(k->N, CR_PANEL_FLOATS);
+    buffer->bytes = cr_format_bytes(buffer->format, buffer->shape[0] * buffer->shape[1]);
+    s->panels[k->packed] = s->p->n_buffers - 1;
+}
+
+static void add_buffers(struct scheduling *s)
+{
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        s->buffer[id] = s->panels[id] = CR_NONE;
+        if (s->m->storage[id].space == CR_SPACE_NONE)
+            continue;
+        add_buffer(s, id, location_of(&s->m->storage[id]));
+        s->buffer[id] = s->p->n_buffers - 1;
+    }
+    for (int i = 0; i < s->m->n_kernels; i++)
+        if (s->m->kernels[i].packed != CR_NONE)
+            add_panels(s, &s->m->kernels[i], s->m->packed[i]);
+}
+
+/* ---- names ---- */
+
+/* The function that makes a node, or null: of an operand, always one that is there by now. */
+static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
+{
+    int kernel = s->g->nodes[id].kernel;
+    if (kernel == CR_NONE || s->m->kernels[kernel].root != id ||
+        s->function[s->m->function[kernel]] == CR_NONE)
+        return NULL;
+    return &s->p->functions[s->function[s->m->function[kernel]]];
+}
+
+/* Names an operand after what it is: a parameter, a value with a name, what a kernel makes, or
+ * at least the scope it was made in. */
+static void name_operand(const struct scheduling *s, cr_id id, char *plain, size_t size)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    const struct cr_function *maker = maker_of(s, id);
+    if (node->name || node->tap)
+        cr_identifier(plain, size, node->name ? node->name : node->tap);
+    else if (maker)
+        snprintf(plain, size, "k%d_%.40s", maker->number, maker->title);
+    else
+        cr_identifier(plain, size, node->where.scope);
+}
+
+/* A slot that calls bind. */
+static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_format format,
+                        const char *name)
+{
+    struct cr_slot *slot = CR_PUSH(f->slots, f->n_slots, f->cap_slots);
+    *slot = (struct cr_slot){.kind = kind, .format = format};
+    snprintf(slot->name, sizeof slot->name, "%s", name);
+    return f->n_bound++;
+}
+
+/* The same for operand i, under a name that no other has. */
+static int add_operand(const struct scheduling *s, struct cr_builder *b, int i)
+{
+    char plain[48], name[64];
+    cr_id id = b->k->refs[i];
+    name_operand(s, id, plain, sizeof plain);
+    bool taken = cr_is_reserved(plain);
+    for (int j = 0; j < i; j++)
+        taken |= strcmp(plain, b->f->slots[j].name) == 0;
+    if (taken)
+        snprintf(name, sizeof name, *plain ? "v%d_%s" : "v%d", i, plain);
+    else
+        snprintf(name, sizeof name, "%s", plain);
+    return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
+}
+
+static void add_arguments(const struct scheduling *s, struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    char name[32];
+    for (int i = 0; i < k->n_refs; i++)
+        b->ref[i] = add_operand(s, b, i);
+    b->weight = CR_NONE;
+    if (k->packed != CR_NONE) {
+        b->weight = add_argument(b->f, CR_SLOT_ARGUMENT, CR_FORMAT_f32, "w");
+        b->f->slots[b->weight].packed = true;
+    }
+    for (int i = 0; i < k->n_streams; i++) {
+        snprintf(name, sizeof name, "stream%d", i);
+        b->stream[i] = add_argument(b->f, CR_SLOT_NUMBER, CR_FORMAT_i32, name);
+    }
+    b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
+    b->f->slots[b->out].written = true;
+}
+
+/* ---- functions ---- */
+
+static int64_t schedule_body(struct cr_builder *b)
+{
+    switch (b->k->kind) {
+    case CR_KERNEL_TILE:
+        return cr_schedule_tile(b);
+    case CR_KERNEL_GEMM:
+        return cr_schedule_gemm(b);
+    case CR_KERNEL_ATTENTION:
+        return cr_schedule_attention(b);
+    case CR_KERNEL_ATTENTION_BACKWARD:
+        return cr_schedule_attention_backward(b);
+    case CR_KERNEL_COLUMNS:
+        return cr_schedule_columns(b);
+    case CR_KERNEL_SCATTER:
+        return cr_schedule_scatter(b);
+    }
+    return 0;
+}
+
+static void add_own_vars(struct cr_function *f)
+{
+    static const char *const names[] = {"begin", "end"};
+    for (int i = 0; i < 2; i++)
+        snprintf(CR_PUSH(f->vars, f->n_vars, f->cap_vars)->name, sizeof f->vars->name, "%s",
+                 names[i]);
+}
+
+static void add_function(struct scheduling *s, int kernel)
+{
+    struct cr_function *f = CR_PUSH(s->p->functions, s->p->n_functions, s->p->cap_functions);
+    struct cr_builder b = {.m = s->m,
+                           .g = s->g,
+                           .k = &s->m->kernels[kernel],
+                           .target = s->m->target,
+                           .f = f};
+    char title[256];
+    *f = (struct cr_function){.number = s->p->n_functions};
+    cr_kernel_title(title, sizeof title, &s->titles, b.k->root);
+    cr_identifier(f->title, sizeof f->title, title);
+    if (!*f->title)
+        snprintf(f->title, sizeof f->title, "tile");
+    add_own_vars(f);
+    add_arguments(s, &b);
+    f->items = cr_number(&b, schedule_body(&b));
+    f->comment = cr_describe(&b, title);
+    s->function[kernel] = s->p->n_functions - 1;
+    if (s->p->scratch_bytes < bytes_of(f->scratch_floats))
+        s->p->scratch_bytes = bytes_of(f->scratch_floats);
+}
+
+static void add_functions(struct scheduling *s)
+{
+    for (int i = 0; i < s->m->n_kernels; i++)
+        s->function[i] = CR_NONE;
+    for (int i = 0; i < s->m->n_kernels; i++)
+        if (s->m->function[i] == i)
+            add_function(s, i);
+}
+
+/* ---- steps ---- */
+
+/* The buffer (or number) that slot `slot` is given in a call of a kernel. */
+static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
+{
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    int first_stream = k->n_refs + (k->packed != CR_NONE);
+    if (slot < k->n_refs)
+        return s->buffer[k->refs[slot]];
+    if (slot < first_stream)
+        return s->panels[k->packed];
+    if (slot < first_stream + k->n_streams)
+        return k->streams[slot - first_stream];
+    return s->buffer[k->buffer];
+}
+
+static struct cr_location location_at(const struct cr_program *p, enum cr_slot_kind kind,
+                                      int64_t bound)
+{
+    if (kind == CR_SLOT_NUMBER)
+        return (struct cr_location){CR_SPACE_NONE, bound};
+    return (struct cr_location){p->buffers[bound].space, p->buffers[bound].offset};
+}
+
+static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
+                        enum cr_slot_kind kind)
+{
+    struct cr_program *p = s->p;
+    struct cr_binding *binding = CR_PUSH(p->bindings, p->n_bindings, p->cap_bindings);
+    int n = loop ? loop->count : 1;
+    struct cr_location *at = cr_calloc((size_t)n, sizeof *at);
+    *binding = (struct cr_binding){.first_buffer = p->n_bound};
+    for (int i = 0; i < n; i++) {
+        int64_t bound = bound_to(s, kernel + (loop ? i * loop->period : 0), slot);
+        *CR_PUSH(p->bound, p->n_bound, p->cap_bound) = bound;
+        at[i] = location_at(p, kind, bound);
+    }
+    cr_find_form(p, binding, loop, at);
+    free(at);
+}
+
+static void add_call(struct scheduling *s, const struct cr_loop *loop, int kernel)
+{
+    struct cr_program *p = s->p;
+    int function = s->function[s->m->function[kernel]];
+    const struct cr_function *f = &p->functions[function];
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){
+        .kind = CR_STEP_CALL, .function = function, .first_binding = p->n_bindings};
+    for (int slot = 0; slot < f->n_bound; slot++)
+        add_binding(s, loop, kernel, slot, f->slots[slot].kind);
+}
+
+/* The distance from layer to layer of the first argument of a space that has one and goes up with
+ * the layers all the way; results first. */
+static int64_t find_stride(const struct cr_program *p, int first, int last, enum cr_space space)
+{
+    for (int i = first; i < last; i++) {
+        const struct cr_step *call = &p->steps[i];
+        int n = p->functions[call->function].n_bound;
+        for (int slot = 0; slot < n; slot++) {
+            const struct cr_binding *b = &p->bindings[call->first_binding + (slot + n - 1) % n];
+            if (b->space == space && b->form == CR_FORM_EVEN && b->stride > 0 &&
+                !b->first_differs && !b->last_differs)
+                return b->stride;
+        }
+    }
+    return 0;
+}
+
+/* Has what lies at the loop's distance found by the loop's pointer to the layer. */
+static void mark_relative(struct cr_program *p, const struct cr_step *loop, int first, int last)
+{
+    int end = last < p->n_steps ? p->steps[last].first_binding : p->n_bindings;
+    for (int i = p->steps[first].first_binding; i < end; i++) {
+        struct cr_binding *b = &p->bindings[i];
+        b->relative = b->form == CR_FORM_EVEN &&
+                      ((b->space == CR_SPACE_WEIGHTS && b->stride == loop->weights_stride) ||
+                       (b->space == CR_SPACE_ARENA && b->stride == loop->arena_stride));
+    }
+}
+
+static void add_loop(struct scheduling *s, const struct cr_segment *segment)
+{
+    struct cr_program *p = s->p;
+    const struct cr_loop *loop = &s->m->loops[segment->loop];
+    int at = p->n_steps;
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_LOOP,
+                                                                    .start = loop->start,
+                                                                    .direction = loop->direction,
+                                                                    .count = loop->count};
+    for (int i = 0; i < loop->period; i++)
+        add_call(s, loop, segment->kernel + i);
+    p->steps[at].weights_stride = find_stride(p, at + 1, p->n_steps, CR_SPACE_WEIGHTS);
+    p->steps[at].arena_stride = find_stride(p, at + 1, p->n_steps, CR_SPACE_ARENA);
+    mark_relative(p, &p->steps[at], at + 1, p->n_steps);
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_END};
+}
+
+static void add_steps(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    for (int i = 0; i < s->m->n_segments; i++) {
+        if (s->m->segments[i].loop < 0)
+            add_call(s, NULL, s->m->segments[i].kernel);
+        else
+            add_loop(s, &s->m->segments[i]);
+    }
+    *CR_PUSH(p->entries, p->n_entries, p->cap_entries) =
+        (struct cr_entry){cr_strdup(""), 0, p->n_steps};
+}
+
+/* ---- what the caller must know ---- */
+
+static struct cr_port port_of(const struct cr_node *node, const char *name)
+{
+    struct cr_port port = {.name = cr_strdup(name),
+                           .dtype = node->dtype,
+                           .rank = node->rank,
+                           .init = node->init,
+                           .bound = node->value,
+                           .offset = -1};
+    memcpy(port.shape, node->shape, sizeof port.shape);
+    return port;
+}
+
+/* The ports of one kind of leaf, in the order of the graph. */
+static struct cr_port *leaf_ports(const struct cr_graph *g, enum cr_op op, int *n)
+{
+    struct cr_port *ports = cr_calloc((size_t)g->n_nodes, sizeof *ports);
+    *n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == op)
+            ports[(*n)++] = port_of(&g->nodes[id], g->nodes[id].name);
+    return ports;
+}
+
+static void add_ports(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->params = leaf_ports(s->g, CR_OP_param, &p->n_params);
+    p->inputs = leaf_ports(s->g, CR_OP_input, &p->n_inputs);
+    p->n_outputs = s->g->n_outputs;
+    p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
+    for (int i = 0; i < p->n_outputs; i++)
+        p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], s->g->outputs[i].name);
+    cr_identify_ports(p->inputs, p->n_inputs, p->name);
+    cr_identify_ports(p->outputs, p->n_outputs, p->name);
+}
+
+static int by_param(const void *a, const void *b)
+{
+    const struct cr_place *x = a, *y = b;
+    if (x->param != y->param)
+        return x->param < y->param ? -1 : 1;
+    return x->target < y->target ? -1 : x->target > y->target;
+}
+
+static void add_places(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    int *number = cr_calloc((size_t)s->g->n_nodes, sizeof *number), n = 0;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (s->g->nodes[id].op == CR_OP_param)
+            number[id] = n++;
+    p->n_places = s->m->n_places;
+    p->places = cr_calloc((size_t)p->n_places, sizeof *p->places);
+    for (int i = 0; i < p->n_places; i++) {
+        const struct cr_place_info *at = &s->m->places[i];
+        p->places[i] = (struct cr_place){number[at->param], at->source,     at->rows,
+                                         at->cols,          at->row_stride, at->col_stride,
+                                         at->target,        at->panel_stride,
+                                         at->first_col,     at->last};
+    }
+    free(number);
+    qsort(p->places, (size_t)p->n_places, sizeof *p->places, by_param);
+    for (int i = p->n_places - 1; i >= 0; i--)
+        p->params[p->places[i].param].offset = bytes_of(p->places[i].target);
+}
+
+/* ---- for reports ---- */
+
+/* Bytes of parameters that a call of the kernel reads. */
+static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
+{
+    double bytes = k->packed == CR_NONE ? 0 : 4 * (double)k->K * (double)k->N;
+    for (int r = 0; r < k->n_refs; r++) {
+        const struct cr_node *node = &m->graph->nodes[k->refs[r]];
+        if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)
+            bytes += 4 * (double)cr_elements(node->rank, node->shape);
+    }
+    return bytes;
+}
+
+static void add_info(struct scheduling *s, int kernel)
+{
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    const struct cr_where *where = &s->g->nodes[k->root].where;
+    const struct cr_function *f = &s->p->functions[s->function[kernel]];
+    char name[96], line[512];
+    snprintf(name, sizeof name, "k%d_%s", f->number, f->title);
+    snprintf(line, sizeof line, "%s:%d", where->file, where->line);
+    s->p->kernels[s->p->n_kernels++] = (struct cr_kernel_info){.name = cr_strdup(name),
+                                                               .scope = cr_strdup(where->scope),
+                                                               .where = cr_strdup(line),
+                                                               .flops = k->flops,
+                                                               .bytes_read = k->bytes_read,
+                                                               .bytes_written = k->bytes_written,
+                                                               .bytes_weights =
+                                                                   weights_read(s->m, k)};
+}
+
+/* The steps go through the kernels once and in order, and so does a run.  Counts the calls of each
+ * function, and of those the ones that make a value again. */
+static void add_infos(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->kernels = cr_calloc((size_t)p->n_functions, sizeof *p->kernels);
+    p->sequence = cr_calloc((size_t)s->m->n_kernels, sizeof *p->sequence);
+    p->n_sequence = s->m->n_kernels;
+    for (int i = 0; i < s->m->n_kernels; i++) {
+        if (s->m->function[i] == i)
+            add_info(s, i);
+        p->sequence[i] = s->function[s->m->function[i]];
+        p->kernels[p->sequence[i]].calls++;
+        p->kernels[p->sequence[i]].again += s->m->kernels[i].again;
+    }
+    p->ops_before = s->m->ops_before;
+}
+
+static void add_sizes(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->weights_bytes = bytes_of(s->m->weights_floats);
+    p->arena_bytes = bytes_of(s->m->arena_floats);
+    p->arena_bytes_least = bytes_of(s->m->lower_bound_floats);
+    p->activation_bytes = s->m->activation_floats;
+    if (s->m->activation_floats > 0)
+        p->activation_bytes = bytes_of(s->m->activation_floats);
+}
+
+void cr_pass_schedule(struct cr_module *module)
+{
+    struct scheduling s = {.m = module, .g = module->graph};
+    size_t nodes = (size_t)module->graph->n_nodes, kernels = (size_t)module->n_kernels;
+    if (!module->target)
+        module->target = &cr_target_generic;
+    s.p = cr_calloc(1, sizeof *s.p);
+    s.p->name = cr_model_name(s.g->name);
+    s.p->target = module->target->name;
+    s.function = cr_calloc(kernels, sizeof *s.function);
+    s.buffer = cr_calloc(nodes, sizeof *s.buffer);
+    s.panels = cr_calloc(nodes, sizeof *s.panels);
+    cr_titles_find(&s.titles, s.g);
+    add_buffers(&s);
+    add_functions(&s);
+    add_steps(&s);
+    add_ports(&s);
+    add_places(&s);
+    add_infos(&s);
+    add_sizes(&s);
+    cr_titles_free(&s.titles);
+    free(s.function);
+    free(s.buffer);
+    free(s.panels);
+    module->program = s.p;
+}

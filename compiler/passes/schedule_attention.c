@@ -1,0 +1,294 @@
+/*
+ * Attention without its matrix of scores: blocks of keys, a running maximum and sum for
+ * each query (Milakov & Gimelshein 2018, Dao et al. 2022), blocks that the mask hides
+ * skipped.
+ *
+ * Scores stand transposed, keys down and queries across: a vector holds the scores of as
+ * many queries for one key, so that softmax never folds a vector, keys are read where
+ * they lie, and only the few queries of a step are packed.
+ *
+ * A key that a mask hides has the probability 0, and 0 times a value that is NaN or infinite is
+ * NaN.  So hidden blocks are skipped only if all values are finite, and what comes out does not
+ * depend on which blocks there are.
+ */
+#include "schedule_attention.h"
+
+/* How the rows of an attention kernel are cut, and what is its own. */
+struct attention {
+    int64_t M, keys;
+    int64_t chunk, chunks; /* rows of an item */
+    int64_t rows;          /* of one step */
+    int64_t width;         /* head_dim in whole panels */
+    int values, chosen, sums; /* slots */
+    int finite, visible;      /* variables */
+    struct cr_attention_vars v;
+};
+
+static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t)
+{
+    s->M = cr_extent(k, k->row);
+    s->keys = k->keys;
+    int64_t most = cr_ceil_div(s->M, t->query_rows);
+    int64_t wanted = cr_ceil_div(t->attention_items, cr_outer_items(k));
+    s->chunks = cr_max(1, cr_min(most, wanted));
+    s->chunk = cr_ceil_div(s->M, s->chunks);
+    s->chunks = cr_ceil_div(s->M, s->chunk);
+    s->rows = cr_ceil_div(s->chunk, cr_ceil_div(s->chunk, t->query_rows));
+    s->width = cr_round_up(k->N, CR_PANEL_FLOATS);
+}
+
+static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
+{
+    return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
+}
+
+static void take_scratch(struct cr_builder *b, struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t block = cr_min(s->keys, CR_KEY_BLOCK) * CR_PANEL_FLOATS;
+    s->values = take(b, "values", s->keys * s->width, "packed values");
+    s->v.queries = take(b, "queries", k->K * CR_PANEL_FLOATS, "packed queries of a step");
+    s->v.scores = take(b, "scores", block, "a block of keys x queries");
+    if (k->dropout.n)
+        s->v.dropout = take(b, "dropout", block, "factors of those");
+    if (k->chooses)
+        s->chosen = take(b, "chosen", CR_LANES * s->rows, "lanes of the largest factor so far");
+    s->sums = take(b, "sums", s->rows * s->width, "of exp(score - max) * value");
+    s->v.max = take(b, "max", s->rows, "of a query's scores so far");
+    s->v.sum = take(b, "sum", s->rows, "of exp(score - max) so far");
+    s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
+}
+
+static struct cr_argument m_of(struct cr_builder *b, const struct attention *s)
+{
+    return cr_x(cr_var(b, s->v.i.count));
+}
+
+static struct cr_argument n_of(struct cr_builder *b, const struct attention *s)
+{
+    return cr_x(cr_var(b, s->v.j.count));
+}
+
+/* ---- before the keys ---- */
+
+/* Packs the values that the rows of an item see. */
+static void pack_values(struct cr_builder *b, struct attention *s, int i1)
+{
+    const struct cr_kernel *k = b->k;
+    bool upper = cr_has_bound(k, true);
+    s->finite = cr_let_finite(b, "finite", &k->v, k->key, k->col);
+    s->visible = cr_let_noted(b, "visible", cr_number(b, s->keys), upper,
+                              "keys that any query sees lie before");
+    cr_narrow_to_bounds(b, true, s->visible, cr_var(b, i1), s->finite);
+    if (upper) {
+        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, s->visible), cr_number(b, 0)), NULL);
+        cr_set(b, s->visible, cr_number(b, 0));
+        cr_end(b);
+    }
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), cr_n(b, k->N),
+            cr_at_slot(s->values), cr_n(b, s->keys * CR_PANEL),
+            cr_at(cr_operand_at(b, &k->v, -1, CR_NONE, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
+}
+
+/* Nothing seen yet, and nothing summed. */
+static void start_rows(struct cr_builder *b, struct attention *s)
+{
+    struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
+    cr_start_softmax(b, &s->v);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, cr_n(b, b->k->N), cr_at_slot(s->sums),
+            cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
+    if (b->k->chooses)
+        CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m, cr_at_slot(s->chosen), m,
+                cr_at_constant(b, 0), n0, n0);
+    cr_let_key_range(b, &s->v, cr_var(b, s->visible), s->finite);
+}
+
+/* Has the queries, keys and values of the next head on their way while this one is computed. */
+static void fetch_next(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_fetch fetches[3];
+    int n = 0;
+    if (s->chunks > 1)
+        return; /* the next item is of the same head */
+    if (!k->prologue.n)
+        fetches[n++] = (struct cr_fetch){&k->a, k->row, k->k, k->K};
+    if (s->M <= s->keys) {
+        fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->K};
+        fetches[n++] = (struct cr_fetch){&k->v, k->key, k->col, k->N};
+    }
+    cr_fetch_next_head(b, &s->v, n, fetches);
+}
+
+/* Computes the rows of queries of a step. */
+static struct cr_address compute_queries(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    int rows = take(b, "rows", s->rows * k->K, "of queries");
+    struct cr_tile_job job = {.tiles = &k->prologue,
+                              .row = k->row,
+                              .col = k->k,
+                              .max_rows = s->rows,
+                              .max_cols = k->K,
+                              .first_row = s->v.i.first,
+                              .first_col = CR_NONE,
+                              .rows = cr_var(b, s->v.i.count),
+                              .cols = cr_number(b, k->K),
+                              .dest = {cr_start_of(rows), k->K}};
+    cr_schedule_tiles(b, &job);
+    return cr_start_of(rows);
+}
+
+/* Packs the queries of a step, from where they lie or as a prologue computes them. */
+static void pack_queries(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t k_step = 1, row_step = k->K;
+    struct cr_address at;
+    if (k->prologue.n) {
+        at = compute_queries(b, s);
+    } else {
+        at = cr_operand_at(b, &k->a, k->row, s->v.i.first, -1, CR_NONE);
+        k_step = cr_coef(&k->a.at, k->k);
+        row_step = cr_coef(&k->a.at, k->row);
+    }
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, k->K), m_of(b, s), cr_at_slot(s->v.queries),
+            cr_n(b, k->K * CR_PANEL), cr_at(at), cr_n(b, k_step), cr_n(b, row_step));
+}
+
+/* ---- the keys ---- */
+
+/* In a row of numbers for queries, those of queries for which nothing was chosen so far become 1. */
+static void one_unless_chosen(struct cr_builder *b, const struct attention *s, int row)
+{
+    struct cr_argument n0 = cr_n(b, 0);
+    CR_CALL_MAP(b, CR_OP_where, CR_FORMAT_f32, 4, cr_n(b, 1), m_of(b, s), cr_at_slot(row), n0,
+                cr_at_slot(s->chosen), n0, cr_at_slot(row), n0, cr_at_constant(b, 1), n0);
+}
+
+/* Takes a block's factors of dropout into the lanes of the largest so far. */
+static void see_chosen(struct cr_builder *b, const struct attention *s)
+{
+    struct cr_call call = {.callee = CR_CALLEE_REDUCE_DOWN, .op = CR_OP_max};
+    const struct cr_argument arguments[] = {n_of(b, s), m_of(b, s), cr_at_slot(s->chosen),
+                                            cr_at_slot(s->v.dropout), cr_n(b, CR_PANEL)};
+    cr_do_call(b, cr_make_call(b, call, 5, arguments));
+}
+
+static void fold_chosen(struct cr_builder *b, const struct attention *s)
+{
+    struct cr_call call = {.callee = CR_CALLEE_REDUCE_LANES, .op = CR_OP_max};
+    const struct cr_argument arguments[] = {m_of(b, s), cr_at_slot(s->chosen)};
+    cr_do_call(b, cr_make_call(b, call, 2, arguments));
+}
+
+/* Multiplies exp(score - max) by the factors of dropout.  Where those choose, what is not chosen
+ * becomes 0, and as long as nothing was chosen for a query its sums are 0 times values: also if
+ * its probabilities are NaN. */
+static void drop(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
+    struct cr_argument scores = cr_at_slot(s->v.scores), dropout = cr_at_slot(s->v.dropout);
+    if (k->dropout.n == 0)
+        return;
+    cr_block_program(b, &s->v, &k->dropout, s->v.dropout);
+    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld, dropout, ld);
+    if (!k->chooses)
+        return;
+    CR_CALL_MAP(b, CR_OP_where, CR_FORMAT_f32, 4, n, m, scores, ld, dropout, ld, scores, ld,
+                cr_at_constant(b, 0), cr_n(b, 0));
+    one_unless_chosen(b, s, s->v.scale);
+    see_chosen(b, s);
+    fold_chosen(b, s);
+}
+
+/* The online softmax over blocks of keys for queries i to i + m. */
+static void loop_over_keys(struct cr_builder *b, struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    pack_queries(b, s);
+    cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
+    drop(b, s);
+    struct cr_address values = cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
+    CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->N), n_of(b, s),
+            cr_at_slot(s->v.scores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(values),
+            cr_n(b, s->keys * CR_PANEL), cr_at_slot(s->sums), cr_n(b, s->width),
+            cr_at_slot(s->v.scale));
+    cr_end(b);
+}
+
+/* ---- after them ---- */
+
+/* Where probabilities are NaN, all of a query's are, and those of keys that were skipped may be
+ * chosen, too. */
+static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
+{
+    struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
+    struct cr_argument scale = cr_at_slot(s->v.scale);
+    if (b->k->n_bounds == 0)
+        return;
+    cr_remark(b, "probabilities of NaN may be chosen among the keys that were skipped");
+    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, n1, m, scale, n0, cr_at_constant(b, 1), n0,
+                cr_at_slot(s->v.sum), n0);
+    struct cr_call finite = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
+    const struct cr_argument arguments[] = {n1, m, scale, n0, n1};
+    cr_expr is_finite = cr_call_value(b, cr_make_call(b, finite, 5, arguments));
+    cr_expr keys = cr_number(b, s->keys);
+    cr_begin_keys(b, &s->v, cr_select(b, is_finite, keys, cr_number(b, 0)), keys);
+    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout);
+    see_chosen(b, s);
+    cr_end(b);
+    fold_chosen(b, s);
+}
+
+/* Divides by the sums and does the epilogue. */
+static void end_rows(struct cr_builder *b, struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument m = m_of(b, s), width = cr_n(b, s->width);
+    struct cr_tile_job job = {.tiles = &k->program,
+                              .row = k->row,
+                              .col = k->col,
+                              .max_rows = s->rows,
+                              .max_cols = s->width,
+                              .first_row = s->v.i.first,
+                              .first_col = CR_NONE,
+                              .rows = cr_var(b, s->v.i.count),
+                              .cols = cr_number(b, k->N),
+                              .dest_strided = cr_coef(&k->dest, k->col) != 1,
+                              .core = {cr_start_of(s->sums), s->width}};
+    if (!job.dest_strided) {
+        job.core.address = cr_result_at(b, &k->dest, k->row, s->v.i.first, k->col, CR_NONE);
+        job.core.ld = cr_coef(&k->dest, k->row);
+    }
+    job.dest = job.core;
+    if (k->chooses) {
+        see_chosen_of_skipped(b, s);
+        one_unless_chosen(b, s, s->v.sum);
+    }
+    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, cr_n(b, k->N), cr_at(job.core.address),
+                cr_n(b, job.core.ld), cr_at_slot(s->sums), width, cr_at_slot(s->v.sum),
+                cr_n(b, 1));
+    cr_schedule_tiles(b, &job);
+}
+
+int64_t cr_schedule_attention(struct cr_builder *b)
+{
+    struct attention s = {0};
+    cut(&s, b->k, b->target);
+    take_scratch(b, &s);
+    cr_begin_items(b, s.chunks);
+    struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, s.M);
+    pack_values(b, &s, i.last);
+    s.v.i = cr_begin_steps(b, "i", "m", cr_var(b, i.first), cr_var(b, i.last), s.rows, CR_NONE);
+    start_rows(b, &s);
+    fetch_next(b, &s);
+    loop_over_keys(b, &s);
+    end_rows(b, &s);
+    cr_end(b);
+    cr_end(b);
+    return cr_outer_items(b->k) * s.chunks;
+}

@@ -1,0 +1,73 @@
+/* schedule_attention.h - what the kernels of attention and of its gradients share. */
+#ifndef CR_SCHEDULE_ATTENTION_H
+#define CR_SCHEDULE_ATTENTION_H
+
+#include "schedule_parts.h"
+
+/*
+ * The scratch and the variables that both have under one name.  A step does queries i to i + m, and
+ * for them one block of keys after another, j to j + n.
+ */
+struct cr_attention_vars {
+    int queries, scores, dropout;     /* slots; see take_..._scratch */
+    int max, sum, scale;              /* slots: a number for each query of the step */
+    struct cr_steps i, j;
+    int first, last; /* of the keys that the step's queries see */
+};
+
+/* Where queries i to i + m have seen nothing yet: a maximum of -inf and a sum of 0. */
+void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v);
+
+/* Whether the mask says where the keys that a query sees end (or begin). */
+bool cr_has_bound(const struct cr_kernel *k, bool upper);
+
+/* Narrows the end (or beginning) of a range of keys, a variable, to what a row sees; where
+ * `condition` is a variable, only if that is not 0. */
+void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition);
+
+/* Gives v the range of keys, first to last, that queries i to i + m see of `all`; narrowed under a
+ * condition, a variable or CR_NONE. */
+void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all,
+                      int condition);
+
+/* A variable: whether all of an operand, along these two atoms, is finite; CR_NONE where no key is
+ * hidden. */
+int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operand *operand,
+                  int row, int col);
+
+/* In a block of keys by queries, gives what lies outside the bounds a value. */
+void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, int block,
+                     double value);
+
+/* An operand's rows and columns: atoms, and how many columns. */
+struct cr_fetch {
+    const struct cr_operand *operand;
+    int row, col;
+    int64_t cols;
+};
+
+/* Asks memory for rows i to i + m of what these operands are for the next head.  Heads lie in
+ * many short rows, too far apart for the processor to foresee. */
+void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
+                        const struct cr_fetch *fetches);
+
+/* A loop over the blocks of keys from first to last. */
+void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr first, cr_expr last);
+
+/* "scores": of the keys from j on, n of them, and the queries from i on, m of them, which lie
+ * packed in "queries".  Returns the positive number that logits are these times, a constant. */
+int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v);
+
+/* One block of an online softmax on those scores. */
+void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor);
+
+/* A program on that block, keys down and queries across, in a slot of scratch: from what is there to
+ * what shall be. */
+void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
+                      const struct cr_tiles *program, int slot);
+
+/* A constant's address; a slot's row of numbers for the m queries of a step. */
+struct cr_argument cr_at_constant(struct cr_builder *b, double value);
+struct cr_argument cr_at_slot(int slot);
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * The gradients of attention without any matrix of queries by keys (Dao et al. 2022).
+ *
+ * An item is a (batch, head).  For each few queries the scores of all keys they see are made
+ * twice: for the maximum and the sum of softmax, and, block by block, for the probabilities and
+ * what follows from them.  Blocks stand transposed, keys down and queries across, as in the
+ * forward pass.  Each gradient is one chain of sums, over queries or over keys in order,
+ * whatever the number of threads.
+ *
+ * Blocks that a mask hides are skipped only where nothing can become NaN in them: where keys,
+ * delta and the sums of softmax are finite, and with delta and the sums the values, the queries
+ * and the output's gradients.
+ */
+#include "schedule_attention.h"
+
+/* A (batch, head), and what is its own. */
+struct backward {
+    int64_t M, keys, K, N;
+    int64_t rows;  /* queries of a step */
+    int64_t block; /* keys of one */
+    int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* slots */
+    int keys_finite, finite; /* variables */
+    struct cr_attention_vars v;
+};
+
+static struct backward cut(const struct cr_kernel *k, const struct cr_target *t)
+{
+    struct backward s = {.M = cr_extent(k, k->row), .keys = k->keys, .K = k->K, .N = k->N};
+    s.rows = cr_min(s.M, t->query_rows);
+    s.block = cr_min(s.keys, CR_KEY_BLOCK);
+    return s;
+}
+
+static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
+{
+    return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
+}
+
+static void take_scratch(struct cr_builder *b, struct backward *s)
+{
+    int64_t K = cr_round_up(s->K, CR_PANEL_FLOATS), N = cr_round_up(s->N, CR_PANEL_FLOATS);
+    int64_t panel = CR_PANEL_FLOATS;
+    s->packed_keys = take(b, "keys", s->keys * K, "packed keys");
+    s->v.queries = take(b, "queries", s->K * panel, "packed queries of a step, transposed ...");
+    s->query_rows = take(b, "query_rows", s->rows * K, "... and as they are");
+    s->grads = take(b, "grads", s->N * panel, "their output's gradients, transposed ...");
+    s->grad_rows = take(b, "grad_rows", s->rows * N, "... and as they are");
+    s->v.scores =
+        take(b, "scores", s->block * panel, "then probabilities: a block of keys x queries");
+    s->dscores = take(b, "dscores", s->block * panel, "their gradients");
+    if (b->k->dropout.n)
+        s->v.dropout = take(b, "dropout", s->block * panel, "factors of the probabilities");
+    if (b->k->chooses)
+        s->dropped = take(b, "dropped", s->block * panel, "the probabilities times those");
+    s->v.max = take(b, "max", s->rows, "of a query's scores; then minus that");
+    s->v.sum = take(b, "sum", s->rows, "of exp(score - max); then its reciprocal");
+    s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
+    s->delta = take(b, "delta", s->rows, "minus sum(output * its gradient)");
+}
+
+static struct cr_argument m_of(struct cr_builder *b, const struct backward *s)
+{
+    return cr_x(cr_var(b, s->v.i.count));
+}
+
+static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
+{
+    return cr_x(cr_var(b, s->v.j.count));
+}
+
+/* Where a result's rows from `first`, a variable or CR_NONE, on lie. */
+static struct cr_address result_from(struct cr_builder *b, const struct cr_affine *dest, int row,
+                                     int first)
+{
+    return cr_result_at(b, dest, row, first, -1, CR_NONE);
+}
+
+/* Fills rows of a result with zeros, which sums begin with. */
+static void fill_zeros(struct cr_builder *b, struct cr_argument rows, int64_t cols,
+                       struct cr_address at, int64_t step)
+{
+    struct cr_argument n0 = cr_n(b, 0);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, rows, cr_n(b, cols), cr_at(at), cr_n(b, step),
+            cr_at_constant(b, 0), n0, n0);
+}
+
+/* ---- before the keys ---- */
+
+static void start_item(struct cr_builder *b, struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument keys = cr_n(b, s->keys);
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, keys, cr_n(b, s->K), cr_at_slot(s->packed_keys),
+            cr_n(b, s->keys * CR_PANEL), cr_at(cr_operand_at(b, &k->b, -1, CR_NONE, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)));
+    s->keys_finite = cr_let_finite(b, "keys_finite", &k->b, k->key, k->k);
+    fill_zeros(b, keys, s->K, result_from(b, &k->dest_k, -1, CR_NONE),
+               cr_coef(&k->dest_k, k->key));
+    fill_zeros(b, keys, s->N, result_from(b, &k->dest_v, -1, CR_NONE),
+               cr_coef(&k->dest_v, k->key));
+}
+
+/* Packs rows i to i + m of an operand both ways: as columns, and as rows. */
+static void pack_both(struct cr_builder *b, const struct backward *s,
+                      const struct cr_operand *operand, int col, int64_t width, int columns,
+                      int rows)
+{
+    const struct cr_affine *at = &operand->at;
+    struct cr_argument row_step = cr_n(b, cr_coef(at, b->k->row)), m = m_of(b, s);
+    struct cr_argument col_step = cr_n(b, cr_coef(at, col)), cols = cr_n(b, width);
+    struct cr_argument from =
+        cr_at(cr_operand_at(b, operand, b->k->row, s->v.i.first, -1, CR_NONE));
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cols, m, cr_at_slot(columns),
+            cr_n(b, width * CR_PANEL), from, col_step, row_step);
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, m, cols, cr_at_slot(rows),
+            cr_n(b, s->rows * CR_PANEL), from, row_step, col_step);
+}
+
+/* Has what the next head needs on its way while this one is computed. */
+static void fetch_next(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    const struct cr_fetch fetches[] = {{&k->a, k->row, k->k, s->K},
+                                       {&k->g, k->row, k->col, s->N},
+                                       {&k->b, k->key, k->k, s->K},
+                                       {&k->v, k->key, k->col, s->N}};
+    cr_fetch_next_head(b, &s->v, s->M <= s->keys ? 4 : 2, fetches);
+}
+
+static void negate(struct cr_builder *b, const struct backward *s, int slot)
+{
+    struct cr_argument n0 = cr_n(b, 0), row = cr_at_slot(slot);
+    CR_CALL_MAP(b, CR_OP_neg, CR_FORMAT_f32, 0, cr_n(b, 1), m_of(b, s), row, n0, row, n0);
+}
+
+/* What a step needs of its queries. */
+static void start_step(struct cr_builder *b, struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
+    cr_start_softmax(b, &s->v);
+    cr_let_key_range(b, &s->v, cr_number(b, s->keys), CR_NONE);
+    fetch_next(b, s);
+    pack_both(b, s, &k->a, k->k, s->K, s->v.queries, s->query_rows);
+    pack_both(b, s, &k->g, k->col, s->N, s->grads, s->grad_rows);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, 1), m, cr_at_slot(s->delta), n0,
+            cr_at(cr_operand_at(b, &k->delta, k->row, s->v.i.first, -1, CR_NONE)), n0,
+            cr_n(b, cr_coef(&k->delta.at, k->row)));
+    negate(b, s, s->delta);
+    fill_zeros(b, m, s->K, result_from(b, &k->dest, k->row, s->v.i.first),
+               cr_coef(&k->dest, k->row));
+}
+
+/* ---- the first time through the keys ---- */
+
+/* A maximum and a sum for each query. */
+static void find_statistics(struct cr_builder *b, struct backward *s)
+{
+    struct cr_argument n0 = cr_n(b, 0), sum = cr_at_slot(s->v.sum);
+    cr_remark(b, "a maximum and a sum for each query");
+    cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
+    cr_end(b);
+    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, cr_n(b, 1), m_of(b, s), sum, n0,
+                cr_at_constant(b, 1), n0, sum, n0);
+}
+
+/* Whether a row of m numbers is finite. */
+static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slot)
+{
+    struct cr_call call = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
+    const struct cr_argument arguments[] = {cr_n(b, 1), m_of(b, s), cr_at_slot(slot), cr_n(b, 0),
+                                            cr_n(b, 1)};
+    return cr_call_value(b, cr_make_call(b, call, 5, arguments));
+}
+
+/* From here on hidden blocks count, too, if something is not finite. */
+static void widen_key_range(struct cr_builder *b, struct backward *s)
+{
+    if (b->k->n_bounds == 0)
+        return;
+    cr_expr keys = cr_var(b, s->keys_finite);
+    cr_expr and_delta = cr_binary(b, CR_EXPR_AND, keys, is_finite(b, s, s->delta));
+    s->finite = cr_let(b, "finite", cr_binary(b, CR_EXPR_AND, and_delta, is_finite(b, s, s->v.sum)));
+    cr_expr finite = cr_var(b, s->finite);
+    if (cr_has_bound(b->k, true))
+        cr_set(b, s->v.last,
+               cr_select(b, finite, cr_var(b, s->v.last), cr_number(b, s->keys)));
+    if (cr_has_bound(b->k, false))
+        cr_set(b, s->v.first, cr_select(b, finite, cr_var(b, s->v.first), cr_number(b, 0)));
+}
+
+/* Whether exponentials may have to be made again: those of the statistics are still there if they
+ * were of one block, the same one. */
+static bool makes_again(const struct cr_builder *b, const struct backward *s)
+{
+    return s->keys > CR_KEY_BLOCK || b->k->n_bounds > 0;
+}
+
+/* ---- the second time ---- */
+
+/* When they have to be. */
+static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
+{
+    cr_expr many = CR_NONE, infinite = CR_NONE;
+    if (s->keys > CR_KEY_BLOCK)
+        many = cr_binary(b, CR_EXPR_GREATER, cr_minus_var(b, s->v.last, s->v.first),
+                         cr_number(b, CR_KEY_BLOCK));
+    if (b->k->n_bounds)
+        infinite = cr_not(b, cr_var(b, s->finite));
+    if (many == CR_NONE || infinite == CR_NONE)
+        return many == CR_NONE ? infinite : many;
+    return cr_binary(b, CR_EXPR_OR, many, infinite);
+}
+
+/* Probabilities; the only block of keys, if there is but one, has its exponentials already. */
+static void make_probabilities(struct cr_builder *b, struct backward *s)
+{
+    struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
+    struct cr_argument scores = cr_at_slot(s->v.scores);
+    if (makes_again(b, s)) {
+        cr_begin_if(b, lost_exponentials(b, s), NULL);
+        struct cr_argument factor = cr_at_slot(cr_score_block(b, &s->v));
+        CR_CALL_MAP(b, CR_OP_fma, CR_FORMAT_f32, 1, n, m, scores, ld, factor, n0, scores, ld,
+                    cr_at_slot(s->v.max), n0);
+        CR_CALL_MAP(b, CR_OP_exp, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld);
+        cr_end(b);
+    }
+    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld,
+                cr_at_slot(s->v.sum), n0);
+}
+
+/* A block times the factors of dropout; 0 where those are, even of NaN. */
+static void choose(struct cr_builder *b, const struct backward *s, int block, int result)
+{
+    struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
+    struct cr_argument dropout = cr_at_slot(s->v.dropout), to = cr_at_slot(result);
+    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, to, ld, cr_at_slot(block), ld, dropout, ld);
+    CR_CALL_MAP(b, CR_OP_where, CR_FORMAT_f32, 4, n, m, to, ld, dropout, ld, to, ld,
+                cr_at_constant(b, 0), cr_n(b, 0));
+}
+
+/* With dropout: dP - delta, of the product in `dscores`, and the probabilities times the factors,
+ * in a slot of their own where those choose. */
+static void drop(struct cr_builder *b, const struct backward *s)
+{
+    struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
+    struct cr_argument dscores = cr_at_slot(s->dscores), dropout = cr_at_slot(s->v.dropout);
+    struct cr_argument delta = cr_at_slot(s->delta);
+    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout);
+    if (b->k->chooses) {
+        choose(b, s, s->dscores, s->dscores);
+        CR_CALL_MAP(b, CR_OP_add, CR_FORMAT_f32, 0, n, m, dscores, ld, dscores, ld, delta, n0);
+        choose(b, s, s->v.scores, s->dropped);
+    } else {
+        CR_CALL_MAP(b, CR_OP_fma, CR_FORMAT_f32, 0, n, m, dscores, ld, dscores, ld, dropout, ld,
+                    delta, n0);
+        CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, dropout, ld, dropout, ld,
+                    cr_at_slot(s->v.scores), ld);
+    }
+}
+
+/* dP - delta: g V' - delta, or with dropout g V' times its factors; and P times those. */
+static void make_dprobs(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument start = k->dropout.n ? cr_null : cr_at_slot(s->delta);
+    CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), m_of(b, s), cr_n(b, s->N),
+            cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)),
+            cr_at_slot(s->grads), cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores),
+            cr_n(b, CR_PANEL), start, cr_n(b, 0));
+    if (k->dropout.n)
+        drop(b, s);
+}
+
+/* dS = (dP - delta) P, and what elementwise work makes of it. */
+static void make_dscores(struct cr_builder *b, const struct backward *s)
+{
+    struct cr_argument ld = cr_n(b, CR_PANEL), dscores = cr_at_slot(s->dscores);
+    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n_of(b, s), m_of(b, s), dscores, ld, dscores, ld,
+                cr_at_slot(s->v.scores), ld);
+    cr_block_program(b, &s->v, &b->k->program, s->dscores);
+    if (b->k->hides_gradients)
+        cr_hide_outside(b, &s->v, s->dscores, 0);
+}
+
+/* Adds x' rows, x a block of keys x queries, to the gradients of n keys or values. */
+static void add_transposed(struct cr_builder *b, const struct backward *s, int x, int rows,
+                           int64_t width, const struct cr_affine *dest)
+{
+    struct cr_argument step = cr_n(b, cr_coef(dest, b->k->key));
+    struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
+    CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), cr_n(b, width), m_of(b, s),
+            cr_at_slot(x), cr_n(b, CR_PANEL), cr_n(b, 1), cr_at_slot(rows),
+            cr_n(b, s->rows * CR_PANEL), to, step, to, step);
+}
+
+/* Adds the block's part to the gradients of the queries. */
+static void add_dq(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument step = cr_n(b, cr_coef(&k->dest, k->row));
+    struct cr_argument to = cr_at(result_from(b, &k->dest, k->row, s->v.i.first));
+    struct cr_address keys =
+        cr_offset(b, cr_start_of(s->packed_keys), s->v.j.first, CR_NONE, CR_PANEL);
+    CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
+            cr_at_slot(s->dscores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(keys),
+            cr_n(b, s->keys * CR_PANEL), to, step, to, step);
+}
+
+/* The three gradients. */
+static void add_gradients(struct cr_builder *b, struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    cr_remark(b, "probabilities, and what they hand back");
+    cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    make_probabilities(b, s);
+    make_dprobs(b, s);
+    int dropped = k->chooses ? s->dropped : k->dropout.n ? s->v.dropout : s->v.scores;
+    add_transposed(b, s, dropped, s->grad_rows, s->N, &k->dest_v);
+    make_dscores(b, s);
+    add_transposed(b, s, s->dscores, s->query_rows, s->K, &k->dest_k);
+    add_dq(b, s);
+    cr_end(b);
+}
+
+int64_t cr_schedule_attention_backward(struct cr_builder *b)
+{
+    struct backward s = cut(b->k, b->target);
+    take_scratch(b, &s);
+    cr_begin_items(b, 1);
+    start_item(b, &s);
+    s.v.i = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, s.M), s.rows, CR_NONE);
+    start_step(b, &s);
+    find_statistics(b, &s);
+    if (makes_again(b, &s))
+        negate(b, &s, s.v.max);
+    widen_key_range(b, &s);
+    add_gradients(b, &s);
+    cr_end(b);
+    cr_end(b);
+    return cr_outer_items(b->k);
+}

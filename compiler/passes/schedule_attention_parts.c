@@ -1,0 +1,196 @@
+/* What the kernels of attention and of its gradients share: bounds, blocks of scores, fetches. */
+#include <math.h>
+
+#include "schedule_attention.h"
+
+struct cr_argument cr_at_slot(int slot)
+{
+    return cr_at(cr_start_of(slot));
+}
+
+struct cr_argument cr_at_constant(struct cr_builder *b, double value)
+{
+    return cr_at_slot(cr_constant(b, CR_FORMAT_f32, value));
+}
+
+static struct cr_argument count_of(struct cr_builder *b, const struct cr_steps *steps)
+{
+    return cr_x(cr_var(b, steps->count));
+}
+
+void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    struct cr_argument zero = cr_at_constant(b, 0), minus = cr_at_constant(b, -INFINITY);
+    struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = count_of(b, &v->i);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n1, m, cr_at_slot(v->max), n0, minus, n0, n0);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n1, m, cr_at_slot(v->sum), n0, zero, n0, n0);
+}
+
+/* ---- bounds ---- */
+
+bool cr_has_bound(const struct cr_kernel *k, bool upper)
+{
+    for (int i = 0; i < k->n_bounds; i++)
+        if (k->bounds[i].upper == upper)
+            return true;
+    return false;
+}
+
+void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition)
+{
+    for (int i = 0; i < b->k->n_bounds; i++) {
+        const struct cr_bound *bound = &b->k->bounds[i];
+        if (bound->upper != upper)
+            continue;
+        cr_expr at = cr_plus(b, row, bound->offset);
+        cr_expr narrower =
+            cr_binary(b, upper ? CR_EXPR_LESS : CR_EXPR_GREATER, at, cr_var(b, var));
+        if (condition != CR_NONE)
+            narrower = cr_binary(b, CR_EXPR_AND, cr_var(b, condition), narrower);
+        cr_begin_if(b, narrower, NULL);
+        cr_set(b, var, at);
+        cr_end(b);
+    }
+}
+
+void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all,
+                      int condition)
+{
+    bool upper = cr_has_bound(b->k, true), lower = cr_has_bound(b->k, false);
+    cr_expr i = cr_var(b, v->i.first), m = cr_var(b, v->i.count);
+    v->last = cr_let_noted(b, "last", all, upper, NULL);
+    cr_narrow_to_bounds(b, true, v->last, cr_binary(b, CR_EXPR_ADD, i, m), condition);
+    v->first = cr_let_noted(b, "first", cr_number(b, 0), lower, NULL);
+    cr_narrow_to_bounds(b, false, v->first, i, condition);
+    if (!lower)
+        return;
+    cr_remark(b, "blocks begin at fixed keys");
+    cr_expr first = cr_var(b, v->first);
+    cr_expr rest = cr_binary(b, CR_EXPR_MOD, first, cr_number(b, CR_KEY_BLOCK));
+    cr_set(b, v->first, cr_binary(b, CR_EXPR_SUB, first, rest));
+}
+
+int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operand *operand,
+                  int row, int col)
+{
+    const struct cr_kernel *k = b->k;
+    if (k->n_bounds == 0)
+        return CR_NONE;
+    if (k->sees_all) {
+        cr_remark(b, "the factors of hidden keys may not be finite");
+        return cr_let(b, name, cr_number(b, 0));
+    }
+    cr_remark(b, "0 times NaN is NaN: hidden blocks are skipped if there is none");
+    const struct cr_argument arguments[] = {
+        cr_n(b, cr_extent(k, row)), cr_n(b, cr_extent(k, col)),
+        cr_at(cr_operand_at(b, operand, -1, CR_NONE, -1, CR_NONE)),
+        cr_n(b, cr_coef(&operand->at, row)), cr_n(b, cr_coef(&operand->at, col))};
+    struct cr_call call = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
+    return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 5, arguments)));
+}
+
+/* Hides the keys of a block that lie outside a bound, if there are any for some query:
+ * row r of the block is key j + r, column c query i + c. */
+static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
+                         const struct cr_bound *bound, int block, int constant)
+{
+    cr_expr i = cr_var(b, v->i.first), m = cr_var(b, v->i.count);
+    cr_expr j = cr_var(b, v->j.first), n = cr_var(b, v->j.count);
+    cr_expr difference = cr_binary(b, CR_EXPR_SUB, j, i);
+    static const char note[] = "some query does not see some key";
+    struct cr_argument begin, end;
+    if (bound->upper) {
+        cr_begin_if(b, cr_binary(b, CR_EXPR_GREATER, cr_binary(b, CR_EXPR_ADD, j, n),
+                                 cr_plus(b, i, bound->offset + 1)), note);
+        begin = cr_x(cr_plus(b, difference, -bound->offset));
+        end = cr_x(m);
+    } else {
+        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, j,
+                                 cr_plus(b, cr_binary(b, CR_EXPR_ADD, i, m), bound->offset - 1)),
+                    note);
+        begin = cr_x(cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), n));
+        end = cr_x(cr_plus(b, difference, 1 - bound->offset));
+    }
+    CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block),
+            cr_n(b, CR_PANEL), begin, end, cr_by_value(constant));
+    cr_end(b);
+}
+
+void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, int block,
+                     double value)
+{
+    for (int i = 0; i < b->k->n_bounds; i++)
+        hide_outside(b, v, &b->k->bounds[i], block, cr_constant(b, CR_FORMAT_f32, value));
+}
+
+/* ---- the next head ---- */
+
+void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
+                        const struct cr_fetch *fetches)
+{
+    const struct cr_kernel *k = b->k;
+    int inner = k->n_outer - 1, next = CR_NONE;
+    for (int i = 0; i < n && inner >= 0; i++) {
+        const struct cr_fetch *f = &fetches[i];
+        const struct cr_affine *at = &f->operand->at;
+        if (cr_coef(at, f->col) != 1)
+            continue;
+        if (next == CR_NONE) {
+            cr_expr head = cr_var(b, b->outer[inner]);
+            cr_expr last = cr_number(b, cr_extent(k, k->outer[inner]) - 1);
+            next = cr_let_noted(b, "next", cr_binary(b, CR_EXPR_LESS, head, last), false,
+                                "is there another head?");
+        }
+        struct cr_address from = cr_operand_at(b, f->operand, f->row, v->i.first, -1, CR_NONE);
+        from = cr_offset(b, from, next, CR_NONE, at->coef[k->outer[inner]]);
+        CR_CALL(b, CR_CALLEE_fetch, CR_FORMAT_f32, count_of(b, &v->i), cr_n(b, f->cols),
+                cr_at(from), cr_n(b, cr_coef(at, f->row)));
+    }
+}
+
+/* ---- blocks of scores ---- */
+
+void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr first, cr_expr last)
+{
+    v->j = cr_begin_steps(b, "j", "n", first, last, CR_KEY_BLOCK, CR_NONE);
+}
+
+void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
+                      const struct cr_tiles *program, int slot)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_tile block = {cr_start_of(slot), CR_PANEL};
+    struct cr_tile_job job = {.tiles = program,
+                              .row = k->key,
+                              .col = k->row,
+                              .max_rows = cr_min(k->keys, CR_KEY_BLOCK),
+                              .max_cols = CR_PANEL,
+                              .first_row = v->j.first,
+                              .first_col = v->i.first,
+                              .rows = cr_var(b, v->j.count),
+                              .cols = cr_var(b, v->i.count),
+                              .core = block,
+                              .dest = block};
+    cr_schedule_tiles(b, &job);
+}
+
+int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    const struct cr_kernel *k = b->k;
+    CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, count_of(b, &v->j), count_of(b, &v->i),
+            cr_n(b, k->K), cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)),
+            cr_at_slot(v->queries), cr_n(b, k->K * CR_PANEL), cr_at_slot(v->scores),
+            cr_n(b, CR_PANEL), cr_null, cr_n(b, 0));
+    if (k->scores.n > 1)
+        cr_block_program(b, v, &k->scores, v->scores);
+    cr_hide_outside(b, v, v->scores, -INFINITY);
+    return cr_constant(b, CR_FORMAT_f32, k->factor);
+}
+
+void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor)
+{
+    CR_CALL(b, CR_CALLEE_softmax_block, CR_FORMAT_f32, count_of(b, &v->j), count_of(b, &v->i),
+            cr_at_slot(v->scores), cr_n(b, CR_PANEL), cr_by_value(factor), cr_at_slot(v->max),
+            cr_at_slot(v->sum), cr_at_slot(v->scale));
+}

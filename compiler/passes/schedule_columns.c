@@ -1,0 +1,84 @@
+/*
+ * A reduction down columns, such as the gradient of a bias.  An item is a group of columns,
+ * over all rows, so that nothing is added up between threads.
+ */
+#include "compiler/ir/eval.h"
+#include "schedule_parts.h"
+
+struct columns {
+    const struct cr_value *reduction;
+    enum cr_format format;
+    int64_t cols;    /* of a group */
+    int lanes;       /* slot of the partial results */
+    int j0, n;       /* variables: the group's first column, and how many */
+    struct cr_steps rows;
+};
+
+/* The call of a reduction's function. */
+static void call_reduction(struct cr_builder *b, const struct columns *c, enum cr_callee callee,
+                           int n, const struct cr_argument *arguments)
+{
+    struct cr_call call = {.callee = callee, .format = c->format, .op = c->reduction->op};
+    cr_do_call(b, cr_make_call(b, call, n, arguments));
+}
+
+/* Adds the tile's values to the lanes, those that are the same in every column spread first. */
+static void reduce_tile(struct cr_builder *b, const struct columns *c)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_tiles program = {k->program.values, k->program.n - 1, c->reduction->arg[0]};
+    const struct cr_value *value = &program.values[program.result];
+    struct cr_tile_job job = {.tiles = &program,
+                              .row = k->row,
+                              .col = k->col,
+                              .max_rows = CR_LANES,
+                              .max_cols = c->cols,
+                              .first_row = c->rows.first,
+                              .first_col = c->j0,
+                              .rows = cr_var(b, c->rows.count),
+                              .cols = cr_var(b, c->n)};
+    bool in_place = value->source == CR_LOAD && !value->by_row && cr_coef(&value->at, k->col) == 1;
+    if (in_place) {
+        job.dest.address = cr_element(b, b->ref[value->ref], &value->at, k->row, c->rows.first,
+                                      k->col, c->j0);
+        job.dest.ld = cr_coef(&value->at, k->row);
+    } else {
+        int tile = cr_scratch(b, "tile", c->format, CR_LANES * c->cols, "what is reduced");
+        job.dest = (struct cr_tile){cr_start_of(tile), c->cols};
+        cr_schedule_tiles(b, &job);
+    }
+    const struct cr_argument down[] = {cr_x(job.rows), cr_x(job.cols),
+                                       cr_at(cr_start_of(c->lanes)), cr_at(job.dest.address),
+                                       cr_n(b, job.dest.ld)};
+    call_reduction(b, c, CR_CALLEE_REDUCE_DOWN, 5, down);
+}
+
+int64_t cr_schedule_columns(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    struct columns c = {.reduction = &k->program.values[k->program.result]};
+    double empty;
+    int64_t N = cr_extent(k, k->col), groups = cr_ceil_div(N, b->target->columns_cols);
+    c.format = cr_format_of(b->g->nodes[c.reduction->node].dtype);
+    c.cols = cr_min(N, cr_round_up(cr_ceil_div(N, groups), CR_PANEL_FLOATS));
+    groups = cr_ceil_div(N, c.cols);
+    c.lanes = cr_scratch(b, "lanes", c.format, CR_LANES * c.cols, "16 partial results a column");
+    cr_begin_items(b, groups);
+    struct cr_share j = cr_let_share(b, "j0", "j1", 1, groups, c.cols, N);
+    c.j0 = j.first;
+    c.n = cr_let(b, "n", cr_minus_var(b, j.last, j.first));
+    struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(c.lanes));
+    cr_reduction(c.reduction->op, cr_formats[c.format].dtype, &empty);
+    struct cr_argument start = cr_at(cr_start_of(cr_constant(b, c.format, empty)));
+    CR_CALL(b, CR_CALLEE_load, c.format, cr_n(b, CR_LANES), n, lanes, n, start, cr_n(b, 0),
+            cr_n(b, 0));
+    c.rows = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, k->K), CR_LANES, CR_NONE);
+    reduce_tile(b, &c);
+    cr_end(b);
+    call_reduction(b, &c, CR_CALLEE_REDUCE_LANES, 2, (const struct cr_argument[]){n, lanes});
+    CR_CALL(b, CR_CALLEE_store, c.format, cr_n(b, 1), n,
+            cr_at(cr_result_at(b, &k->dest, -1, CR_NONE, k->col, c.j0)), cr_n(b, 0),
+            cr_n(b, cr_coef(&k->dest, k->col)), lanes, cr_n(b, 0));
+    cr_end(b);
+    return cr_outer_items(k) * groups;
+}

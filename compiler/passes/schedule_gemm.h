@@ -1,0 +1,63 @@
+/* schedule_gemm.h - what the two kinds of matrix products share: weights as the right operand,
+ * packed as they were loaded (schedule_gemm.c), or something computed (schedule_matmul.c). */
+#ifndef CR_SCHEDULE_GEMM_H
+#define CR_SCHEDULE_GEMM_H
+
+#include "schedule_parts.h"
+
+/* How the loops of a product are cut. */
+struct cr_gemm_loops {
+    int64_t M, N, K;
+    int64_t block; /* rows of an item */
+    int64_t blocks;
+    int64_t group; /* columns of an item */
+    int64_t groups;
+    int64_t rows, cols; /* of one call */
+    int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
+    bool stream;        /* the result is stored past the caches */
+};
+
+/* The variables of those loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
+ * n columns from j on of a call, d of k from k0 on. */
+struct cr_gemm_vars {
+    struct cr_share i_part, j_part;
+    struct cr_steps i, j, k;
+};
+
+/* Rows and columns of one call, for items of so many rows. */
+void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target);
+
+/* The loop over items and the parts of the result that each does. */
+void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         struct cr_gemm_vars *v);
+
+/* The rows of A for rows i0 to i1, computed into scratch, in a loop with one more condition or
+ * CR_NONE; returns the slot. */
+int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         const struct cr_gemm_vars *v, cr_expr until);
+
+/* Whether the epilogue works on a tile in scratch, so that the product has to come whole. */
+bool cr_needs_product(const struct cr_kernel *k);
+
+/* Loops over the columns j0 to j1; over the rows i0 to i1. */
+struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                 const struct cr_gemm_vars *v);
+struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                              const struct cr_gemm_vars *v);
+
+/* An operand as gemm takes it: rows with two steps, packed columns with one. */
+struct cr_gemm_operand {
+    struct cr_address address;
+    int64_t row_step, k_step;
+};
+
+/* Inside both: the call of gemm with these operands and the epilogue on the tile it made.
+ * In parts: for k0 to k0 + d, after what came before k0. */
+void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels);
+
+/* A product whose right operand is computed. */
+int64_t cr_schedule_matmul(struct cr_builder *b);
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * A matrix product of two things that are computed: the columns of the right operand are
+ * packed as the kernel runs, and so are rows of a left operand that lies transposed, as it does
+ * in the gradient of a weight, X' dY.  A long k is done in parts, which continue each other's
+ * chains of fma.
+ *
+ * Of the two loops inside an item, the outer one packs what its step needs, which is little
+ * enough to stay in the second-level cache, and the inner one goes through all of the other
+ * operand, which was packed before: once for all the items that a thread does in a row and
+ * that share it.
+ */
+#include "schedule_gemm.h"
+
+enum packing {
+    IN_PLACE, /* not at all */
+    BY_STEP,  /* of the outer loop */
+    BY_ITEM,
+};
+
+struct matmul {
+    struct cr_gemm_loops s;
+    enum packing rows, columns;
+};
+
+static bool is_transposed(const struct cr_kernel *k)
+{
+    return !k->prologue.n && cr_coef(&k->a.at, k->row) == 1 && cr_coef(&k->a.at, k->k) > 1;
+}
+
+static bool is_whole(const struct matmul *m)
+{
+    return m->s.depth == m->s.K;
+}
+
+/* ---- sizes ---- */
+
+/* An item is a block of rows by a group of columns, so large that packing costs little beside
+ * multiplying, and so small that there are some for every thread. */
+static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_target *t)
+{
+    s->blocks = cr_ceil_div(s->M, t->matmul_rows);
+    s->groups = cr_ceil_div(s->N, t->matmul_cols);
+    for (;;) {
+        s->block = cr_round_up(cr_ceil_div(s->M, s->blocks), s->blocks > 1 ? CR_PANEL_FLOATS : 1);
+        s->group = cr_round_up(cr_ceil_div(s->N, s->groups), CR_PANEL_FLOATS);
+        bool enough = outer * s->blocks * s->groups >= t->matmul_items;
+        if (enough || cr_max(s->block, s->group) < 2 * t->matmul_least)
+            break;
+        *(s->block > s->group ? &s->blocks : &s->groups) *= 2;
+    }
+    s->blocks = cr_ceil_div(s->M, s->block);
+    s->groups = cr_ceil_div(s->N, s->group);
+}
+
+static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr_target *t)
+{
+    struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
+    s.depth = s.K;
+    cut_items(&s, cr_outer_items(k), t);
+    if (s.K > t->matmul_depth && !k->prologue.n && !cr_needs_product(k))
+        s.depth = t->matmul_depth;
+    cr_cut_calls(&s, t);
+    if (is_transposed(k)) { /* rows are packed, too: a call takes a panel of them */
+        int64_t panels = t->gemm_step_floats / cr_min(s.M, CR_PANEL_FLOATS) / CR_PANEL_FLOATS;
+        s.rows = cr_min(s.M, CR_PANEL_FLOATS);
+        s.cols = cr_min(s.cols, cr_max(1, panels) * CR_PANEL_FLOATS);
+    }
+    return s;
+}
+
+/*
+ * Columns that all of a thread's items share are packed as a whole, once.  A large gradient of a
+ * weight, which is read when the whole backward pass is over, goes past the caches.
+ */
+static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
+{
+    struct matmul m = {.s = cut_loops(k, t)};
+    bool shared = is_whole(&m) && m.s.groups == 1 && m.s.blocks > 1;
+    m.columns = shared ? BY_ITEM : BY_STEP;
+    m.rows = !is_transposed(k) ? IN_PLACE : shared ? BY_STEP : BY_ITEM;
+    double elements = (double)cr_outer_items(k) * (double)m.s.M * (double)m.s.N;
+    m.s.stream = m.rows != IN_PLACE && is_whole(&m) && !cr_needs_product(k) &&
+                 elements >= (double)t->stream_floats;
+    return m;
+}
+
+/* ---- packing ---- */
+
+/* What is packed: the columns of the right operand, or of a left one that lies transposed its
+ * rows. */
+struct packed {
+    const struct cr_operand *operand;
+    int across;                  /* the atom of those columns */
+    int slot;                    /* scratch that they are packed into; CR_NONE: in place */
+    const struct cr_share *part;  /* of the item */
+    const struct cr_steps *step; /* of the outer loop */
+    const struct cr_share *other; /* of the other operand's columns */
+    bool is_shared;              /* by items that differ in those alone */
+};
+
+/* Packs those of the item, once for all that share it, or those of a step. */
+static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_gemm_vars *v,
+                 enum packing when, const struct packed *x)
+{
+    bool step = when == BY_STEP, whole = is_whole(m);
+    bool once = !step && whole && x->is_shared;
+    const struct cr_kernel *k = b->k;
+    if (once) {
+        cr_expr first = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, CR_VAR_ITEM),
+                                  cr_var(b, CR_VAR_BEGIN));
+        cr_expr zero = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, x->other->first), cr_number(b, 0));
+        cr_begin_if(b, cr_binary(b, CR_EXPR_OR, first, zero), NULL);
+    }
+    struct cr_address at =
+        cr_operand_at(b, x->operand, whole ? -1 : k->k, whole ? CR_NONE : v->k.first, x->across,
+                      step ? x->step->first : x->part->first);
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32,
+            whole ? cr_n(b, m->s.K) : cr_x(cr_var(b, v->k.count)),
+            cr_x(step ? cr_var(b, x->step->count)
+                      : cr_minus_var(b, x->part->last, x->part->first)),
+            cr_at(cr_start_of(x->slot)), cr_n(b, m->s.depth * CR_PANEL_FLOATS), cr_at(at),
+            cr_n(b, cr_coef(&x->operand->at, k->k)), cr_n(b, cr_coef(&x->operand->at, x->across)));
+    if (once)
+        cr_end(b);
+}
+
+/* Both operands of a product and the scratch they are packed into. */
+struct operands {
+    struct packed rows, columns;
+};
+
+static struct operands take_scratch(struct cr_builder *b, const struct matmul *m,
+                                    const struct cr_gemm_vars *v)
+{
+    const struct cr_gemm_loops *s = &m->s;
+    const struct cr_kernel *k = b->k;
+    int64_t columns = m->columns == BY_STEP ? s->cols : s->group;
+    int64_t rows = m->rows == BY_STEP ? s->rows : s->block;
+    struct operands o = {
+        .rows = {&k->a, k->row, CR_NONE, &v->i_part, &v->i, &v->j_part, s->groups > 1},
+        .columns = {&k->b, k->col, CR_NONE, &v->j_part, &v->j, &v->i_part, s->blocks > 1}};
+    o.columns.slot = cr_scratch(b, "panels", CR_FORMAT_f32,
+                                s->depth * cr_round_up(columns, CR_PANEL_FLOATS), "packed columns");
+    if (m->rows != IN_PLACE)
+        o.rows.slot =
+            cr_scratch(b, "rows", CR_FORMAT_f32, s->depth * cr_round_up(rows, CR_PANEL_FLOATS),
+                       "packed rows of the left operand");
+    return o;
+}
+
+static void pack_now(struct cr_builder *b, const struct matmul *m, const struct cr_gemm_vars *v,
+                     enum packing when, const struct operands *o)
+{
+    if (m->rows == when)
+        pack(b, m, v, when, &o->rows);
+    if (m->columns == when)
+        pack(b, m, v, when, &o->columns);
+}
+
+/* ---- the operands as gemm takes them ---- */
+
+static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul *m,
+                                      const struct cr_gemm_vars *v, int slot)
+{
+    const struct cr_kernel *k = b->k;
+    bool whole = is_whole(m);
+    int64_t K = m->s.K, depth = m->s.depth;
+    if (k->prologue.n)
+        return (struct cr_gemm_operand){
+            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, K), K, 1};
+    if (m->rows == BY_STEP)
+        return (struct cr_gemm_operand){cr_start_of(slot), 1, CR_PANEL_FLOATS};
+    if (m->rows == BY_ITEM)
+        return (struct cr_gemm_operand){
+            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, depth), 1,
+            CR_PANEL_FLOATS};
+    return (struct cr_gemm_operand){cr_operand_at(b, &k->a, k->row, v->i.first, whole ? -1 : k->k,
+                                                  whole ? CR_NONE : v->k.first),
+                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+}
+
+static struct cr_gemm_operand columns_of(struct cr_builder *b, const struct matmul *m,
+                                         const struct cr_gemm_vars *v, int slot)
+{
+    struct cr_gemm_operand columns = {cr_start_of(slot), 0, m->s.depth * CR_PANEL_FLOATS};
+    if (m->columns == BY_ITEM)
+        columns.address = cr_panel_at(b, slot, v->j.first, v->j_part.first, m->s.depth);
+    return columns;
+}
+
+/* The two loops of an item (or of a part of its k) and the call of gemm in them. */
+static void schedule_loops(struct cr_builder *b, const struct matmul *m, struct cr_gemm_vars *v,
+                           const struct operands *o, int row_slot)
+{
+    const struct cr_gemm_loops *s = &m->s;
+    bool by_rows = m->rows == BY_STEP;
+    pack_now(b, m, v, BY_ITEM, o);
+    if (by_rows)
+        v->i = cr_begin_rows(b, s, v);
+    else
+        v->j = cr_begin_columns(b, s, v);
+    pack_now(b, m, v, BY_STEP, o);
+    if (by_rows)
+        v->j = cr_begin_columns(b, s, v);
+    else
+        v->i = cr_begin_rows(b, s, v);
+    struct cr_gemm_operand rows = rows_of(b, m, v, row_slot);
+    struct cr_gemm_operand columns = columns_of(b, m, v, o->columns.slot);
+    cr_schedule_gemm_tile(b, s, v, &rows, &columns);
+    cr_end(b);
+    cr_end(b);
+}
+
+int64_t cr_schedule_matmul(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    struct matmul m = cut(k, b->target);
+    const struct cr_gemm_loops *s = &m.s;
+    struct cr_gemm_vars v = {0};
+    struct operands o = take_scratch(b, &m, &v);
+    int row_slot = o.rows.slot;
+    cr_begin_gemm_items(b, s, &v);
+    if (k->prologue.n)
+        row_slot = cr_schedule_prologue(b, s, &v, CR_NONE);
+    if (!is_whole(&m))
+        v.k = cr_begin_steps(b, "k0", "d", cr_number(b, 0), cr_number(b, s->K), s->depth, CR_NONE);
+    schedule_loops(b, &m, &v, &o, row_slot);
+    if (!is_whole(&m))
+        cr_end(b);
+    cr_end(b);
+    if (s->stream)
+        cr_do_call(b, cr_make_call(b, (struct cr_call){.callee = CR_CALLEE_stream_end}, 0, NULL));
+    return cr_outer_items(k) * s->blocks * s->groups;
+}

@@ -1,0 +1,76 @@
+#include "schedule_parts.h"
+
+#include <stdio.h>
+
+int64_t cr_outer_items(const struct cr_kernel *k)
+{
+    int64_t items = 1;
+    for (int i = 0; i < k->n_outer; i++)
+        items *= k->atoms.extent[k->outer[i]];
+    return items;
+}
+
+cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top)
+{
+    cr_expr digit = cr_var(b, CR_VAR_ITEM);
+    if (below > 1)
+        digit = cr_binary(b, CR_EXPR_DIV, digit, cr_number(b, below));
+    if (!top)
+        digit = cr_binary(b, CR_EXPR_MOD, digit, cr_number(b, extent));
+    return digit;
+}
+
+void cr_begin_items(struct cr_builder *b, int64_t below)
+{
+    const struct cr_kernel *k = b->k;
+    char name[16];
+    cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
+    for (int i = k->n_outer - 1; i >= 0; i--) {
+        int64_t size = cr_extent(k, k->outer[i]);
+        snprintf(name, sizeof name, "o%d", i);
+        b->outer[i] = cr_let(b, name, cr_digit(b, below, size, i == 0));
+        below *= size;
+    }
+}
+
+struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
+                           int64_t below, int64_t parts, int64_t step, int64_t size)
+{
+    struct cr_share part;
+    if (parts == 1) {
+        part.first = cr_let(b, first, cr_number(b, 0));
+        part.last = cr_let(b, last, cr_number(b, size));
+        return part;
+    }
+    cr_expr digit = cr_digit(b, below, parts, false);
+    part.first = cr_let(b, first, cr_binary(b, CR_EXPR_MUL, digit, cr_number(b, step)));
+    part.last = cr_let(b, last, cr_binary(b, CR_EXPR_MIN, cr_plus(b, cr_var(b, part.first), step),
+                                          cr_number(b, size)));
+    return part;
+}
+
+struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
+                               cr_expr first, cr_expr last, int64_t step, cr_expr until)
+{
+    struct cr_steps steps;
+    steps.first = cr_begin_loop(b, name, first, last, step, until);
+    steps.count = cr_let_count(b, count, steps.first, step, last);
+    return steps;
+}
+
+struct cr_address cr_panel_at(struct cr_builder *b, int slot, int var, int origin, int64_t K)
+{
+    return cr_offset(b, cr_start_of(slot), var, origin, K);
+}
+
+struct cr_address cr_result_at(struct cr_builder *b, const struct cr_affine *dest, int row,
+                               int row_var, int col, int col_var)
+{
+    return cr_element(b, b->out, dest, row, row_var, col, col_var);
+}
+
+struct cr_address cr_operand_at(struct cr_builder *b, const struct cr_operand *operand, int row,
+                                int row_var, int col, int col_var)
+{
+    return cr_element(b, b->ref[operand->ref], &operand->at, row, row_var, col, col_var);
+}

@@ -1,0 +1,82 @@
+/* schedule_parts.h - what the kinds of kernels share: loops over items, and their sizes. */
+#ifndef CR_SCHEDULE_PARTS_H
+#define CR_SCHEDULE_PARTS_H
+
+#include "schedule_tiles.h"
+
+static inline int64_t cr_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t cr_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t cr_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int64_t cr_round_up(int64_t a, int64_t b)
+{
+    return cr_ceil_div(a, b) * b;
+}
+
+/* How far an atom runs; how far an element moves with it.  Atom -1 stands still. */
+static inline int64_t cr_extent(const struct cr_kernel *k, int atom)
+{
+    return atom < 0 ? 1 : k->atoms.extent[atom];
+}
+
+static inline int64_t cr_coef(const struct cr_affine *at, int atom)
+{
+    return atom < 0 ? 0 : at->coef[atom];
+}
+
+/* Iterations of all outer loops together. */
+int64_t cr_outer_items(const struct cr_kernel *k);
+
+/* Which of `extent` an item is, if `below` items share each; at the `top` there are no others. */
+cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
+
+/* Begins the loop over the items; each is taken apart into outer loops and `below` smaller parts. */
+void cr_begin_items(struct cr_builder *b, int64_t below);
+
+/* The part of a dimension that an item does: the variables of its first and its last + 1. */
+struct cr_share {
+    int first, last;
+};
+
+/* Of a dimension of some size, cut into parts of `step` each. */
+struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
+                           int64_t below, int64_t parts, int64_t step, int64_t size);
+
+/* A loop over steps of a part, and how many rows or columns each has. */
+struct cr_steps {
+    int first, count; /* variables */
+};
+
+/* "for (i = part.first; i < part.last; i += step)" and in it "m". */
+struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
+                               cr_expr first, cr_expr last, int64_t step, cr_expr until);
+
+/* A panel-packed operand's slot from column `var` on, `origin` being the slot's first. */
+struct cr_address cr_panel_at(struct cr_builder *b, int slot, int var, int origin, int64_t K);
+
+/* The address of the result at a tile; the same for an operand of a contraction. */
+struct cr_address cr_result_at(struct cr_builder *b, const struct cr_affine *dest, int row,
+                               int row_var, int col, int col_var);
+struct cr_address cr_operand_at(struct cr_builder *b, const struct cr_operand *operand, int row,
+                                int row_var, int col, int col_var);
+
+/* How a kind of kernel is scheduled: appends its body, returns the items of its parallel loop. */
+int64_t cr_schedule_tile(struct cr_builder *b);
+int64_t cr_schedule_columns(struct cr_builder *b);
+int64_t cr_schedule_gemm(struct cr_builder *b);
+int64_t cr_schedule_attention(struct cr_builder *b);
+int64_t cr_schedule_attention_backward(struct cr_builder *b);
+int64_t cr_schedule_scatter(struct cr_builder *b);
+
+#endif

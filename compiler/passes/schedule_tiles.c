@@ -1,0 +1,379 @@
+#include "schedule_tiles.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/ir/identifiers.h"
+
+/* Where a value is when the code runs. */
+struct spot {
+    struct cr_address address;
+    int64_t ld;  /* of a tile; of one number a row: their distance, 0 if all are the same */
+    bool by_row; /* one number a row */
+    enum cr_format format;
+    int temp; /* the temporary that holds it, or -1 */
+};
+
+/* A part of scratch, used again when its value is dead. */
+struct temp {
+    int slot;
+    bool integers; /* i32, else floats */
+    bool by_row, busy;
+};
+
+struct tiling {
+    struct cr_builder *b;
+    const struct cr_tile_job *job;
+    struct spot spots[CR_MAX_VALUES];
+    int last_use[CR_MAX_VALUES];
+    struct temp temps[CR_MAX_VALUES];
+    int n_temps;
+};
+
+/* ---- temporaries ---- */
+
+static int64_t coef(const struct cr_affine *at, int atom)
+{
+    return atom < 0 ? 0 : at->coef[atom];
+}
+
+static bool is_integers(enum cr_format format)
+{
+    return cr_formats[format].dtype == CR_I32;
+}
+
+/* Another temporary, declared with what it has room for: t0 for a tile, r0 for one number a row;
+ * ti0 and ri0 of i32. */
+static void add_temp(struct tiling *t, enum cr_format format, bool by_row)
+{
+    char name[32], what[64];
+    long long rows = t->job->max_rows, cols = t->job->max_cols;
+    bool integers = is_integers(format);
+    snprintf(name, sizeof name, "%s%s%d", by_row ? "r" : "t", integers ? "i" : "",
+             t->b->n_temps++);
+    if (by_row)
+        snprintf(what, sizeof what, "one number a row, %lld", rows);
+    else
+        snprintf(what, sizeof what, "%lld x %lld", rows, cols);
+    int slot = cr_scratch(t->b, name, format, by_row ? rows : rows * cols, what);
+    t->temps[t->n_temps++] = (struct temp){slot, integers, by_row, false};
+}
+
+/* A free temporary of the spot's type as the place of a value. */
+static void take_temp(struct tiling *t, struct spot *spot, bool by_row)
+{
+    bool integers = is_integers(spot->format);
+    int i = 0;
+    while (i < t->n_temps && (t->temps[i].busy || t->temps[i].by_row != by_row ||
+                              t->temps[i].integers != integers))
+        i++;
+    if (i == t->n_temps)
+        add_temp(t, spot->format, by_row);
+    t->temps[i].busy = true;
+    spot->address = cr_start_of(t->temps[i].slot);
+    spot->ld = by_row ? 1 : t->job->max_cols;
+    spot->by_row = by_row;
+    spot->temp = i;
+}
+
+/* Frees the temporaries of the values that are used last by value i. */
+static void free_dead(struct tiling *t, int i)
+{
+    for (int v = 0; v < i; v++) {
+        struct spot *spot = &t->spots[v];
+        if (t->last_use[v] == i && spot->temp >= 0) {
+            t->temps[spot->temp].busy = false;
+            spot->temp = -1;
+        }
+    }
+}
+
+static void find_last_uses(struct tiling *t)
+{
+    const struct cr_tiles *tiles = t->job->tiles;
+    for (int i = 0; i < tiles->n; i++) {
+        t->last_use[i] = i;
+        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
+            t->last_use[tiles->values[i].arg[a]] = i;
+    }
+    t->last_use[tiles->result] = tiles->n;
+}
+
+/* ---- values that are not computed ---- */
+
+static struct cr_address element(struct tiling *t, int slot, const struct cr_affine *at)
+{
+    return cr_element(t->b, slot, at, t->job->row, t->job->first_row, t->job->col,
+                      t->job->first_col);
+}
+
+/* Copies (or spreads) numbers to a spot with load(rows, cols, y, ldy, x, rs, cs). */
+static void call_load(struct tiling *t, const struct spot *to, struct cr_address from, int64_t rs,
+                      int64_t cs)
+{
+    struct cr_builder *b = t->b;
+    if (to->by_row)
+        CR_CALL(b, CR_CALLEE_load, to->format, cr_n(b, 1), cr_x(t->job->rows), cr_at(to->address),
+                cr_n(b, 0), cr_at(from), cr_n(b, 0), cr_n(b, rs));
+    else
+        CR_CALL(b, CR_CALLEE_load, to->format, cr_x(t->job->rows), cr_x(t->job->cols),
+                cr_at(to->address), cr_n(b, to->ld), cr_at(from), cr_n(b, rs), cr_n(b, cs));
+}
+
+static void place_load(struct tiling *t, const struct cr_value *v, struct spot *spot)
+{
+    int64_t rs = coef(&v->at, t->job->row), cs = coef(&v->at, t->job->col);
+    struct cr_address address = element(t, t->b->ref[v->ref], &v->at);
+    spot->by_row = v->by_row;
+    if (v->by_row || cs == 1) {
+        spot->address = address;
+        spot->ld = rs;
+        return;
+    }
+    take_temp(t, spot, v->by_row);
+    call_load(t, spot, address, rs, cs);
+}
+
+/* The value's affine at the tile's first element, and its steps: the last arguments of iota and
+ * random.  One number a row is computed as a row of so many columns. */
+struct numbers {
+    struct cr_argument rows, cols, ld, base, row_step, col_step;
+};
+
+static struct numbers numbers_of(struct tiling *t, const struct cr_value *v,
+                                 const struct spot *spot)
+{
+    struct cr_builder *b = t->b;
+    const struct cr_tile_job *j = t->job;
+    int64_t rs = coef(&v->at, j->row), cs = coef(&v->at, j->col);
+    cr_expr base = cr_affine_value(b, &v->at, j->row, j->first_row, j->col, j->first_col);
+    if (v->by_row)
+        return (struct numbers){cr_n(b, 1), cr_x(j->rows), cr_n(b, 0),
+                                cr_x(base), cr_n(b, 0),    cr_n(b, rs)};
+    return (struct numbers){cr_x(j->rows), cr_x(j->cols), cr_n(b, spot->ld),
+                            cr_x(base),    cr_n(b, rs),   cr_n(b, cs)};
+}
+
+static void place_iota(struct tiling *t, const struct cr_value *v, struct spot *spot)
+{
+    take_temp(t, spot, v->by_row);
+    struct numbers n = numbers_of(t, v, spot);
+    CR_CALL(t->b, CR_CALLEE_iota, CR_FORMAT_i32, n.rows, n.cols, cr_at(spot->address), n.ld, n.base,
+            n.row_step, n.col_step);
+}
+
+static void place_random(struct tiling *t, const struct cr_value *v, struct spot *spot)
+{
+    struct cr_address seed = t->spots[v->arg[0]].address;
+    take_temp(t, spot, v->by_row);
+    struct numbers n = numbers_of(t, v, spot);
+    CR_CALL(t->b, CR_CALLEE_random, spot->format, n.rows, n.cols, cr_at(spot->address), n.ld,
+            cr_at(seed), cr_x(cr_field(t->b, t->b->stream[v->ref])), n.base, n.row_step,
+            n.col_step);
+}
+
+/* The same numbers as one a row at a distance of 1, or all over a tile. */
+static void spread(struct tiling *t, struct spot *spot, bool by_row)
+{
+    struct spot wide = {.format = spot->format, .temp = -1};
+    if (by_row && spot->ld == 1)
+        return;
+    take_temp(t, &wide, by_row);
+    call_load(t, &wide, spot->address, spot->ld, 0);
+    *spot = wide;
+}
+
+/* Rows of a table; one by one if the place within the table's row depends on the tile's. */
+static void place_gather(struct tiling *t, const struct cr_value *v, struct spot *spot)
+{
+    struct cr_builder *b = t->b;
+    const struct cr_tile_job *j = t->job;
+    struct cr_argument cols = v->by_row ? cr_n(b, 1) : cr_x(j->cols);
+    struct spot *index = &t->spots[v->arg[0]];
+    int64_t rs = coef(&v->at, j->row);
+    struct cr_address table = element(t, b->ref[v->ref], &v->at);
+    spread(t, index, true);
+    take_temp(t, spot, v->by_row);
+    struct cr_argument stride = cr_n(b, v->table_stride), n_rows = cr_n(b, v->table_rows);
+    if (rs == 0) {
+        CR_CALL(b, CR_CALLEE_gather, spot->format, cr_x(j->rows), cols, cr_at(spot->address),
+                cr_n(b, spot->ld), cr_at(table), stride, n_rows, cr_at(index->address));
+        return;
+    }
+    int r = cr_begin_loop(b, "r", cr_number(b, 0), j->rows, 1, CR_NONE);
+    CR_CALL(b, CR_CALLEE_gather, spot->format, cr_n(b, 1), cols,
+            cr_at(cr_offset(b, spot->address, r, CR_NONE, spot->ld)), cr_n(b, 0),
+            cr_at(cr_offset(b, table, r, CR_NONE, rs)), stride, n_rows,
+            cr_at(cr_offset(b, index->address, r, CR_NONE, 1)));
+    cr_end(b);
+}
+
+/* ---- values that are computed ---- */
+
+static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot *spot)
+{
+    struct cr_builder *b = t->b;
+    struct spot in = t->spots[v->arg[0]];
+    bool wide = in.by_row;
+    if (wide)
+        spread(t, &in, false);
+    take_temp(t, spot, true);
+    const struct cr_argument arguments[] = {cr_x(t->job->rows), cr_x(t->job->cols),
+                                            cr_at(spot->address), cr_at(in.address),
+                                            cr_n(b, in.ld)};
+    struct cr_call call = {.callee = CR_CALLEE_REDUCE, .format = spot->format, .op = v->op};
+    cr_do_call(b, cr_make_call(b, call, 5, arguments));
+    if (wide)
+        t->temps[in.temp].busy = false;
+}
+
+/*
+ * Makes the operands of an op on numbers a row fit: the strip takes them at a distance of
+ * 1 or, all the same, of 0, but not all of them at 0.
+ */
+static void spread_operands(struct tiling *t, const struct cr_value *v)
+{
+    bool all_same = true;
+    for (int i = 0; i < cr_value_args(v); i++) {
+        struct spot *arg = &t->spots[v->arg[i]];
+        if (arg->ld > 1 || (i == cr_value_args(v) - 1 && all_same && arg->ld == 0))
+            spread(t, arg, true);
+        all_same &= arg->ld == 0;
+    }
+}
+
+/*
+ * An elementwise op.  On a tile an operand is a tile (v) or one number a row (s).  On one
+ * number a row the rows become columns of a single row: v is a number a row, s the same
+ * number for all.
+ */
+static void place_map(struct tiling *t, const struct cr_value *v, struct spot *spot,
+                      const struct cr_tile *dest)
+{
+    struct cr_builder *b = t->b;
+    struct cr_argument arguments[10];
+    struct cr_call call = {.callee = CR_CALLEE_MAP, .op = v->op};
+    int n = 0;
+    if (v->by_row)
+        spread_operands(t, v);
+    free_dead(t, (int)(v - t->job->tiles->values));
+    if (dest)
+        *spot = (struct spot){dest->address, dest->ld, v->by_row, spot->format, -1};
+    else
+        take_temp(t, spot, v->by_row);
+    arguments[n++] = v->by_row ? cr_n(b, 1) : cr_x(t->job->rows);
+    arguments[n++] = cr_x(v->by_row ? t->job->rows : t->job->cols);
+    arguments[n++] = cr_at(spot->address);
+    arguments[n++] = cr_n(b, v->by_row ? 0 : spot->ld);
+    for (int i = 0; i < cr_value_args(v); i++) {
+        const struct spot *arg = &t->spots[v->arg[i]];
+        call.by_row |= (unsigned)(v->by_row ? arg->ld == 0 : arg->by_row) << i;
+        call.format = arg->format;
+        arguments[n++] = cr_at(arg->address);
+        arguments[n++] = cr_n(b, v->by_row ? 0 : arg->ld);
+    }
+    cr_do_call(b, cr_make_call(b, call, n, arguments));
+}
+
+/* Says from which part of the script the next lines come, when that changes. */
+static void tell_scope(struct tiling *t, const struct cr_value *v)
+{
+    const struct cr_where *where = &t->b->g->nodes[v->node].where;
+    bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER ||
+                    v->source == CR_RANDOM;
+    if (!computes || !*where->scope || where->scope == t->b->scope)
+        return;
+    char name[64];
+    cr_plain_scope(name, sizeof name, where->scope);
+    t->b->scope = where->scope;
+    cr_remark(t->b, name);
+}
+
+/* Brings value i into being; `dest` is where it should be if it is computed by a map. */
+static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
+{
+    const struct cr_value *v = &t->job->tiles->values[i];
+    struct spot *spot = &t->spots[i];
+    spot->temp = -1;
+    spot->format = cr_format_of(t->b->g->nodes[v->node].dtype);
+    tell_scope(t, v);
+    switch (v->source) {
+    case CR_LOAD:
+        place_load(t, v, spot);
+        break;
+    case CR_GATHER:
+        place_gather(t, v, spot);
+        break;
+    case CR_IOTA:
+        place_iota(t, v, spot);
+        break;
+    case CR_RANDOM:
+        place_random(t, v, spot);
+        break;
+    case CR_CONST:
+        spot->address = cr_start_of(cr_constant(t->b, spot->format, v->number));
+        spot->by_row = true;
+        break;
+    case CR_CORE:
+        spot->address = t->job->core.address;
+        spot->ld = t->job->core.ld;
+        break;
+    case CR_REDUCE:
+        place_reduce(t, v, spot);
+        break;
+    case CR_MAP:
+        place_map(t, v, spot, dest);
+        return;
+    }
+    free_dead(t, i);
+}
+
+/* ---- the result ---- */
+
+/* Writes a result that lies elsewhere to its tile. */
+static void store_in_tile(struct tiling *t, const struct spot *from)
+{
+    const struct cr_tile *dest = &t->job->dest;
+    struct spot to = {.address = dest->address, .ld = dest->ld, .format = from->format};
+    if (!cr_same_address(t->b, &from->address, &dest->address))
+        call_load(t, &to, from->address, from->ld, !from->by_row);
+}
+
+/* Writes it to the root's place, element by element. */
+static void store_strided(struct tiling *t, struct spot *from)
+{
+    const struct cr_tile_job *j = t->job;
+    struct cr_builder *b = t->b;
+    const struct cr_affine *dest = &b->k->dest;
+    if (from->by_row && j->col >= 0 && coef(dest, j->col))
+        spread(t, from, false);
+    struct cr_argument row_step = cr_n(b, coef(dest, j->row));
+    struct cr_argument to = cr_at(element(t, b->out, dest));
+    if (from->by_row) {
+        spread(t, from, true);
+        CR_CALL(b, CR_CALLEE_store, from->format, cr_n(b, 1), cr_x(j->rows), to, cr_n(b, 0),
+                row_step, cr_at(from->address), cr_n(b, 0));
+    } else {
+        CR_CALL(b, CR_CALLEE_store, from->format, cr_x(j->rows), cr_x(j->cols), to, row_step,
+                cr_n(b, coef(dest, j->col)), cr_at(from->address), cr_n(b, from->ld));
+    }
+}
+
+void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
+{
+    struct tiling *t = cr_calloc(1, sizeof *t);
+    t->b = b;
+    t->job = job;
+    find_last_uses(t);
+    const struct cr_value *result = &job->tiles->values[job->tiles->result];
+    bool direct = !job->dest_strided && !result->by_row;
+    for (int i = 0; i < job->tiles->n; i++)
+        place_value(t, i, direct && i == job->tiles->result ? &job->dest : NULL);
+    if (job->dest_strided)
+        store_strided(t, &t->spots[job->tiles->result]);
+    else
+        store_in_tile(t, &t->spots[job->tiles->result]);
+    free(t);
+}

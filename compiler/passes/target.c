@@ -1,0 +1,25 @@
+#include "target.h"
+
+const struct cr_target cr_target_generic = {
+    .name = "generic",
+    .tile_floats = 2048,
+    .tile_cols = 1024,
+    .columns_cols = 128,
+    .gemm_step_rows = 24,
+    .gemm_most_rows = 128,
+    .gemm_step_cols = 128,
+    .gemm_step_floats = 3072,
+    .gemm_few_rows = 12,
+    .gemm_panel_floats = 98304,
+    .gemm_rows_floats = 1 << 20,
+    .gemm_items = 16,
+    .matmul_rows = 768,
+    .matmul_cols = 768,
+    .matmul_depth = 1024,
+    .matmul_items = 4,
+    .matmul_least = 96,
+    .stream_floats = 1 << 19,
+    .query_rows = CR_PANEL,
+    .attention_items = 8,
+    .scatter_items = 16,
+};
