@@ -38,7 +38,7 @@ check_libraries = $(shell pkg-config --libs check)
 # ---- Sources -------------------------------------------------------------------------
 
 compiler_sources := $(wildcard compiler/*.c) \
-    $(foreach d,cli ir passes emit exec,$(wildcard compiler/$(d)/*.c))
+    $(foreach d,cli files ir passes emit exec,$(wildcard compiler/$(d)/*.c))
 frontend_sources := $(wildcard compiler/frontend/*.c)
 runtime_sources  := $(wildcard runtime/*.c)
 test_sources     := $(wildcard tests/test_*.c)
@@ -61,7 +61,8 @@ runtime_library := $(BUILD)/libcrescent_rt.a
 
 # Texts that are built into the program (.incbin), which the compiler does not report.
 embedded_lua     := $(wildcard graphs/lib/*.lua)
-embedded_runtime := $(wildcard runtime/*.h runtime/*.inc runtime/*.c)
+embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch] \
+    compiler/files/*.inc compiler/emit/*.inc)
 
 # ---- Building ------------------------------------------------------------------------
 

@@ -2234,7 +2234,13 @@ int train_add_step(const void *state, void *next, float *out_loss, void *arena)
 #include <string.h>
 
 /*
- * philox.h - what random.c and the kernels share of the generator; see random.h.
+ * philox.h - random numbers as pure functions of (seed, stream, index).
+ *
+ * The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+ * 1, 2, 3", 2011): no state, so neither the order of the calls nor the number of
+ * threads matters.  The seed is its key; stream and block are its counter.  Numbers come
+ * in groups of 64 from 16 blocks, so that vectors of blocks make vectors of numbers:
+ * number i has word i % 64 / 16 of block i / 64 * 16 + i % 16.
  */
 #ifndef CR_PHILOX_H
 #define CR_PHILOX_H
@@ -3368,7 +3374,7 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
  * uniform.inc - tiles of random numbers, each by its index.
  */
 /*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h.
  */
 /*
  * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
@@ -4896,7 +4902,7 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
  * uniform.inc - tiles of random numbers, each by its index.
  */
 /*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h.
  */
 /*
  * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
@@ -6424,7 +6430,7 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
  * uniform.inc - tiles of random numbers, each by its index.
  */
 /*
- * philox.inc - Philox, a vector of blocks at a time; see philox.h and random.h.
+ * philox.inc - Philox, a vector of blocks at a time; see philox.h.
  */
 /*
  * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.

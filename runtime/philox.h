@@ -1,5 +1,11 @@
 /*
- * philox.h - what random.c and the kernels share of the generator; see random.h.
+ * philox.h - random numbers as pure functions of (seed, stream, index).
+ *
+ * The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+ * 1, 2, 3", 2011): no state, so neither the order of the calls nor the number of
+ * threads matters.  The seed is its key; stream and block are its counter.  Numbers come
+ * in groups of 64 from 16 blocks, so that vectors of blocks make vectors of numbers:
+ * number i has word i % 64 / 16 of block i / 64 * 16 + i % 16.
  */
 #ifndef CR_PHILOX_H
 #define CR_PHILOX_H

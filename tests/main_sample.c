@@ -1,5 +1,5 @@
 /*
- * main_sample.c - a model small enough to write by hand, around runtime/main.inc:
+ * main_sample.c - a model small enough to write by hand, around compiler/emit/standalone_main.inc:
  *
  *     y[2, 3] = x[2, 4] w[4, 3] + b[3],  z[2] = 10 id[2] + 1
  *
@@ -68,4 +68,4 @@ static int cr_main_run(const void *weights, const void *const *inputs, void *con
     return 0;
 }
 
-#include "runtime/main.inc"
+#include "compiler/emit/standalone_main.inc"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compiler/crescent.h"
-#include "runtime/npy.h"
+#include "compiler/files/npy.h"
 
 #define CASE "tests/fixtures/stack/"
 

@@ -2,9 +2,9 @@
  * test_files.c - safetensors and .npy, as the library reads and writes them and as the
  * main of a standalone program does, with the same readers.
  */
-#include "runtime/files.h"
-#include "runtime/npy.h"
-#include "runtime/safetensors.h"
+#include "compiler/files/npy.h"
+#include "compiler/files/safetensors.h"
+#include "compiler/files/writer.h"
 
 #include <check.h>
 #include <dirent.h>

@@ -15,7 +15,7 @@
 
 #include "compiler/exec/engine.h"
 #include "compiler/ir/mem.h"
-#include "runtime/random.h"
+#include "runtime/philox.h"
 #include "runtime/select.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -465,7 +465,7 @@ static struct tensor random_by(struct model *m, struct tensor seed, int64_t numb
     struct cr_attr attr = {.rank = 2, .shape = {R, C}, .value = 3};
     struct tensor t = add(m, CR_OP_random, 1, &seed.id, &attr);
     for (int i = 0; i < N; i++)
-        t.value[i] = (double)cr_random_uniform((uint64_t)number, 3, (uint64_t)i);
+        t.value[i] = (double)cr_philox_uniform((uint64_t)number, 3, (uint64_t)i);
     return t;
 }
 

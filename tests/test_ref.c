@@ -202,7 +202,7 @@ static const struct ref_case cases[] = {
      {{CR_F32, {2}, {8, 9}}, {CR_I32, {2, 2}, {1, 0, 0, 1}}},
      {0},
      {CR_F32, {2, 2}, {9, 8, 8, 9}}},
-    {CR_OP_random, /* the numbers of cr_random_uniform, whose generator test_runtime.c checks */
+    {CR_OP_random, /* the numbers of cr_philox_uniform, whose generator test_runtime.c checks */
      1,
      {{CR_I32, {0}, {5}}},
      {.rank = 2, .shape = {2, 3}, .value = 7},

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/exec/draw.h"
+#include "runtime/philox.h"
 #include "runtime/pool.h"
-#include "runtime/random.h"
 #include "runtime/runtime.h"
 #include "runtime/select.h"
 
@@ -36,7 +37,7 @@ static float mixed(unsigned stream, unsigned i)
     const uint32_t counter[4] = {i, stream, 0, 0}, key[2] = {7, 7};
     uint32_t out[4];
     float value;
-    cr_philox(counter, key, out);
+    cr_philox_block(counter, key, out);
     switch (out[0] % 4) {
     case 0:
         return special[out[1] % COUNT(special)];
@@ -50,7 +51,7 @@ static float mixed(unsigned stream, unsigned i)
 
 static float tame(unsigned stream, unsigned i)
 {
-    return cr_random_uniform(11, stream, i) - 0.5f;
+    return cr_philox_uniform(11, stream, i) - 0.5f;
 }
 
 static float *filled(size_t n, float (*value)(unsigned, unsigned), unsigned stream)
@@ -319,7 +320,7 @@ START_TEST(test_accuracy)
     }
     check_accuracy(k, _i, x, N);
     for (uint32_t i = 0; i < N; i++) {
-        float u = cr_random_uniform(3, 0, i);
+        float u = cr_philox_uniform(3, 0, i);
         x[i] = functions[_i].low + (functions[_i].high - functions[_i].low) * u;
     }
     check_accuracy(k, _i, x, N);
@@ -781,7 +782,7 @@ START_TEST(test_random_tiles)
         for (long i = 0; i < ROWS * LDY; i++) {
             long r = i / LDY, c = i % LDY,
                  at = places[p].base + r * places[p].rs + c * places[p].cs;
-            float want = c < COLS ? cr_random_uniform((uint64_t)(int64_t)seed, 6, (uint64_t)at) : 0;
+            float want = c < COLS ? cr_philox_uniform((uint64_t)(int64_t)seed, 6, (uint64_t)at) : 0;
             CHECK(same(y[i], want), "%s: number %ld is %a, not %a", isas[_i], at, y[i], want);
         }
     }
@@ -1043,19 +1044,19 @@ static const struct {
 START_TEST(test_philox)
 {
     uint32_t out[4];
-    cr_philox(known[_i].counter, known[_i].key, out);
+    cr_philox_block(known[_i].counter, known[_i].key, out);
     ck_assert_mem_eq(out, known[_i].out, sizeof out);
 }
 END_TEST
 
 static const struct cr_sequence standard[] = {{42, 1, CR_UNIFORM, 1, 0}, {42, 1, CR_NORMAL, 1, 0}};
 
-/* Words of a block as random.h numbers them: `of[i]` is number i of the block's. */
+/* Words of a block as philox.h numbers them: `of[i]` is number i of the block's. */
 static void block_of(uint64_t index, uint32_t words[4])
 {
     uint64_t block = index / 64 * 16 + index % 16;
     const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), 9, 4}, key[2] = {5, 2};
-    cr_philox(counter, key, words);
+    cr_philox_block(counter, key, words);
 }
 
 /* Words 0 and 1 make the first two numbers of a block, 2 and 3 the others. */
@@ -1108,14 +1109,14 @@ START_TEST(test_random_uniform)
     cr_random_fill(cr_runtime_select(NULL), &standard[0], 77, N, y);
     for (uint64_t i = 0; i < N; i++) {
         uint32_t words[4];
-        ck_assert(same(y[i], cr_random_uniform(42, 1, 77 + i)));
+        ck_assert(same(y[i], cr_philox_uniform(42, 1, 77 + i)));
         block_of(i, words);
         float want = (float)(words[i % 64 / 16] >> 8) / 16777216.0f;
-        ck_assert(same(want, cr_random_uniform(5 | 2ull << 32, 9 | 4ull << 32, i)));
+        ck_assert(same(want, cr_philox_uniform(5 | 2ull << 32, 9 | 4ull << 32, i)));
     }
-    ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(2, 2, 3)));
-    ck_assert(!same(cr_random_uniform(1, 2, 3), cr_random_uniform(1, 3, 3)));
-    ck_assert(!same(cr_random_uniform(1ull << 32, 2, 3), cr_random_uniform(0, 2, 3)));
+    ck_assert(!same(cr_philox_uniform(1, 2, 3), cr_philox_uniform(2, 2, 3)));
+    ck_assert(!same(cr_philox_uniform(1, 2, 3), cr_philox_uniform(1, 3, 3)));
+    ck_assert(!same(cr_philox_uniform(1ull << 32, 2, 3), cr_philox_uniform(0, 2, 3)));
 }
 END_TEST
 

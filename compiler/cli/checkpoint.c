@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/safetensors.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "report.h"
-#include "runtime/safetensors.h"
 #include "training.h"
 
 #define STEP "crescent.step"

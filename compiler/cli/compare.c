@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "compiler/exec/memory.h"
+#include "compiler/files/npy.h"
+#include "compiler/files/safetensors.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "difference.h"
 #include "grads.h"
 #include "report.h"
-#include "runtime/npy.h"
-#include "runtime/safetensors.h"
 
 enum { MAX_BACKENDS = 8 };
 

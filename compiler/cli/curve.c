@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/child.h"
-#include "runtime/files.h"
+#include "compiler/files/writer.h"
 
 /* ---- gnuplot ---- */
 

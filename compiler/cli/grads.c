@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/safetensors.h"
 #include "compiler/ir/gradient.h"
 #include "compiler/ir/mem.h"
-#include "runtime/safetensors.h"
 
 /* As of gradients, CR_GRADIENT: names of a script have no colon. */
 #define COTANGENT "cotangent:"

@@ -8,8 +8,8 @@
 #ifndef CR_GRADS_H
 #define CR_GRADS_H
 
+#include "compiler/files/writer.h"
 #include "model.h"
-#include "runtime/files.h"
 
 /* Whether the options ask for gradients. */
 bool cr_wants_grads(const struct cr_options *options);

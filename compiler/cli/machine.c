@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/peak.h"
+#include "compiler/exec/peak.h"
 
 enum { MEGABYTE = 1 << 20, MAX_THREADS = 256, TRIES = 4 };
 

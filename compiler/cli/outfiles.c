@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
-#include "runtime/files.h"
 
 /* ---- which file a name is of ---- */
 

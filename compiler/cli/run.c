@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/npy.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "grads.h"
 #include "report.h"
-#include "runtime/npy.h"
 
 /* A run and what it took. */
 struct run {

@@ -7,72 +7,84 @@
 #include "emit.h"
 
 #define FILES(F)                                                                                   \
-    F(elementwise, "elementwise.h")                                                                \
-    F(runtime, "runtime.h")                                                                        \
-    F(i32_h, "i32.h")                                                                              \
-    F(i32, "i32.inc")                                                                              \
-    F(select, "select.h")                                                                          \
-    F(pool_h, "pool.h")                                                                            \
-    F(place_h, "place.h")                                                                          \
-    F(philox, "philox.h")                                                                          \
-    F(philox_inc, "philox.inc")                                                                    \
-    F(integers, "integers.inc")                                                                    \
-    F(uniform, "uniform.inc")                                                                      \
-    F(kernels, "kernels.c")                                                                        \
-    F(kernels_inc, "kernels.inc")                                                                  \
-    F(math, "math.inc")                                                                            \
-    F(strips, "strips.inc")                                                                        \
-    F(rows, "rows.inc")                                                                            \
-    F(scatter, "scatter.inc")                                                                      \
-    F(move, "move.inc")                                                                            \
-    F(gemm, "gemm.inc")                                                                            \
-    F(softmax, "softmax.inc")                                                                      \
-    F(vector, "vector.h")                                                                          \
-    F(plain, "vector_plain.h")                                                                     \
-    F(avx2, "vector_avx2.h")                                                                       \
-    F(avx512, "vector_avx512.h")                                                                   \
-    F(end, "vector_end.h")                                                                         \
-    F(pool, "pool.c")                                                                              \
-    F(place, "place.c")                                                                            \
-    F(mapping_h, "mapping.h")                                                                      \
-    F(mapping, "mapping.c")                                                                        \
-    F(json_h, "json.h")                                                                            \
-    F(json, "json.c")                                                                              \
-    F(numbers_h, "numbers.h")                                                                      \
-    F(numbers, "numbers.c")                                                                        \
-    F(npy_h, "npy_read.h")                                                                         \
-    F(npy, "npy_read.c")                                                                           \
-    F(safetensors_h, "safetensors_read.h")                                                         \
-    F(safetensors, "safetensors_read.c")                                                           \
-    F(write, "write.inc")                                                                          \
-    F(main, "main.inc")
+    F(elementwise, "runtime/elementwise.h")                                                        \
+    F(runtime, "runtime/runtime.h")                                                                \
+    F(i32_h, "runtime/i32.h")                                                                      \
+    F(i32, "runtime/i32.inc")                                                                      \
+    F(select, "runtime/select.h")                                                                  \
+    F(pool_h, "runtime/pool.h")                                                                    \
+    F(place_h, "runtime/place.h")                                                                  \
+    F(philox, "runtime/philox.h")                                                                  \
+    F(philox_inc, "runtime/philox.inc")                                                            \
+    F(integers, "runtime/integers.inc")                                                            \
+    F(uniform, "runtime/uniform.inc")                                                              \
+    F(kernels, "runtime/kernels.c")                                                                \
+    F(kernels_inc, "runtime/kernels.inc")                                                          \
+    F(math, "runtime/math.inc")                                                                    \
+    F(strips, "runtime/strips.inc")                                                                \
+    F(rows, "runtime/rows.inc")                                                                    \
+    F(scatter, "runtime/scatter.inc")                                                              \
+    F(move, "runtime/move.inc")                                                                    \
+    F(gemm, "runtime/gemm.inc")                                                                    \
+    F(softmax, "runtime/softmax.inc")                                                              \
+    F(vector, "runtime/vector.h")                                                                  \
+    F(plain, "runtime/vector_plain.h")                                                             \
+    F(avx2, "runtime/vector_avx2.h")                                                               \
+    F(avx512, "runtime/vector_avx512.h")                                                           \
+    F(end, "runtime/vector_end.h")                                                                 \
+    F(pool, "runtime/pool.c")                                                                      \
+    F(place, "runtime/place.c")                                                                    \
+    F(mapping_h, "compiler/files/mapping.h")                                                       \
+    F(mapping, "compiler/files/mapping.c")                                                         \
+    F(json_h, "compiler/files/json.h")                                                             \
+    F(json, "compiler/files/json.c")                                                               \
+    F(numbers_h, "compiler/files/numbers.h")                                                       \
+    F(numbers, "compiler/files/numbers.c")                                                         \
+    F(npy_h, "compiler/files/npy_read.h")                                                          \
+    F(npy, "compiler/files/npy_read.c")                                                            \
+    F(safetensors_h, "compiler/files/safetensors_read.h")                                          \
+    F(safetensors, "compiler/files/safetensors_read.c")                                            \
+    F(write, "compiler/files/write.inc")                                                           \
+    F(main, "compiler/emit/standalone_main.inc")
 
-#define EMBED(symbol, file)                                                                        \
+#define EMBED(symbol, path)                                                                        \
     __asm__(".section .rodata\n"                                                                   \
             ".globl cr_text_" #symbol "\n"                                                         \
             "cr_text_" #symbol ":\n"                                                               \
-            ".incbin \"runtime/" file "\"\n"                                                       \
+            ".incbin \"" path "\"\n"                                                               \
             ".byte 0\n"                                                                            \
             ".previous\n");                                                                        \
     extern const char cr_text_##symbol[];
 FILES(EMBED)
 
 static const struct {
-    const char *name, *text;
+    const char *path, *text;
 } files[] = {
-#define ROW(symbol, file) {file, cr_text_##symbol},
+#define ROW(symbol, path) {path, cr_text_##symbol},
     FILES(ROW)
 #undef ROW
 };
 
-static int find_file(const char *name, size_t length)
+static int find_file(const char *path)
 {
     int n = sizeof files / sizeof *files;
     for (int i = 0; i < n; i++)
-        if (strlen(files[i].name) == length && memcmp(files[i].name, name, length) == 0)
+        if (strcmp(files[i].path, path) == 0)
             return i;
-    assert(!"a file of the runtime is missing from the table");
+    assert(!"a file is missing from the table");
     return -1;
+}
+
+/* The path of a file that a file includes: its neighbour, or named from the top folder. */
+static void resolve(char path[64], const char *includer, const char *quoted)
+{
+    const char *end = strchr(quoted, '"'), *slash = strrchr(includer, '/');
+    bool neighbour = !memchr(quoted, '/', (size_t)(end - quoted));
+    size_t folder = neighbour ? (size_t)(slash + 1 - includer) : 0;
+    assert(folder + (size_t)(end - quoted) < 64);
+    memcpy(path, includer, folder);
+    memcpy(path + folder, quoted, (size_t)(end - quoted));
+    path[folder + (size_t)(end - quoted)] = 0;
 }
 
 /* Whether a line is one of the table of ops, and of an op that the text does not need. */
@@ -123,10 +135,10 @@ static bool is_guarded(const char *text)
     return guard && strstr(guard, "_H\n#define CR_") == strchr(guard, '\n') - 2;
 }
 
-void cr_add_runtime(struct cr_text *text, const char *file, uint64_t *done, cr_needs_op *needs,
+void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context)
 {
-    int index = find_file(file, strlen(file));
+    int index = find_file(path);
     const char *line = files[index].text, *end;
     if (is_guarded(line)) {
         if (*done >> index & 1)
@@ -135,16 +147,13 @@ void cr_add_runtime(struct cr_text *text, const char *file, uint64_t *done, cr_n
     }
     for (; *line; line = end) {
         end = end_of(line);
-        char name[64];
+        char included[64];
         const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
         if (is_surplus_line(line, needs, context))
             continue;
         if (quote) {
-            size_t n = strcspn(quote, "\"");
-            assert(n < sizeof name);
-            memcpy(name, quote, n);
-            name[n] = 0;
-            cr_add_runtime(text, name, done, needs, context);
+            resolve(included, path, quote);
+            cr_add_runtime(text, included, done, needs, context);
         } else if (!is_surplus_op(line, needs, context)) {
             cr_put_bytes(text, line, (size_t)(end - line));
         }
@@ -156,7 +165,7 @@ static struct cr_text declarations;
 static void make_declarations(void)
 {
     uint64_t done = 0;
-    cr_add_runtime(&declarations, "runtime.h", &done, NULL, NULL);
+    cr_add_runtime(&declarations, "runtime/runtime.h", &done, NULL, NULL);
 }
 
 /* Made once in a process: several threads may compile at the same time. */

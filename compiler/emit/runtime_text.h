@@ -1,4 +1,4 @@
-/* runtime_text.h - the runtime's source, built into the program. */
+/* runtime_text.h - the source of the runtime and of the readers of files, built into the program. */
 #ifndef CR_RUNTIME_TEXT_H
 #define CR_RUNTIME_TEXT_H
 
@@ -12,10 +12,11 @@
 typedef bool cr_needs_op(void *context, const char *name);
 
 /*
- * Adds a file of runtime/ with its #include "..." lines replaced by the files they name; a
- * file with an include guard goes in once.  `done` is a zeroed set of such files.
+ * Adds a file, by its path from the top folder, with its #include "..." lines replaced by the
+ * files they name; a file with an include guard goes in once.  `done` is a zeroed set of such
+ * files.
  */
-void cr_add_runtime(struct cr_text *text, const char *file, uint64_t *done, cr_needs_op *needs,
+void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
-#include "runtime/files.h"
 #include "runtime_text.h"
 #include "standalone.h"
 
@@ -268,8 +268,7 @@ static void print_main_table(struct cr_text *t, const char *name, const struct c
         cr_put(t, "    {");
         cr_put_string(t, ports[i].name);
         cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, i,
-               (long long)cr_elements(ports[i].rank, ports[i].shape),
-               ports[i].dtype == CR_I32);
+               (long long)cr_elements(ports[i].rank, ports[i].shape), ports[i].dtype == CR_I32);
     }
     if (!n)
         cr_put(t, "    {\"\", 0, 0, 0, 0},\n");
@@ -303,8 +302,10 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
     for (int i = 0; i < p->n_outputs; i++)
         cr_put(t, ", (%s *)outputs[%d]", cr_c_type(p->outputs[i].dtype), i);
     cr_put(t, ", arena);\n}\n\n");
-    static const char *const readers[] = {"mapping.c", "json.c", "numbers.c", "npy_read.c",
-                                          "safetensors_read.c", "main.inc"};
+    static const char *const readers[] = {
+        "compiler/files/mapping.c",          "compiler/files/json.c",
+        "compiler/files/numbers.c",          "compiler/files/npy_read.c",
+        "compiler/files/safetensors_read.c", "compiler/emit/standalone_main.inc"};
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
         cr_add_runtime(t, readers[i], &done, NULL, NULL);
     cr_put(t, "\n#endif\n");
@@ -363,8 +364,9 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
            w->upper);
     if (w->handover)
         cr_put(t, "#include <string.h>\n\n");
-    static const char *const declarations[] = {"runtime.h", "select.h", "pool.h", "place.h"};
-    static const char *const sources[] = {"kernels.c", "pool.c", "place.c"};
+    static const char *const declarations[] = {"runtime/runtime.h", "runtime/select.h",
+                                               "runtime/pool.h", "runtime/place.h"};
+    static const char *const sources[] = {"runtime/kernels.c", "runtime/pool.c", "runtime/place.c"};
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
     cr_put(t,

@@ -15,7 +15,7 @@
 #include "compiler/ir/mem.h"
 #include "exec.h"
 #include "memory.h"
-#include "runtime/random.h"
+#include "runtime/philox.h"
 
 struct buffer {
     int uses;
@@ -474,7 +474,7 @@ static int do_random(struct interpreter *in, const struct cr_node *node, struct 
         return -1;
     for (int64_t i = 0; i < cr_elements(node->rank, node->shape); i++)
         out->data[i] =
-            (double)cr_random_uniform((uint64_t)(int64_t)seed, (uint64_t)node->value, (uint64_t)i);
+            (double)cr_philox_uniform((uint64_t)(int64_t)seed, (uint64_t)node->value, (uint64_t)i);
     return 0;
 }
 

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/safetensors.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "draw.h"
 #include "memory.h"
-#include "runtime/random.h"
-#include "runtime/safetensors.h"
+#include "runtime/philox.h"
 
 /* ---- parameters from files ---- */
 
@@ -222,7 +223,7 @@ static void draw_ids(const struct cr_engine *e, int i, uint64_t seed, uint64_t s
     const struct cr_port *port = &e->inputs[i];
     int64_t n = cr_port_elements(port);
     for (int64_t j = 0; j < n; j++) {
-        double at = (double)cr_random_uniform(seed, stream, (uint64_t)j);
+        double at = (double)cr_philox_uniform(seed, stream, (uint64_t)j);
         if (port->dtype == CR_I32)
             ((int32_t *)data)[j] = (int32_t)(at * (double)id_limit(e, i));
         else

@@ -2,8 +2,8 @@
 #ifndef CR_TENSORS_H
 #define CR_TENSORS_H
 
+#include "compiler/files/npy.h"
 #include "engine.h"
-#include "runtime/npy.h"
 
 /* Tensors in files of weights that the model does not have. */
 struct cr_surplus {

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
-#include "runtime/random.h"
+#include "runtime/philox.h"
 
 /* Of one rounded operation, and of a function of the runtime, which is a little worse. */
 static const double unit = 0x1p-23, tiny = 1e-37;
@@ -398,7 +398,7 @@ static void add_random(struct evaluation *e)
 {
     uint64_t seed = (uint64_t)(int64_t)bounds_of(e, 0)->value[0];
     for (int64_t i = 0; i < e->n; i++)
-        e->out->value[i] = (double)cr_random_uniform(seed, (uint64_t)e->node->value, (uint64_t)i);
+        e->out->value[i] = (double)cr_philox_uniform(seed, (uint64_t)e->node->value, (uint64_t)i);
     for (int64_t i = 0; i < e->n && bounds_of(e, 0)->error[0] > 0; i++)
         e->out->error[i] = INFINITY;
 }

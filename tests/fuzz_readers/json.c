@@ -1,5 +1,5 @@
 /* json.c - any bytes as JSON text, taken piece by piece in whatever order they ask for. */
-#include "runtime/json.h"
+#include "compiler/files/json.h"
 
 #include "target.h"
 

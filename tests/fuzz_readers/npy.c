@@ -1,5 +1,5 @@
 /* npy.c - any bytes as a .npy file: refused with a line, or every element can be read. */
-#include "runtime/npy.h"
+#include "compiler/files/npy.h"
 
 #include "target.h"
 

@@ -1,6 +1,6 @@
 /* safetensors.c - any bytes as a .safetensors file: refused with a line, or all that is in it
  * can be read, and a file written of it is read back as the same. */
-#include "runtime/safetensors.h"
+#include "compiler/files/safetensors.h"
 
 #include "target.h"
 

@@ -6,7 +6,7 @@
 #ifndef CR_NPY_H
 #define CR_NPY_H
 
-#include "files.h"
+#include "writer.h"
 #include "npy_read.h"
 
 /* Copies the elements of any type to out[elements], in C order. */

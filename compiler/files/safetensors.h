@@ -5,7 +5,7 @@
 #ifndef CR_SAFETENSORS_H
 #define CR_SAFETENSORS_H
 
-#include "files.h"
+#include "writer.h"
 #include "safetensors_read.h"
 
 /* The metadata under a key, or null. */

@@ -1,4 +1,4 @@
-#include "files.h"
+#include "writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

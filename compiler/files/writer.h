@@ -1,9 +1,8 @@
 /*
- * files.h - what every file format here needs: a file read through a mapping, and a
- * file written so that it appears whole or not at all.  Errors: see mapping.h.
+ * writer.h - writing a file that appears whole or not at all.  Errors: see mapping.h.
  */
-#ifndef CR_FILES_H
-#define CR_FILES_H
+#ifndef CR_WRITER_H
+#define CR_WRITER_H
 
 #include "mapping.h"
 
