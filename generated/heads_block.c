@@ -124,7 +124,7 @@ struct cr_pool;
 #define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
 
 /* The runtime for one instruction set. */
-struct cr_kernels {
+struct cr_runtime {
     const char *isa; /* "avx512", "avx2" or "plain" */
 
     CR_ELEMENTWISE(CR_MEMBER)
@@ -232,7 +232,7 @@ struct cr_kernels {
  * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
  * instruction set or the name is none of these; for a null name the fastest there are.
  */
-CR_API const struct cr_kernels *cr_runtime_select(const char *isa);
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 #endif
 /*
@@ -314,14 +314,14 @@ struct cr_place {
 };
 
 /* Puts one piece of a tensor in its place. */
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place, const float *tensor,
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
 
 #endif
 
 /* ---- the model ---- */
 
-static int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool,
+static int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 /*
@@ -332,7 +332,7 @@ static int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool
  * 221.2 kflop, reads 31.1 kB, writes 9.216 kB
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *ln1_weight;
     const float *ln1_bias;
@@ -343,7 +343,7 @@ struct k1_args {
 static void k1_attn_heads_value(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const r0 = scratch + 768; /* one number a row, 16 */
     static const float c_48 = 48.0f;
@@ -389,7 +389,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k1_attn_heads_value;
     float *out;
 };
@@ -397,7 +397,7 @@ struct k2_args {
 static void k2_attn_heads(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const values = scratch; /* packed values */
     float *const queries = scratch + 256; /* packed queries of a step */
     float *const scores = scratch + 768; /* a block of keys x queries */
@@ -458,7 +458,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k1_attn_heads_value;
     float *out;
 };
@@ -466,7 +466,7 @@ struct k3_args {
 static void k3_attn_heads(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const values = scratch; /* packed values */
     float *const queries = scratch + 256; /* packed queries of a step */
     float *const scores = scratch + 768; /* a block of keys x queries */
@@ -527,7 +527,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k1_attn_heads_value;
     float *out;
 };
@@ -535,7 +535,7 @@ struct k4_args {
 static void k4_attn_heads(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const values = scratch; /* packed values */
     float *const queries = scratch + 256; /* packed queries of a step */
     float *const scores = scratch + 768; /* a block of keys x queries */
@@ -595,7 +595,7 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
 struct k5_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *attn_proj_bias;
     const float *attn_y;
@@ -606,7 +606,7 @@ struct k5_args {
 static void k5_attn_residual(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -635,7 +635,7 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k6_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *ff_net_bias;
     const float *attn_residual;
     const float *ln2_weight;
@@ -647,7 +647,7 @@ struct k6_args {
 static void k6_ff_act(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const r0 = scratch + 768; /* one number a row, 16 */
     static const float c_48 = 48.0f;
@@ -703,7 +703,7 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
 struct k7_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *attn_residual;
     const float *ff_net_bias;
     const float *ff_act;
@@ -714,7 +714,7 @@ struct k7_args {
 static void k7_ffn_residual(const void *args, long begin, long end, float *scratch)
 {
     const struct k7_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -735,7 +735,7 @@ static void k7_ffn_residual(const void *args, long begin, long end, float *scrat
 }
 
 /* Computes the outputs. */
-int heads_block_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 6416; /* for each thread */
@@ -865,7 +865,7 @@ static const struct cr_place places[] = {
 
 int heads_block_load(void *weights, int index, const float *tensor)
 {
-    const struct cr_kernels *rt = cr_runtime_select(0);
+    const struct cr_runtime *rt = cr_runtime_select(0);
     const struct cr_place *p;
     if (!weights || !tensor || index < 0 || index >= HEADS_BLOCK_PARAMS)
         return 1;
@@ -1976,7 +1976,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     .name##_ssv = CR_NAME(cr_##name##_ssv),
 #define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
-static const struct cr_kernels CR_NAME(cr_kernels) = {
+static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
     .sum = CR_NAME(cr_sum),
@@ -3029,7 +3029,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     .name##_ssv = CR_NAME(cr_##name##_ssv),
 #define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
-static const struct cr_kernels CR_NAME(cr_kernels) = {
+static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
     .sum = CR_NAME(cr_sum),
@@ -4082,7 +4082,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     .name##_ssv = CR_NAME(cr_##name##_ssv),
 #define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
-static const struct cr_kernels CR_NAME(cr_kernels) = {
+static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
     .sum = CR_NAME(cr_sum),
@@ -4167,29 +4167,29 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 /* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_kernels *kernels)
+static int cr_has(const struct cr_runtime *kernels)
 {
 #if CR_X86
-    if (kernels == &cr_kernels_avx512) {
+    if (kernels == &cr_runtime_avx512) {
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("fma");
     }
-    if (kernels == &cr_kernels_avx2) {
+    if (kernels == &cr_runtime_avx2) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
-    return kernels == &cr_kernels_plain;
+    return kernels == &cr_runtime_plain;
 }
 
-CR_API const struct cr_kernels *cr_runtime_select(const char *isa)
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 {
-    static const struct cr_kernels *const best_first[] = {
+    static const struct cr_runtime *const best_first[] = {
 #if CR_X86
-        &cr_kernels_avx512,
-        &cr_kernels_avx2,
+        &cr_runtime_avx512,
+        &cr_runtime_avx2,
 #endif
-        &cr_kernels_plain,
+        &cr_runtime_plain,
     };
     for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
         if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
@@ -4502,7 +4502,7 @@ static void cr_place_column(const struct cr_place *p, const float *tensor, float
         y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
 }
 
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *p, const float *tensor,
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, const float *tensor,
                      float *weights)
 {
     const float *from = tensor + p->source;

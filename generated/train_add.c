@@ -139,7 +139,7 @@
 #define CR_I32_MEMBER(name, arity, rule, expression, description, gradient)                        \
     CR_I32_MEMBER_##rule(arity, name)
 
-struct cr_kernels_i32 {
+struct cr_runtime_i32 {
     CR_ELEMENTWISE(CR_I32_MEMBER)
 
     /* y[r] = reduction over the row a[r, :] (the empty sum is 0, the empty maximum -2^31). */
@@ -192,11 +192,11 @@ struct cr_pool;
 #define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
 
 /* The runtime for one instruction set. */
-struct cr_kernels {
+struct cr_runtime {
     const char *isa; /* "avx512", "avx2" or "plain" */
 
     CR_ELEMENTWISE(CR_MEMBER)
-    struct cr_kernels_i32 i32; /* only for i32 */
+    struct cr_runtime_i32 i32; /* only for i32 */
 
     /* of two zeros the larger is +0 */
     cr_reduce *sum, *max;
@@ -301,7 +301,7 @@ struct cr_kernels {
  * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
  * instruction set or the name is none of these; for a null name the fastest there are.
  */
-CR_API const struct cr_kernels *cr_runtime_select(const char *isa);
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 #endif
 /*
@@ -383,14 +383,14 @@ struct cr_place {
 };
 
 /* Puts one piece of a tensor in its place. */
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place, const float *tensor,
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
 
 #endif
 
 /* ---- the model ---- */
 
-static int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool,
+static int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 /*
@@ -401,7 +401,7 @@ static int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool,
  * 3 flop, reads 4 B, writes 4 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *step;
     int *out;
 };
@@ -409,7 +409,7 @@ struct k1_args {
 static void k1_next_step(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const int i_1 = 1;
     int *const ri0 = (int *)scratch; /* one number a row, 1 */
     for (long item = begin; item < end; item++) {
@@ -428,7 +428,7 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
  * 5.376 kflop, reads 4 B, writes 512 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *step;
     long stream0; /* of random numbers */
     int *out;
@@ -437,7 +437,7 @@ struct k2_args {
 static void k2_digits(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const int i_0 = 0;
     float *const t0 = scratch; /* 64 x 2 */
     static const float c_10 = 10.0f;
@@ -496,7 +496,7 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
  * 448 flop, reads 512 B, writes 256 B
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *digits;
     int *out;
 };
@@ -504,7 +504,7 @@ struct k3_args {
 static void k3_target(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     int *const ti0 = (int *)scratch; /* 1 x 64 */
     int *const ti1 = (int *)scratch + 64; /* 1 x 64 */
     static const int i_10 = 10;
@@ -527,7 +527,7 @@ static void k3_target(const void *args, long begin, long end, float *scratch)
  * 4.096 kflop, reads 1.152 kB, writes 8.192 kB
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *embedding_weight;
     const int *digits;
     float *out;
@@ -536,7 +536,7 @@ struct k4_args {
 static void k4_embedding(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 128 x 16 */
     for (long item = begin; item < end; item++) {
         /* embedding */
@@ -553,7 +553,7 @@ static void k4_embedding(const void *args, long begin, long end, float *scratch)
  * 262.1 kflop, reads 16.64 kB, writes 16.38 kB
  */
 struct k5_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *hidden_bias;
     const float *embedding;
     const float *w; /* packed */
@@ -563,7 +563,7 @@ struct k5_args {
 static void k5_hidden(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -589,7 +589,7 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
  * 32.77 kflop, reads 16.38 kB, writes 16.38 kB
  */
 struct k6_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *hidden;
     float *out;
 };
@@ -597,7 +597,7 @@ struct k6_args {
 static void k6_act(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_071354814 = 0.071354814f;
     float *const t0 = scratch; /* 32 x 64 */
     static const float c_1_5957692 = 1.5957692f;
@@ -621,7 +621,7 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
  * 81.92 kflop, reads 18.98 kB, writes 2.56 kB
  */
 struct k7_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *output_bias;
     const float *act;
     const float *w; /* packed */
@@ -631,7 +631,7 @@ struct k7_args {
 static void k7_output(const void *args, long begin, long end, float *scratch)
 {
     const struct k7_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -657,7 +657,7 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
  * 128 flop, reads 2.56 kB, writes 256 B
  */
 struct k8_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *output;
     float *out;
 };
@@ -665,7 +665,7 @@ struct k8_args {
 static void k8_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const r0 = scratch; /* one number a row, 64 */
     for (long item = begin; item < end; item++) {
         /* loss */
@@ -682,7 +682,7 @@ static void k8_loss(const void *args, long begin, long end, float *scratch)
  * 320 flop, reads 2.816 kB, writes 256 B
  */
 struct k9_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *output;
     const float *k8_loss;
     float *out;
@@ -691,7 +691,7 @@ struct k9_args {
 static void k9_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k9_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 64 x 10 */
     float *const r1 = scratch + 640; /* one number a row, 64 */
     for (long item = begin; item < end; item++) {
@@ -711,7 +711,7 @@ static void k9_loss(const void *args, long begin, long end, float *scratch)
  * 576 flop, reads 3.072 kB, writes 256 B
  */
 struct k10_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *k3_target;
     const float *output;
     const float *k8_loss;
@@ -721,7 +721,7 @@ struct k10_args {
 static void k10_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     int *const ti0 = (int *)scratch; /* 64 x 10 */
     float *const t1 = scratch + 640; /* 64 x 10 */
     float *const t2 = scratch + 1280; /* 64 x 10 */
@@ -746,7 +746,7 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
  * 192 flop, reads 256 B, writes 256 B
  */
 struct k11_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *k3_target;
     float *out;
 };
@@ -754,7 +754,7 @@ struct k11_args {
 static void k11_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k11_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     static const int i_m100 = -100;
     for (long item = begin; item < end; item++) {
@@ -771,7 +771,7 @@ static void k11_loss(const void *args, long begin, long end, float *scratch)
  * 3 flop, reads 256 B, writes 4 B
  */
 struct k12_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k11_loss;
     float *out;
 };
@@ -779,7 +779,7 @@ struct k12_args {
 static void k12_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k12_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 1 x 64 */
     float *const r1 = scratch + 64; /* one number a row, 1 */
     for (long item = begin; item < end; item++) {
@@ -798,7 +798,7 @@ static void k12_loss(const void *args, long begin, long end, float *scratch)
  * 10 flop, reads 772 B, writes 4 B
  */
 struct k13_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k11_loss;
     const float *k9_loss;
     const float *k10_loss;
@@ -809,7 +809,7 @@ struct k13_args {
 static void k13_loss(const void *args, long begin, long end, float *scratch)
 {
     const struct k13_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 1 x 64 */
     static const float c_0 = 0.0f;
     float *const r1 = scratch + 64; /* one number a row, 1 */
@@ -833,7 +833,7 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
  * 12.16 kflop, reads 3.588 kB, writes 2.56 kB
  */
 struct k14_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k11_loss;
     const float *k12_loss;
     const float *k9_loss;
@@ -846,7 +846,7 @@ struct k14_args {
 static void k14_d_output(const void *args, long begin, long end, float *scratch)
 {
     const struct k14_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_1 = 1.0f;
     float *const r0 = scratch; /* one number a row, 64 */
     static const float c_0 = 0.0f;
@@ -878,7 +878,7 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
  * 1.28 kflop, reads 2.56 kB, writes 40 B
  */
 struct k15_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_output;
     float *out;
 };
@@ -886,7 +886,7 @@ struct k15_args {
 static void k15_d_output_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k15_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
@@ -910,7 +910,7 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
  * 81.92 kflop, reads 18.94 kB, writes 2.56 kB
  */
 struct k16_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_output;
     const float *act;
     float *out;
@@ -919,7 +919,7 @@ struct k16_args {
 static void k16_d_output_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k16_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 4096; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
@@ -948,7 +948,7 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
  * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
  */
 struct k17_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *hidden;
     const float *d_output;
     const float *w; /* packed */
@@ -958,7 +958,7 @@ struct k17_args {
 static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
 {
     const struct k17_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 1408; /* 22 x 64 */
     static const float c_0_071354814 = 0.071354814f;
@@ -1004,7 +1004,7 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
  * 8.192 kflop, reads 16.38 kB, writes 256 B
  */
 struct k18_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_hidden;
     float *out;
 };
@@ -1012,7 +1012,7 @@ struct k18_args {
 static void k18_d_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k18_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
@@ -1036,7 +1036,7 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k19_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_hidden;
     const float *w; /* packed */
     float *out;
@@ -1045,7 +1045,7 @@ struct k19_args {
 static void k19_d_embedding(const void *args, long begin, long end, float *scratch)
 {
     const struct k19_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -1070,7 +1070,7 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k20_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_hidden;
     const float *embedding;
     float *out;
@@ -1079,7 +1079,7 @@ struct k20_args {
 static void k20_d_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k20_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 2048; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
@@ -1107,7 +1107,7 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
  * 2.048 kflop, reads 8.192 kB, writes 8.192 kB
  */
 struct k21_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k19_d_embedding;
     float *out;
 };
@@ -1115,7 +1115,7 @@ struct k21_args {
 static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
 {
     const struct k21_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         rt->load(128, 16, a->out, 16, a->k19_d_embedding, 16, 1);
@@ -1129,7 +1129,7 @@ static void k21_d_embedding(const void *args, long begin, long end, float *scrat
  * 2.048 kflop, reads 8.704 kB, writes 640 B
  */
 struct k22_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_embedding;
     const int *digits;
     float *out;
@@ -1138,7 +1138,7 @@ struct k22_args {
 static void k22_d_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k22_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long first = item % 10 * 1;
@@ -1156,7 +1156,7 @@ static void k22_d_embedding_weight(const void *args, long begin, long end, float
  * 4 flop, reads 4 B, writes 4 B
  */
 struct k23_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_part1;
     float *out;
 };
@@ -1164,7 +1164,7 @@ struct k23_args {
 static void k23_next_adam_part1(const void *args, long begin, long end, float *scratch)
 {
     const struct k23_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const r0 = scratch; /* one number a row, 1 */
@@ -1183,7 +1183,7 @@ static void k23_next_adam_part1(const void *args, long begin, long end, float *s
  * 4 flop, reads 4 B, writes 4 B
  */
 struct k24_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_part2;
     float *out;
 };
@@ -1191,7 +1191,7 @@ struct k24_args {
 static void k24_next_adam_part2(const void *args, long begin, long end, float *scratch)
 {
     const struct k24_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const r0 = scratch; /* one number a row, 1 */
@@ -1210,7 +1210,7 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
  * 960 flop, reads 1.28 kB, writes 640 B
  */
 struct k25_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_m_embedding_weight;
     const float *d_embedding_weight;
     float *out;
@@ -1219,7 +1219,7 @@ struct k25_args {
 static void k25_next_adam_m_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k25_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 10 x 16 */
@@ -1237,7 +1237,7 @@ static void k25_next_adam_m_embedding_weight(const void *args, long begin, long 
  * 1.12 kflop, reads 1.28 kB, writes 640 B
  */
 struct k26_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_v_embedding_weight;
     const float *d_embedding_weight;
     float *out;
@@ -1246,7 +1246,7 @@ struct k26_args {
 static void k26_next_adam_v_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k26_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 10 x 16 */
@@ -1266,7 +1266,7 @@ static void k26_next_adam_v_embedding_weight(const void *args, long begin, long 
  * 2.72 kflop, reads 1.928 kB, writes 640 B
  */
 struct k27_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *embedding_weight;
     const float *k23_next_adam_part1;
     const float *k25_next_adam_m_embedding_weight;
@@ -1278,7 +1278,7 @@ struct k27_args {
 static void k27_next_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k27_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 10 x 16 */
     static const float c_0_01 = 0.01f;
@@ -1309,7 +1309,7 @@ static void k27_next_embedding_weight(const void *args, long begin, long end, fl
  * 384 flop, reads 512 B, writes 256 B
  */
 struct k28_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_m_hidden_bias;
     const float *d_hidden_bias;
     float *out;
@@ -1318,7 +1318,7 @@ struct k28_args {
 static void k28_next_adam_m_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k28_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 64 */
@@ -1336,7 +1336,7 @@ static void k28_next_adam_m_hidden_bias(const void *args, long begin, long end, 
  * 448 flop, reads 512 B, writes 256 B
  */
 struct k29_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_v_hidden_bias;
     const float *d_hidden_bias;
     float *out;
@@ -1345,7 +1345,7 @@ struct k29_args {
 static void k29_next_adam_v_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k29_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 1 x 64 */
@@ -1365,7 +1365,7 @@ static void k29_next_adam_v_hidden_bias(const void *args, long begin, long end, 
  * 1.088 kflop, reads 776 B, writes 256 B
  */
 struct k30_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *hidden_bias;
     const float *k23_next_adam_part1;
     const float *k28_next_adam_m_hidden_bias;
@@ -1377,7 +1377,7 @@ struct k30_args {
 static void k30_next_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k30_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 1 x 64 */
     static const float c_0_01 = 0.01f;
@@ -1408,7 +1408,7 @@ static void k30_next_hidden_bias(const void *args, long begin, long end, float *
  * 12.29 kflop, reads 16.38 kB, writes 8.192 kB
  */
 struct k31_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_m_hidden_weight;
     const float *d_hidden_weight;
     float *out;
@@ -1417,7 +1417,7 @@ struct k31_args {
 static void k31_next_adam_m_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k31_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 64 x 32 */
@@ -1435,7 +1435,7 @@ static void k31_next_adam_m_hidden_weight(const void *args, long begin, long end
  * 14.34 kflop, reads 16.38 kB, writes 8.192 kB
  */
 struct k32_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_v_hidden_weight;
     const float *d_hidden_weight;
     float *out;
@@ -1444,7 +1444,7 @@ struct k32_args {
 static void k32_next_adam_v_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k32_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 64 x 32 */
@@ -1464,7 +1464,7 @@ static void k32_next_adam_v_hidden_weight(const void *args, long begin, long end
  * 34.82 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k33_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *hidden_weight;
     const float *k23_next_adam_part1;
     const float *k31_next_adam_m_hidden_weight;
@@ -1476,7 +1476,7 @@ struct k33_args {
 static void k33_next_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k33_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 64 x 32 */
     static const float c_0_01 = 0.01f;
@@ -1507,7 +1507,7 @@ static void k33_next_hidden_weight(const void *args, long begin, long end, float
  * 60 flop, reads 80 B, writes 40 B
  */
 struct k34_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_m_output_bias;
     const float *d_output_bias;
     float *out;
@@ -1516,7 +1516,7 @@ struct k34_args {
 static void k34_next_adam_m_output_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k34_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 1 x 10 */
@@ -1534,7 +1534,7 @@ static void k34_next_adam_m_output_bias(const void *args, long begin, long end, 
  * 70 flop, reads 80 B, writes 40 B
  */
 struct k35_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_v_output_bias;
     const float *d_output_bias;
     float *out;
@@ -1543,7 +1543,7 @@ struct k35_args {
 static void k35_next_adam_v_output_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k35_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 1 x 10 */
@@ -1563,7 +1563,7 @@ static void k35_next_adam_v_output_bias(const void *args, long begin, long end, 
  * 170 flop, reads 128 B, writes 40 B
  */
 struct k36_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *output_bias;
     const float *k23_next_adam_part1;
     const float *k34_next_adam_m_output_bias;
@@ -1575,7 +1575,7 @@ struct k36_args {
 static void k36_next_output_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k36_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 1 x 10 */
     static const float c_0_01 = 0.01f;
@@ -1606,7 +1606,7 @@ static void k36_next_output_bias(const void *args, long begin, long end, float *
  * 3.84 kflop, reads 5.12 kB, writes 2.56 kB
  */
 struct k37_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_m_output_weight;
     const float *d_output_weight;
     float *out;
@@ -1615,7 +1615,7 @@ struct k37_args {
 static void k37_next_adam_m_output_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k37_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9 = 0.9f;
     static const float c_0_1 = 0.1f;
     float *const t0 = scratch; /* 10 x 64 */
@@ -1633,7 +1633,7 @@ static void k37_next_adam_m_output_weight(const void *args, long begin, long end
  * 4.48 kflop, reads 5.12 kB, writes 2.56 kB
  */
 struct k38_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *adam_v_output_weight;
     const float *d_output_weight;
     float *out;
@@ -1642,7 +1642,7 @@ struct k38_args {
 static void k38_next_adam_v_output_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k38_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_999 = 0.999f;
     static const float c_0_001 = 0.001f;
     float *const t0 = scratch; /* 10 x 64 */
@@ -1662,7 +1662,7 @@ static void k38_next_adam_v_output_weight(const void *args, long begin, long end
  * 10.88 kflop, reads 7.688 kB, writes 2.56 kB
  */
 struct k39_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *output_weight;
     const float *k23_next_adam_part1;
     const float *k37_next_adam_m_output_weight;
@@ -1674,7 +1674,7 @@ struct k39_args {
 static void k39_next_output_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k39_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_9999 = 0.9999f;
     float *const t0 = scratch; /* 10 x 64 */
     static const float c_0_01 = 0.01f;
@@ -1698,7 +1698,7 @@ static void k39_next_output_weight(const void *args, long begin, long end, float
 }
 
 /* Computes the outputs. */
-int train_add_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 7040; /* for each thread */
@@ -2142,7 +2142,7 @@ const struct train_add_tensor train_add_tensors[] = {
 };
 
 struct packing {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const char *state;
     float *weights;
 };
@@ -3827,7 +3827,7 @@ static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long ba
     .name##_ssv = CR_NAME(cr_##name##_ssv),
 #define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
-static const struct cr_kernels CR_NAME(cr_kernels) = {
+static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
     .i32 = {CR_I32_ENTRIES}, /* only for i32 */
@@ -5355,7 +5355,7 @@ static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long ba
     .name##_ssv = CR_NAME(cr_##name##_ssv),
 #define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
-static const struct cr_kernels CR_NAME(cr_kernels) = {
+static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
     .i32 = {CR_I32_ENTRIES}, /* only for i32 */
@@ -6883,7 +6883,7 @@ static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long ba
     .name##_ssv = CR_NAME(cr_##name##_ssv),
 #define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
 
-static const struct cr_kernels CR_NAME(cr_kernels) = {
+static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
     CR_ELEMENTWISE(CR_ENTRY)
     .i32 = {CR_I32_ENTRIES}, /* only for i32 */
@@ -6971,29 +6971,29 @@ static const struct cr_kernels CR_NAME(cr_kernels) = {
 /* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_kernels *kernels)
+static int cr_has(const struct cr_runtime *kernels)
 {
 #if CR_X86
-    if (kernels == &cr_kernels_avx512) {
+    if (kernels == &cr_runtime_avx512) {
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("fma");
     }
-    if (kernels == &cr_kernels_avx2) {
+    if (kernels == &cr_runtime_avx2) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
-    return kernels == &cr_kernels_plain;
+    return kernels == &cr_runtime_plain;
 }
 
-CR_API const struct cr_kernels *cr_runtime_select(const char *isa)
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 {
-    static const struct cr_kernels *const best_first[] = {
+    static const struct cr_runtime *const best_first[] = {
 #if CR_X86
-        &cr_kernels_avx512,
-        &cr_kernels_avx2,
+        &cr_runtime_avx512,
+        &cr_runtime_avx2,
 #endif
-        &cr_kernels_plain,
+        &cr_runtime_plain,
     };
     for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
         if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
@@ -7306,7 +7306,7 @@ static void cr_place_column(const struct cr_place *p, const float *tensor, float
         y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
 }
 
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *p, const float *tensor,
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, const float *tensor,
                      float *weights)
 {
     const float *from = tensor + p->source;

@@ -38,7 +38,7 @@
 #define CR_I32_MEMBER(name, arity, rule, expression, description, gradient)                        \
     CR_I32_MEMBER_##rule(arity, name)
 
-struct cr_kernels_i32 {
+struct cr_runtime_i32 {
     CR_ELEMENTWISE(CR_I32_MEMBER)
 
     /* y[r] = reduction over the row a[r, :] (the empty sum is 0, the empty maximum -2^31). */

@@ -78,29 +78,29 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 /* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_kernels *kernels)
+static int cr_has(const struct cr_runtime *kernels)
 {
 #if CR_X86
-    if (kernels == &cr_kernels_avx512) {
+    if (kernels == &cr_runtime_avx512) {
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("fma");
     }
-    if (kernels == &cr_kernels_avx2) {
+    if (kernels == &cr_runtime_avx2) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
-    return kernels == &cr_kernels_plain;
+    return kernels == &cr_runtime_plain;
 }
 
-CR_API const struct cr_kernels *cr_runtime_select(const char *isa)
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 {
-    static const struct cr_kernels *const best_first[] = {
+    static const struct cr_runtime *const best_first[] = {
 #if CR_X86
-        &cr_kernels_avx512,
-        &cr_kernels_avx2,
+        &cr_runtime_avx512,
+        &cr_runtime_avx2,
 #endif
-        &cr_kernels_plain,
+        &cr_runtime_plain,
     };
     for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
         if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {

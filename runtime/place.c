@@ -8,7 +8,7 @@ static void cr_place_column(const struct cr_place *p, const float *tensor, float
         y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
 }
 
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *p, const float *tensor,
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, const float *tensor,
                      float *weights)
 {
     const float *from = tensor + p->source;

@@ -28,7 +28,7 @@ struct cr_place {
 };
 
 /* Puts one piece of a tensor in its place. */
-CR_API void cr_place(const struct cr_kernels *rt, const struct cr_place *place, const float *tensor,
+CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
 
 #endif

@@ -50,11 +50,11 @@ struct cr_pool;
 #define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
 
 /* The runtime for one instruction set. */
-struct cr_kernels {
+struct cr_runtime {
     const char *isa; /* "avx512", "avx2" or "plain" */
 
     CR_ELEMENTWISE(CR_MEMBER)
-    struct cr_kernels_i32 i32; /* only for i32 */
+    struct cr_runtime_i32 i32; /* only for i32 */
 
     /* of two zeros the larger is +0 */
     cr_reduce *sum, *max;

@@ -15,6 +15,6 @@
  * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
  * instruction set or the name is none of these; for a null name the fastest there are.
  */
-CR_API const struct cr_kernels *cr_runtime_select(const char *isa);
+CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 #endif

@@ -97,21 +97,21 @@ enum { ROWS = 3, COLS = 37, LD = COLS + 3 };
 struct strip {
     enum cr_op op;
     const char *letters;
-    void (*call)(const struct cr_kernels_i32 *k, void *y, const void *const *x, const long *ld,
+    void (*call)(const struct cr_runtime_i32 *k, void *y, const void *const *x, const long *ld,
                  long cols);
 };
 
 /* clang-format off */
 #define CALL_1(name, A) \
-    static void name##_##A(const struct cr_kernels_i32 *k, void *y, const void *const *x, \
+    static void name##_##A(const struct cr_runtime_i32 *k, void *y, const void *const *x, \
                            const long *ld, long cols) \
     { k->name##_##A(ROWS, cols, y, LD, x[0], ld[0]); }
 #define CALL_2(name, A) \
-    static void name##_##A(const struct cr_kernels_i32 *k, void *y, const void *const *x, \
+    static void name##_##A(const struct cr_runtime_i32 *k, void *y, const void *const *x, \
                            const long *ld, long cols) \
     { k->name##_##A(ROWS, cols, y, LD, x[0], ld[0], x[1], ld[1]); }
 #define CALL_3(name, A) \
-    static void name##_##A(const struct cr_kernels_i32 *k, void *y, const void *const *x, \
+    static void name##_##A(const struct cr_runtime_i32 *k, void *y, const void *const *x, \
                            const long *ld, long cols) \
     { k->name##_##A(ROWS, cols, y, LD, x[0], ld[0], x[1], ld[1], x[2], ld[2]); }
 #define VARIANTS_1(USE, name) USE(name, v)
@@ -134,7 +134,7 @@ CR_ELEMENTWISE(CALLS)
 static const struct strip strips[] = {CR_ELEMENTWISE(ENTRIES)};
 /* clang-format on */
 
-static void check_strip(const struct cr_kernels *k, const struct strip *s, long cols)
+static void check_strip(const struct cr_runtime *k, const struct strip *s, long cols)
 {
     static int32_t x[3][ROWS * LD];
     static float condition[ROWS * LD];
@@ -172,7 +172,7 @@ static void check_strip(const struct cr_kernels *k, const struct strip *s, long 
 
 START_TEST(strips_are_exact)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (int s = 0; k && s < COUNT(strips); s++)
         for (long cols = 0; cols <= COLS; cols++)
             check_strip(k, &strips[s], cols);
@@ -181,7 +181,7 @@ END_TEST
 
 START_TEST(reductions_are_exact)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { LONG = 100 };
     int32_t x[ROWS * LONG], sum[ROWS], max[ROWS], lanes[2][16 * ROWS];
     for (int i = 0; i < ROWS * LONG; i++)
@@ -223,7 +223,7 @@ static const uint32_t patterns[] = {0x7f800001, 0xffbfffff, 0x7fc00000, 1, 0x800
 START_TEST(moves_keep_all_bits)
 {
     static const long strides[][2] = {{20, 1}, {1, 20}, {19, 0}, {0, 0}, {40, 2}};
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     int32_t x[2000], y[20 * 20], back[2000];
     for (int i = 0; i < 2000; i++)
         x[i] = (int32_t)patterns[i * 7 / 3 % COUNT(patterns)];
@@ -253,7 +253,7 @@ START_TEST(iota_counts)
 {
     static const long places[][3] = {{0, 1, 1},       {5, -40, 1},        {16777210, 7, 9},
                                      {0, 100000, 33}, {2147480000, 40, 1}, {3, 1, 0}};
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     int32_t y[ROWS * LD];
     for (int p = 0; k && p < COUNT(places); p++)
         for (long cols = 1; cols <= COLS; cols++) {

@@ -15,7 +15,7 @@
  * memmove of that. */
 static char text[] =
     "struct sixteen { float f[16]; };\n"
-    "int hand_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
+    "int hand_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
     "                 const void *const *inputs, void *const *outputs, float *arena)\n"
     "{\n"
     "    struct sixteen *copy = (struct sixteen *)arena;\n"
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(objects_are_told_apart)
 {
     static char other[] =
-        "int hand_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,"
+        "int hand_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,"
         "const void *const *inputs, void *const *outputs, float *arena) { return 4; }\n";
     struct cr_program p = program();
     struct cr_program q = {.name = "hand", .text = other, .text_length = sizeof other - 1};
@@ -213,7 +213,7 @@ START_TEST(bug_is_reported)
     struct cr_code code = {0};
     struct cr_error error = {""};
     int length = snprintf(source, sizeof source,
-                          "int hand_execute(const struct cr_kernels *rt, struct cr_pool *pool,\n"
+                          "int hand_execute(const struct cr_runtime *rt, struct cr_pool *pool,\n"
                           "    const float *weights, const void *const *inputs,\n"
                           "    void *const *outputs, float *arena)\n{\n%s}\n",
                           bugs[_i].body);

@@ -162,7 +162,7 @@ enum { MAX_STRIPS = 1024 };
 /* clang-format on */
 
 /* All strips of an instruction set; returns how many. */
-static int list_strips(const struct cr_kernels *k, struct strip *list)
+static int list_strips(const struct cr_runtime *k, struct strip *list)
 {
     const struct strip all[] = {CR_ELEMENTWISE(LIST)};
     ck_assert_int_le(COUNT(all), MAX_STRIPS);
@@ -242,7 +242,7 @@ static const long gaps[][4] = {{0, 0, 0, 0}, {3, 3, 1, 0}, {0, 2, -1, 5}, {1, -1
 START_TEST(test_strips)
 {
     struct strip plain[MAX_STRIPS], other[MAX_STRIPS];
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     if (!k) {
         return;
     }
@@ -273,7 +273,7 @@ END_TEST
 
 /* ---- accuracy of the elementary functions ---- */
 
-#define MEMBER(name) offsetof(struct cr_kernels, name##_v)
+#define MEMBER(name) offsetof(struct cr_runtime, name##_v)
 
 static double sigmoid(double x)
 {
@@ -295,7 +295,7 @@ static const struct {
     {"sigmoid", MEMBER(sigmoid), sigmoid, 2.5, -104.0f, 17.0f},
 };
 
-static void check_accuracy(const struct cr_kernels *k, int f, const float *x, size_t n)
+static void check_accuracy(const struct cr_runtime *k, int f, const float *x, size_t n)
 {
     float *y = malloc(n * sizeof *y);
     cr_map1 *function;
@@ -311,7 +311,7 @@ static void check_accuracy(const struct cr_kernels *k, int f, const float *x, si
 
 START_TEST(test_accuracy)
 {
-    const struct cr_kernels *k = cr_runtime_select(NULL);
+    const struct cr_runtime *k = cr_runtime_select(NULL);
     enum { N = 1 << 18 };
     float *x = malloc(N * sizeof *x);
     for (uint32_t i = 0; i < N; i++) { /* all exponents and signs */
@@ -368,7 +368,7 @@ static const struct {
 
 START_TEST(test_points)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (int i = 0; k && i < COUNT(points); i++) {
         cr_map1 *function;
         float y;
@@ -413,7 +413,7 @@ static float lanes_and_tree(const float *a, long n, float empty, float (*op)(flo
 
 START_TEST(test_reductions)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { ROWS = 5, COLS = 131, LD = COLS + 2 };
     float *inputs[] = {filled(ROWS * LD, tame, 1), filled(ROWS * LD, mixed, 2)};
     for (int input = 0; k && input < 2; input++) {
@@ -441,7 +441,7 @@ START_TEST(test_zeros)
 {
     static const float values[] = {0.0f, -0.0f, NAN, -1.0f, -INFINITY};
     enum { LD = 40, ORDERS = COUNT(values) * COUNT(values) };
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (int order = 0; k && order < ORDERS; order++) {
         float a = values[order / COUNT(values)], b = values[order % COUNT(values)];
         float row[2][LD], largest[LD], smallest[LD], y[LD], max, lanes[16 * LD];
@@ -477,7 +477,7 @@ START_TEST(test_zeros)
 END_TEST
 
 /* Columns, tile after tile of 16 or 32 rows, have the same reductions as they have as rows. */
-static void check_down(const struct cr_kernels *k, const float *a, long rows, long cols, long step)
+static void check_down(const struct cr_runtime *k, const float *a, long rows, long cols, long step)
 {
     enum { LD = 45 };
     float lanes[2][16 * LD], column[200];
@@ -505,7 +505,7 @@ static void check_down(const struct cr_kernels *k, const float *a, long rows, lo
 
 START_TEST(test_columns)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     float *inputs[] = {filled(200 * 45, tame, 1), filled(200 * 45, mixed, 2)};
     for (long rows = 0; k && rows <= 200; rows += 1 + rows / 7) {
         for (long cols = 1; cols <= 45; cols += 4) {
@@ -520,7 +520,7 @@ END_TEST
 /* ---- softmax ---- */
 
 /* Runs softmax_block over all keys (rows) in blocks and returns the worst error of s / l. */
-static double softmax_error(const struct cr_kernels *k, const float *s, long keys, long queries,
+static double softmax_error(const struct cr_runtime *k, const float *s, long keys, long queries,
                             long block, float factor)
 {
     float *p = malloc((size_t)(keys * queries) * sizeof *p), m[40], l[40], scale[40];
@@ -553,7 +553,7 @@ static double softmax_error(const struct cr_kernels *k, const float *s, long key
 
 START_TEST(test_softmax_splitting)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { KEYS = 100, QUERIES = 37 };
     float *s = filled(KEYS * QUERIES, tame, 3);
     for (int i = 0; i < KEYS * QUERIES; i++) {
@@ -569,7 +569,7 @@ START_TEST(test_softmax_splitting)
 END_TEST
 
 /* One query's block of softmax by its definition in runtime.h, with the set's own exp. */
-static void define_softmax(const struct cr_kernels *k, long keys, float *s, float factor, float *m,
+static void define_softmax(const struct cr_runtime *k, long keys, float *s, float factor, float *m,
                            float *l, float *scale)
 {
     float top = larger(*m, lanes_and_tree(s, keys, -INFINITY, larger) * factor);
@@ -587,10 +587,10 @@ static void define_softmax(const struct cr_kernels *k, long keys, float *s, floa
 }
 
 /* Compares a block with queries as columns, which may be any number, with its definition. */
-static void check_softmax(const struct cr_kernels *k, long keys, long queries, float factor)
+static void check_softmax(const struct cr_runtime *k, long keys, long queries, float factor)
 {
     enum { KEYS = 40, LD = 43 };
-    const struct cr_kernels *plain = cr_runtime_select("plain");
+    const struct cr_runtime *plain = cr_runtime_select("plain");
     float got[KEYS * LD], want[KEYS * LD], column[KEYS];
     float m[2][LD], l[2][LD], scale[2][LD];
     for (int i = 0; i < KEYS * LD; i++) {
@@ -621,7 +621,7 @@ static void check_softmax(const struct cr_kernels *k, long keys, long queries, f
 
 START_TEST(test_softmax_block)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (long keys = 0; k && keys <= 40; keys++) {
         for (long queries = 1; queries <= 40; queries += 1 + keys % 4) {
             check_softmax(k, keys, queries, keys % 3 ? 0.125f : 1.0f);
@@ -648,7 +648,7 @@ static long stride(long s, long other_extent)
 
 START_TEST(test_load_store)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { SIZE = 8000 };
     float *x = filled(SIZE, mixed, 7);
     for (int i = 0; k && i < COUNT(moves); i++) {
@@ -676,7 +676,7 @@ END_TEST
 
 START_TEST(test_hide)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { ROWS = 5, LD = 44 };
     for (int cols = 1; k && cols <= 41; cols += 8) {
         for (int begin = -ROWS - 2; begin <= cols + 2; begin += 3) {
@@ -699,7 +699,7 @@ END_TEST
 /* Wherever the one number stands that is not finite, and only if it is asked about. */
 START_TEST(test_finite)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     static const float others[] = {NAN, INFINITY, -INFINITY};
     enum { ROWS = 3, COLS = 77, LD = 80 };
     float *x = filled(ROWS * LD, tame, 5);
@@ -719,7 +719,7 @@ END_TEST
 
 START_TEST(test_gather)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     static const int index[] = {2, 0, 4, -1, 5, INT32_MAX, INT32_MIN, 3, 16777217};
     enum { COLS = 35, LDT = 37, LDY = 36, TABLE = 5 };
     float *table = filled(TABLE * LDT, mixed, 1);
@@ -742,7 +742,7 @@ END_TEST
 /* Row by row in the order of the indices, which is told by sums that round. */
 START_TEST(test_scatter_add)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     static const int index[] = {5, 3, 4, -1, 5, INT32_MAX, 3, 5, INT32_MIN, 7, 5, 2};
     enum { COLS = 35, LDX = 37, LDY = 36, ROWS = 4, FIRST = 3 };
     float *x = filled(COUNT(index) * LDX, tame, 1);
@@ -768,7 +768,7 @@ END_TEST
 /* Any part of a stream, in any order. */
 START_TEST(test_random_tiles)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     static const struct {
         long base, rs, cs;
     } places[] = {{0, 23, 1}, {5, 1, 7}, {1L << 33, 40, 3}, {9, 0, 1}, {9, 4, 0}};
@@ -808,7 +808,7 @@ struct product {
 };
 
 /* Packs b, checks each element and zero of the panels, and returns them. */
-static float *packed(const struct cr_kernels *k, const struct product *p, const float *b, long rs,
+static float *packed(const struct cr_runtime *k, const struct product *p, const float *b, long rs,
                      long cs, long panel_stride)
 {
     long panels = (p->N + CR_PANEL - 1) / CR_PANEL;
@@ -823,7 +823,7 @@ static float *packed(const struct cr_kernels *k, const struct product *p, const 
     return y;
 }
 
-static void check_product(const struct cr_kernels *k, const struct product *p)
+static void check_product(const struct cr_runtime *k, const struct product *p)
 {
     long rs = p->a_transposed ? 1 : p->K + 1, cs = p->a_transposed ? p->M + 2 : 1;
     long brs = p->b_transposed ? 1 : p->N, bcs = p->b_transposed ? p->K : 1;
@@ -868,7 +868,7 @@ static void check_product(const struct cr_kernels *k, const struct product *p)
 START_TEST(test_gemm)
 {
     static const long inner[] = {0, 1, 2, 7, 64};
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (long M = 0; k && M <= 29; M++) {
         for (long N = 1; N <= 70; N += 1 + (M + N) % 5) {
             struct product p = {M,     N,          inner[(M + N) % COUNT(inner)],
@@ -886,7 +886,7 @@ START_TEST(test_gemm)
 END_TEST
 
 /* gemm_stream and gemm, with the result at that distance from a cache line. */
-static void check_stream(const struct cr_kernels *k, long M, long N, long ldc, long shift)
+static void check_stream(const struct cr_runtime *k, long M, long N, long ldc, long shift)
 {
     enum { K = 19 };
     long floats = (M * ldc + shift + 15) / 16 * 16, panel_stride = K * CR_PANEL;
@@ -914,7 +914,7 @@ static void check_stream(const struct cr_kernels *k, long M, long N, long ldc, l
 
 START_TEST(test_gemm_stream)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (long M = 1; k && M <= 27; M += 2) {
         for (long N = 1; N <= 300; N += 1 + N / 3) {
             check_stream(k, M, N, (N + 15) / 16 * 16, 0);
@@ -927,7 +927,7 @@ END_TEST
 
 START_TEST(test_gemm_accuracy)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { M = 6, N = 40, K = 768 };
     float *a = filled(M * K, tame, 1), *b = filled(K * N, tame, 2);
     float *panels = filled(2 * K * CR_PANEL, tame, 3), c[M * N] = {0};
@@ -1062,7 +1062,7 @@ static void block_of(uint64_t index, uint32_t words[4])
 /* Words 0 and 1 make the first two numbers of a block, 2 and 3 the others. */
 START_TEST(test_random_normal)
 {
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]);
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     const struct cr_sequence s = {5 | 2ull << 32, 9 | 4ull << 32, CR_NORMAL, 1, 0};
     for (uint64_t i = 3 | 1ull << 40; k && i < (1ull << 40) + 20000; i++) {
         uint32_t words[4];
@@ -1085,7 +1085,7 @@ END_TEST
 START_TEST(test_random_fill)
 {
     enum { N = 300 };
-    const struct cr_kernels *k = cr_runtime_select(isas[_i]), *plain = cr_runtime_select("plain");
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]), *plain = cr_runtime_select("plain");
     float whole[N], part[N];
     for (int normal = 0; k && normal < 2; normal++) {
         struct cr_sequence s = standard[normal];
@@ -1181,7 +1181,7 @@ START_TEST(test_select)
     ck_assert_ptr_null(cr_runtime_select("sse9"));
     ck_assert_ptr_null(cr_runtime_select(""));
     for (int i = 0; i < COUNT(isas); i++) {
-        const struct cr_kernels *k = cr_runtime_select(isas[i]);
+        const struct cr_runtime *k = cr_runtime_select(isas[i]);
         ck_assert(k || i > 0);
         if (k) {
             ck_assert_str_eq(k->isa, isas[i]);

@@ -12,7 +12,7 @@
 #include "subject.h"
 
 struct cr_profile {
-    struct cr_kernels kernels;
+    struct cr_runtime kernels;
     const struct cr_engine *engine;
     int at;                   /* calls of this run so far */
     double *sums;             /* by kernel, of this run */

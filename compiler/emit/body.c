@@ -276,7 +276,7 @@ static void print_comment(struct cr_text *t, const struct cr_function *f)
 
 static void print_struct(struct cr_text *t, const struct cr_function *f)
 {
-    cr_put(t, "struct k%d_args {\n    const struct cr_kernels *rt;\n", f->number);
+    cr_put(t, "struct k%d_args {\n    const struct cr_runtime *rt;\n", f->number);
     for (int i = 0; i < f->n_bound; i++) {
         const struct cr_slot *slot = &f->slots[i];
         if (slot->kind == CR_SLOT_NUMBER)
@@ -334,7 +334,7 @@ void cr_emit_function(struct cr_text *text, const struct cr_function *f)
     cr_put(text,
            "static void k%d_%s(const void *args, long begin, long end, float *scratch)\n{\n"
            "    const struct k%d_args *a = args;\n"
-           "    const struct cr_kernels *rt = a->rt;\n",
+           "    const struct cr_runtime *rt = a->rt;\n",
            f->number, f->title, f->number);
     print_slots(text, f);
     print_body(text, f);

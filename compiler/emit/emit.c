@@ -273,7 +273,7 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
 {
     cr_put(t,
            "\n/* Computes the outputs. */\n"
-           "int %s_%sexecute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,\n"
+           "int %s_%sexecute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
            "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
            "    const long scratch_floats = %lld; /* for each thread */\n"
            "    float *const scratch = arena + %lld;\n",

@@ -3,7 +3,7 @@
  *
  * The text defines one function for each entry (NAME is program->name):
  *
- *   int NAME_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+ *   int NAME_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
  *                    const void *const *inputs, void *const *outputs, float *arena);
  *
  * `weights` has weights_bytes, filled as `places` say; `arena` has arena_bytes +

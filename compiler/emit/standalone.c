@@ -194,7 +194,7 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
            "\nint %s_load(void *weights, int index, const float *tensor)\n{\n"
-           "    const struct cr_kernels *rt = cr_runtime_select(0);\n"
+           "    const struct cr_runtime *rt = cr_runtime_select(0);\n"
            "    const struct cr_place *p;\n"
            "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n"
            "    for (p = places; p->param >= 0; p++)\n        if (p->param == index)\n"
@@ -371,7 +371,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
     cr_put(t,
            "\n/* ---- the model ---- */\n\n"
-           "static int %s_execute(const struct cr_kernels *rt, struct cr_pool *pool,\n"
+           "static int %s_execute(const struct cr_runtime *rt, struct cr_pool *pool,\n"
            "    const float *weights, const void *const *inputs, void *const *outputs, float "
            "*arena);\n",
            p->name);

@@ -191,7 +191,7 @@ static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const 
 
 /* What steps of every model do with their state. */
 static const char helpers[] =
-    "\nstruct packing {\n    const struct cr_kernels *rt;\n    const char *state;\n"
+    "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n"
     "    float *weights;\n};\n\n"
     "/* Puts pieces of parameters where the kernels read them. */\n"
     "static void pack_params(const void *args, long begin, long end, float *scratch)\n{\n"

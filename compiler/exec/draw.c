@@ -36,7 +36,7 @@ struct cr_groups {
 /* clang-format on */
 
 /* What makes the groups of a sequence with the instructions of this runtime. */
-static cr_group *find_group(const struct cr_kernels *rt, enum cr_distribution distribution)
+static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution distribution)
 {
     const struct cr_groups *groups = &cr_groups_plain;
 #if CR_X86
@@ -52,7 +52,7 @@ static cr_group *find_group(const struct cr_kernels *rt, enum cr_distribution di
 }
 
 /* Whole groups are made in place.  The parts at both ends are copied from a group made aside. */
-void cr_random_fill(const struct cr_kernels *rt, const struct cr_sequence *sequence, uint64_t first,
+void cr_random_fill(const struct cr_runtime *rt, const struct cr_sequence *sequence, uint64_t first,
                     size_t n, float *y)
 {
     cr_group *make = find_group(rt, sequence->distribution);

@@ -25,7 +25,7 @@ struct cr_sequence {
 };
 
 /* y[i] = the number of index first + i; the same bits for every instruction set. */
-void cr_random_fill(const struct cr_kernels *rt, const struct cr_sequence *sequence, uint64_t first,
+void cr_random_fill(const struct cr_runtime *rt, const struct cr_sequence *sequence, uint64_t first,
                     size_t n, float *y);
 
 #endif

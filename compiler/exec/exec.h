@@ -12,7 +12,7 @@
 
 /* Machine code of a program, callable until it is freed. */
 struct cr_code {
-    int (*execute)(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+    int (*execute)(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
                    const void *const *inputs, void *const *outputs, float *arena);
     void *handle;
     void (*release)(void *handle);

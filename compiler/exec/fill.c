@@ -9,7 +9,7 @@ enum {
 
 /* A piece of a parameter being placed, in tiles of rows x cols, `across` beside each other. */
 struct filling {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const struct cr_place *place;
     const struct cr_contents *contents;
     float *weights;
@@ -78,7 +78,7 @@ static void fill_tiles(const void *args, long begin, long end, float *scratch)
  * tile: waking other threads would take longer than to fill it.
  */
 static void fill_place(const struct cr_place *place, const struct cr_contents *contents,
-                       const struct cr_kernels *rt, struct cr_pool *pool, float *weights)
+                       const struct cr_runtime *rt, struct cr_pool *pool, float *weights)
 {
     struct filling f = {rt, place, contents, weights, 0, 0, 0};
     bool by_rows = place->col_stride == 1;
@@ -106,7 +106,7 @@ static int first_place(const struct cr_program *program, int param)
 }
 
 void cr_fill_weights(const struct cr_program *program, int index,
-                     const struct cr_contents *contents, const struct cr_kernels *rt,
+                     const struct cr_contents *contents, const struct cr_runtime *rt,
                      struct cr_pool *pool, float *weights)
 {
     int i = first_place(program, index);
@@ -114,7 +114,7 @@ void cr_fill_weights(const struct cr_program *program, int index,
         fill_place(&program->places[i], contents, rt, pool, weights);
 }
 
-void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_kernels *rt,
+void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *out)
 {
     struct cr_place flat = {.rows = 1, .cols = n, .row_stride = n, .col_stride = 1};

@@ -20,11 +20,11 @@ struct cr_contents {
 
 /* Puts parameter `index` of a program where its kernels read it in `weights`. */
 void cr_fill_weights(const struct cr_program *program, int index,
-                     const struct cr_contents *contents, const struct cr_kernels *rt,
+                     const struct cr_contents *contents, const struct cr_runtime *rt,
                      struct cr_pool *pool, float *weights);
 
 /* Copies a tensor of n elements as it is. */
-void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_kernels *rt,
+void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *out);
 
 #endif

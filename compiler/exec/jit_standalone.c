@@ -16,7 +16,7 @@
 static void put_call(struct cr_text *text, const struct cr_program *p)
 {
     cr_put(text,
-           "int cr_call(const struct cr_kernels *rt, struct cr_pool *pool,\n"
+           "int cr_call(const struct cr_runtime *rt, struct cr_pool *pool,\n"
            "    const float *weights, const void *const *inputs, void *const *outputs,\n"
            "    float *arena)\n{\n    (void)rt, (void)pool, (void)inputs;\n"
            "    return %s_run(weights",

@@ -164,7 +164,7 @@ static uint64_t stream_of(char kind, const char *name)
 /* Random numbers as a tensor's elements. */
 struct drawing {
     struct cr_sequence sequence;
-    const struct cr_kernels *kernels;
+    const struct cr_runtime *kernels;
 };
 
 static void draw(const void *context, int64_t first, int64_t n, float *out)

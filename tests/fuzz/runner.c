@@ -135,7 +135,7 @@ static void read_data(const void *data, int64_t first, int64_t n, float *out)
 
 /* Every other parameter is handed in as elements to be read, not as memory. */
 static void load_weights(const struct cr_case *c, const struct cr_program *p,
-                         const struct cr_kernels *rt, struct cr_pool *pool, float *weights)
+                         const struct cr_runtime *rt, struct cr_pool *pool, float *weights)
 {
     for (int i = 0; i < p->n_params; i++) {
         const void *data = cr_case_data(c, p->params[i].name);
@@ -187,7 +187,7 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
             struct cr_outputs *o, struct cr_report *report)
 {
     const struct cr_program *p = code->program;
-    const struct cr_kernels *rt = cr_runtime_select(isa);
+    const struct cr_runtime *rt = cr_runtime_select(isa);
     struct cr_pool *pool = pool_of(threads);
     struct layout l = {0};
     int64_t n_weights = p->weights_bytes / 4;

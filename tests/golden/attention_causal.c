@@ -8,7 +8,7 @@
  * 1.286 Mflop, reads 38.4 kB, writes 12.8 kB
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *q;
     const float *k;
     const float *v;
@@ -18,7 +18,7 @@ struct k1_args {
 static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const values = scratch; /* packed values */
     float *const queries = scratch + 6400; /* packed queries of a step */
     float *const scores = scratch + 6656; /* a block of keys x queries */
@@ -65,7 +65,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int attention_causal_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int attention_causal_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 11648; /* for each thread */

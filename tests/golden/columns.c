@@ -7,7 +7,7 @@
  * 24 kflop, reads 24.16 kB, writes 480 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *b;
     float *out;
@@ -16,7 +16,7 @@ struct k1_args {
 static void k1_middle(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     float *const tile = scratch + 640; /* what is reduced */
@@ -45,7 +45,7 @@ static void k1_middle(const void *args, long begin, long end, float *scratch)
  * 12 kflop, reads 24 kB, writes 8 kB
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     float *out;
 };
@@ -53,7 +53,7 @@ struct k2_args {
 static void k2_first(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
@@ -79,7 +79,7 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
  * 24 kflop, reads 24.16 kB, writes 480 B
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *b;
     float *out;
@@ -88,7 +88,7 @@ struct k3_args {
 static void k3_largest(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_MINUS_INFINITY = CR_MINUS_INFINITY;
     float *const tile = scratch + 640; /* what is reduced */
@@ -115,14 +115,14 @@ static void k3_largest(const void *args, long begin, long end, float *scratch)
  * 6 kflop, reads 0 B, writes 160 B
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     float *out;
 };
 
 static void k4_row(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     float *const tile = scratch + 640; /* what is reduced */
@@ -146,7 +146,7 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int columns_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 1312; /* for each thread */

@@ -7,7 +7,7 @@
  * 120 flop, reads 4 B, writes 120 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *step;
     long stream0; /* of random numbers */
     float *out;
@@ -16,7 +16,7 @@ struct k1_args {
 static void k1_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_25 = 0.25f;
     for (long item = begin; item < end; item++) {
@@ -33,7 +33,7 @@ static void k1_dropout(const void *args, long begin, long end, float *scratch)
  * 480 flop, reads 472 B, writes 120 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k1_dropout;
     const float *x;
     const float *w; /* packed */
@@ -43,7 +43,7 @@ struct k2_args {
 static void k2_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     static const float c_1_3333334 = 1.3333334f;
     float *const t0 = scratch + 192; /* 6 x 32 */
@@ -73,7 +73,7 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
  * 120 flop, reads 0 B, writes 120 B
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     long stream0; /* of random numbers */
     float *out;
 };
@@ -81,7 +81,7 @@ struct k3_args {
 static void k3_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const int i_3 = 3;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0_5 = 0.5f;
@@ -99,7 +99,7 @@ static void k3_dropout(const void *args, long begin, long end, float *scratch)
  * 210 flop, reads 240 B, writes 120 B
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k3_dropout;
     const float *k2_dropout;
     float *out;
@@ -108,7 +108,7 @@ struct k4_args {
 static void k4_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_2 = 2.0f;
     static const float c_0 = 0.0f;
@@ -127,7 +127,7 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
  * 570 flop, reads 480 B, writes 120 B
  */
 struct k5_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k1_dropout;
     const float *k3_dropout;
     const float *k4_y;
@@ -138,7 +138,7 @@ struct k5_args {
 static void k5_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_8 = 8.0f;
     float *const t0 = scratch; /* 6 x 5 */
     static const float c_0 = 0.0f;
@@ -168,7 +168,7 @@ static void k5_dropout(const void *args, long begin, long end, float *scratch)
  * 480 flop, reads 312 B, writes 160 B
  */
 struct k6_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *k5_dropout;
     float *out;
@@ -177,7 +177,7 @@ struct k6_args {
 static void k6_d_w(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
@@ -199,7 +199,7 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int dropout_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 384; /* for each thread */

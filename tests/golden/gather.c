@@ -7,7 +7,7 @@
  * 300 flop, reads 496 B, writes 240 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *wte;
     const int *tokens;
     const float *wpe;
@@ -17,7 +17,7 @@ struct k1_args {
 static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 5 x 6 */
     int *const ri1 = (int *)scratch + 32; /* one number a row, 5 */
     float *const t2 = scratch + 48; /* 5 x 6 */
@@ -31,7 +31,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int gather_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int gather_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 80; /* for each thread */

@@ -7,7 +7,7 @@
  * 768 flop, reads 480 B, writes 192 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *h_fc_bias;
     const float *x;
     const float *w; /* packed */
@@ -17,7 +17,7 @@ struct k1_args {
 static void k1_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -43,7 +43,7 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
  * 192 flop, reads 4 B, writes 192 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *step;
     long stream0; /* of random numbers */
     float *out;
@@ -52,7 +52,7 @@ struct k2_args {
 static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 6 x 8 */
     static const float c_0_5 = 0.5f;
     for (long item = begin; item < end; item++) {
@@ -70,7 +70,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
  * 432 flop, reads 576 B, writes 192 B
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *k2_h;
     const float *h_fc;
@@ -80,7 +80,7 @@ struct k3_args {
 static void k3_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 6 x 8 */
     static const float c_2 = 2.0f;
     static const float c_0 = 0.0f;
@@ -101,7 +101,7 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
  * 720 flop, reads 576 B, writes 192 B
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k2_h;
     const float *h;
     const float *h_fc;
@@ -111,7 +111,7 @@ struct k4_args {
 static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_8 = 8.0f;
     float *const t0 = scratch; /* 6 x 8 */
     static const float c_0 = 0.0f;
@@ -140,7 +140,7 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
  * 96 flop, reads 192 B, writes 32 B
  */
 struct k5_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_h_fc;
     float *out;
 };
@@ -148,7 +148,7 @@ struct k5_args {
 static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const lanes = scratch; /* 16 partial results a column */
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
@@ -173,7 +173,7 @@ static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratc
  * 768 flop, reads 640 B, writes 192 B
  */
 struct k6_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *h;
     const float *d_h_fc;
     const float *w; /* packed */
@@ -183,7 +183,7 @@ struct k6_args {
 static void k6_d_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 192; /* 6 x 32 */
     for (long item = begin; item < end; item++) {
@@ -211,7 +211,7 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
  * 768 flop, reads 384 B, writes 256 B
  */
 struct k7_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_h_fc;
     const float *h;
     float *out;
@@ -220,7 +220,7 @@ struct k7_args {
 static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scratch)
 {
     const struct k7_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
@@ -249,7 +249,7 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
  * 672 flop, reads 576 B, writes 192 B
  */
 struct k8_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k2_h;
     const float *d_h;
     const float *h_fc;
@@ -259,7 +259,7 @@ struct k8_args {
 static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_8 = 8.0f;
     static const float c_0 = 0.0f;
     float *const t0 = scratch; /* 6 x 8 */
@@ -287,7 +287,7 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
  * 768 flop, reads 640 B, writes 192 B
  */
 struct k9_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_h;
     const float *d_h_fc;
     const float *w; /* packed */
@@ -297,7 +297,7 @@ struct k9_args {
 static void k9_d_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k9_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -326,7 +326,7 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
  * 768 flop, reads 1.024 kB, writes 192 B
  */
 struct k10_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k2_h;
     const float *d_h;
     const float *h_fc;
@@ -338,7 +338,7 @@ struct k10_args {
 static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     static const float c_8 = 8.0f;
     float *const t0 = scratch + 192; /* 6 x 32 */
@@ -373,7 +373,7 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int grad_layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 768; /* for each thread */

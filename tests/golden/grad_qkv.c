@@ -6,7 +6,7 @@
  * 259.2 kflop, reads 16.13 kB, writes 43.2 kB
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *w; /* packed */
     float *out;
@@ -15,7 +15,7 @@ struct k1_args {
 static void k1_qkv(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = item % 3 * 100;
@@ -42,7 +42,7 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
  * 1.087 Mflop, reads 43.2 kB, writes 14.4 kB
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *qkv;
     float *out;
 };
@@ -50,7 +50,7 @@ struct k2_args {
 static void k2_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const values = scratch; /* packed values */
     float *const queries = scratch + 4800; /* packed queries of a step */
     float *const scores = scratch + 4928; /* a block of keys x queries */
@@ -105,7 +105,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
  * 86.4 kflop, reads 14.98 kB, writes 14.4 kB
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *y;
     const float *w; /* packed */
     float *out;
@@ -114,7 +114,7 @@ struct k3_args {
 static void k3_out(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = item % 3 * 100;
@@ -140,7 +140,7 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
  * 3.6 kflop, reads 28.8 kB, writes 3.6 kB
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_y;
     const float *y;
     float *out;
@@ -149,7 +149,7 @@ struct k4_args {
 static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 150 x 4 */
     float *const r1 = scratch + 608; /* one number a row, 150 */
     for (long item = begin; item < end; item++) {
@@ -171,7 +171,7 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
  * 2.718 Mflop, reads 61.2 kB, writes 43.2 kB
  */
 struct k5_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *qkv;
     const float *d_y;
     const float *k4_grad_qkv;
@@ -181,7 +181,7 @@ struct k5_args {
 static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const keys = scratch; /* packed keys */
     float *const queries = scratch + 4800; /* packed queries of a step, transposed ... */
     float *const query_rows = scratch + 4928; /* ... and as they are */
@@ -278,7 +278,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
  * 259.2 kflop, reads 44.93 kB, writes 14.4 kB
  */
 struct k6_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *d_qkv;
     const float *w; /* packed */
     float *out;
@@ -287,7 +287,7 @@ struct k6_args {
 static void k6_d_x(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = item % 3 * 100;
@@ -306,7 +306,7 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int grad_qkv_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 15424; /* for each thread */

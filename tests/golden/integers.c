@@ -7,7 +7,7 @@
  * 210 flop, reads 204 B, writes 120 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *table;
     const int *ids;
     int *out;
@@ -16,7 +16,7 @@ struct k1_args {
 static void k1_rows(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const int i_7 = 7;
     int *const ri0 = (int *)scratch; /* one number a row, 6 */
     static const int i_3 = 3;
@@ -38,7 +38,7 @@ static void k1_rows(const void *args, long begin, long end, float *scratch)
  * 81 flop, reads 180 B, writes 36 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     int *out;
 };
@@ -46,7 +46,7 @@ struct k2_args {
 static void k2_first(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const r0 = scratch; /* one number a row, 9 */
     float *const t1 = scratch + 16; /* 9 x 5 */
     int *const ti2 = (int *)scratch + 64; /* 9 x 5 */
@@ -72,7 +72,7 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
  * 18 flop, reads 120 B, writes 24 B
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *k1_rows;
     int *out;
 };
@@ -80,7 +80,7 @@ struct k3_args {
 static void k3_along(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     int *const ti0 = (int *)scratch; /* 6 x 5 */
     int *const ri1 = (int *)scratch + 32; /* one number a row, 6 */
     for (long item = begin; item < end; item++) {
@@ -98,7 +98,7 @@ static void k3_along(const void *args, long begin, long end, float *scratch)
  * 90 flop, reads 180 B, writes 20 B
  */
 struct k4_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const int *table;
     int *out;
 };
@@ -106,7 +106,7 @@ struct k4_args {
 static void k4_down(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     int *const lanes = (int *)scratch; /* 16 partial results a column */
     static const int i_m2147483648 = -2147483647 - 1;
     for (long item = begin; item < end; item++) {
@@ -131,7 +131,7 @@ static void k4_down(const void *args, long begin, long end, float *scratch)
  * 180 flop, reads 360 B, writes 180 B
  */
 struct k5_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const int *table;
     float *out;
@@ -140,7 +140,7 @@ struct k5_args {
 static void k5_scaled(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 9 x 5 */
     for (long item = begin; item < end; item++) {
         rt->i32.float_v(9, 5, t0, 5, a->table, 5);
@@ -149,7 +149,7 @@ static void k5_scaled(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int integers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 128; /* for each thread */

@@ -6,7 +6,7 @@
  * 2.097 Mflop, reads 12.29 kB, writes 2.097 MB
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *dy;
     float *out;
@@ -15,7 +15,7 @@ struct k1_args {
 static void k1_dw(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
@@ -39,7 +39,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int large_gradient_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int large_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 1216; /* for each thread */

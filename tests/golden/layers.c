@@ -8,7 +8,7 @@
  * 1.536 kflop, reads 832 B, writes 384 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *h_in_bias;
     const float *x;
     const float *h_norm_weight;
@@ -20,7 +20,7 @@ struct k1_args {
 static void k1_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const r0 = scratch + 48; /* one number a row, 6 */
     static const float c_8 = 8.0f;
@@ -69,7 +69,7 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
  * 1.536 kflop, reads 1.12 kB, writes 192 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *h_out_bias;
     const float *k1_h;
@@ -80,7 +80,7 @@ struct k2_args {
 static void k2_h(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -101,7 +101,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int layers_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 160; /* for each thread */

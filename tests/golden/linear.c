@@ -7,7 +7,7 @@
  * 120 flop, reads 124 B, writes 80 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *fc_bias;
     const float *x;
     const float *w; /* packed */
@@ -17,7 +17,7 @@ struct k1_args {
 static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     static const float c_0 = 0.0f;
     for (long item = begin; item < end; item++) {
@@ -38,7 +38,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int linear_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int linear_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 0; /* for each thread */

@@ -7,7 +7,7 @@
  * 600 flop, reads 304 B, writes 240 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *wte;
     const int *tokens;
     float *out;
@@ -16,7 +16,7 @@ struct k1_args {
 static void k1_scatter(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_4 = 4.0f;
     static const float c_2 = 2.0f;
     float *const t0 = scratch; /* 10 x 6 */
@@ -39,7 +39,7 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
  * 60 flop, reads 280 B, writes 264 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *k1_scatter;
     const int *tokens;
     float *out;
@@ -48,7 +48,7 @@ struct k2_args {
 static void k2_d_wte(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long first = item % 11 * 1;
@@ -59,7 +59,7 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int scatter_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 128; /* for each thread */

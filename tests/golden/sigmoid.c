@@ -7,7 +7,7 @@
  * 256 flop, reads 128 B, writes 128 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     float *out;
 };
@@ -15,7 +15,7 @@ struct k1_args {
 static void k1_gelu(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_071354814 = 0.071354814f;
     float *const t0 = scratch; /* 4 x 8 */
     static const float c_1_5957692 = 1.5957692f;
@@ -36,7 +36,7 @@ static void k1_gelu(const void *args, long begin, long end, float *scratch)
  * 96 flop, reads 128 B, writes 128 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     float *out;
 };
@@ -44,7 +44,7 @@ struct k2_args {
 static void k2_silu(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 4 x 8 */
     for (long item = begin; item < end; item++) {
         rt->sigmoid_v(4, 8, t0, 8, a->x, 8);
@@ -60,7 +60,7 @@ static void k2_silu(const void *args, long begin, long end, float *scratch)
  * 160 flop, reads 128 B, writes 128 B
  */
 struct k3_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     float *out;
 };
@@ -68,7 +68,7 @@ struct k3_args {
 static void k3_both(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     static const float c_0_5 = 0.5f;
     float *const t0 = scratch; /* 4 x 8 */
     for (long item = begin; item < end; item++) {
@@ -79,7 +79,7 @@ static void k3_both(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int sigmoid_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 32; /* for each thread */

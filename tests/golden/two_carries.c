@@ -8,7 +8,7 @@
  * 512 flop, reads 512 B, writes 128 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *memory;
     const float *w; /* packed */
@@ -18,7 +18,7 @@ struct k1_args {
 static void k1_two_carries(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -49,7 +49,7 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
  * 512 flop, reads 512 B, writes 128 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *memory;
     const float *k1_two_carries;
     const float *w; /* packed */
@@ -59,7 +59,7 @@ struct k2_args {
 static void k2_two_carries(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -80,7 +80,7 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
 }
 
 /* Computes the outputs. */
-int two_carries_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 32; /* for each thread */

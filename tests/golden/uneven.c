@@ -7,7 +7,7 @@
  * 384 flop, reads 384 B, writes 96 B
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *b;
     const float *w; /* packed */
@@ -17,7 +17,7 @@ struct k1_args {
 static void k1_uneven(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const t0 = scratch + 96; /* 3 x 32 */
     for (long item = begin; item < end; item++) {
@@ -45,7 +45,7 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
  * 24 flop, reads 32 B, writes 32 B
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *b;
     float *out;
 };
@@ -53,7 +53,7 @@ struct k2_args {
 static void k2_b(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     (void)scratch;
     static const float c_2 = 2.0f;
     for (long item = begin; item < end; item++) {
@@ -62,7 +62,7 @@ static void k2_b(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int uneven_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 192; /* for each thread */

@@ -6,7 +6,7 @@
  * 15.4 Mflop, reads 748 kB, writes 28 kB
  */
 struct k1_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *dy;
     float *out;
@@ -15,7 +15,7 @@ struct k1_args {
 static void k1_dw(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 98304; /* packed rows of the left operand */
     for (long item = begin; item < end; item++) {
@@ -47,7 +47,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
  * 560 kflop, reads 748 kB, writes 28 kB
  */
 struct k2_args {
-    const struct cr_kernels *rt;
+    const struct cr_runtime *rt;
     const float *x;
     const float *dy;
     float *out;
@@ -56,7 +56,7 @@ struct k2_args {
 static void k2_short(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
-    const struct cr_kernels *rt = a->rt;
+    const struct cr_runtime *rt = a->rt;
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 3840; /* packed rows of the left operand */
     static const float c_0_5 = 0.5f;
@@ -80,7 +80,7 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int weight_gradient_execute(const struct cr_kernels *rt, struct cr_pool *pool, const float *weights,
+int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 196608; /* for each thread */
