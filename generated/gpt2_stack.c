@@ -217,7 +217,7 @@ struct cr_runtime {
 
 #endif
 /*
- * select.h - which of the runtime's kernels this machine can run.
+ * select.h - which runtime this machine can run.
  */
 #ifndef CR_SELECT_H
 #define CR_SELECT_H
@@ -229,7 +229,7 @@ struct cr_runtime {
 #endif
 
 /*
- * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
+ * The runtime for "avx512", "avx2" or "plain", or null if this machine lacks that
  * instruction set or the name is none of these; for a null name the fastest there are.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
@@ -289,7 +289,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
  * place.h - putting a parameter's elements where the kernels read them.
  *
  * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
- * the column panels of the micro-kernel (runtime.h), transposed on the way if its layout
+ * the column panels of the matrix product (runtime.h), transposed on the way if its layout
  * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
  */
 #ifndef CR_PLACE_H
@@ -774,9 +774,9 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 /* ---- the runtime ---- */
 
 /*
- * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
+ * functions.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, functions.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
 #include <string.h>
@@ -893,7 +893,7 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 /*
- * vector_plain.h - the vectors of the kernel template, one float wide.
+ * vector_plain.h - the vectors of the template functions.inc, one float wide.
  *
  * This is C for any compiler and any machine: it defines what the other two
  * instruction sets must compute, bit for bit.
@@ -1002,7 +1002,7 @@ CR_INLINE float v_split_plain(float x, float *e)
 
 #endif
 /*
- * kernels.inc - the runtime for one instruction set.
+ * functions.inc - the runtime for one instruction set.
  *
  * Included after one of vector_*.h, once for each; everything it defines has the
  * instruction set in its name.
@@ -1927,7 +1927,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 
 #if CR_X86
 /*
- * vector_avx2.h - the vectors of the kernel template, 8 floats in an AVX2 register.
+ * vector_avx2.h - the vectors of the template functions.inc, 8 floats in an AVX2 register.
  *
  * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
  * flags of the compiler.
@@ -2055,7 +2055,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #endif
 /*
- * kernels.inc - the runtime for one instruction set.
+ * functions.inc - the runtime for one instruction set.
  *
  * Included after one of vector_*.h, once for each; everything it defines has the
  * instruction set in its name.
@@ -2978,7 +2978,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #endif
 #endif
 /*
- * vector_avx512.h - the vectors of the kernel template, 16 floats in an AVX-512 register.
+ * vector_avx512.h - the vectors of the template functions.inc, 16 floats in an AVX-512 register.
  *
  * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
  * of the compiler.
@@ -3108,7 +3108,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #endif
 /*
- * kernels.inc - the runtime for one instruction set.
+ * functions.inc - the runtime for one instruction set.
  *
  * Included after one of vector_*.h, once for each; everything it defines has the
  * instruction set in its name.
@@ -4034,19 +4034,19 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 /* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_runtime *kernels)
+static int cr_has(const struct cr_runtime *rt)
 {
 #if CR_X86
-    if (kernels == &cr_runtime_avx512) {
+    if (rt == &cr_runtime_avx512) {
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("fma");
     }
-    if (kernels == &cr_runtime_avx2) {
+    if (rt == &cr_runtime_avx2) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
-    return kernels == &cr_runtime_plain;
+    return rt == &cr_runtime_plain;
 }
 
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa)

@@ -2,7 +2,7 @@
  * place.h - putting a parameter's elements where the kernels read them.
  *
  * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
- * the column panels of the micro-kernel (runtime.h), transposed on the way if its layout
+ * the column panels of the matrix product (runtime.h), transposed on the way if its layout
  * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
  */
 #ifndef CR_PLACE_H

@@ -1,5 +1,5 @@
 /*
- * select.h - which of the runtime's kernels this machine can run.
+ * select.h - which runtime this machine can run.
  */
 #ifndef CR_SELECT_H
 #define CR_SELECT_H
@@ -12,7 +12,7 @@
 #endif
 
 /*
- * The kernels for "avx512", "avx2" or "plain", or null if this machine lacks that
+ * The runtime for "avx512", "avx2" or "plain", or null if this machine lacks that
  * instruction set or the name is none of these; for a null name the fastest there are.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);

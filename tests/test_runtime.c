@@ -1,7 +1,7 @@
 /*
- * test_runtime.c - the runtime's kernels, pool and random numbers.
+ * test_runtime.c - the runtime's functions, pool and random numbers.
  *
- * Every kernel is run for every instruction set that this machine has, compared with a
+ * Every function is run for every instruction set that this machine has, compared with a
  * definition written out here, and must give the same bits for all of them.
  */
 #include <check.h>
@@ -209,7 +209,7 @@ static void check_strip(const struct strip *s, const struct tiles *t, const floa
     }
 }
 
-/* Runs a strip for the plain kernels and for another set, which must agree. */
+/* Runs a strip of the plain runtime and of another, which must agree. */
 static void compare_strip(const struct strip *plain, const struct strip *other, struct tiles t,
                           const char *isa)
 {

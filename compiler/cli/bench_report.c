@@ -51,7 +51,7 @@ static bool is_noisy(struct cr_bench *b)
 static void print_compilation(const struct figures *f)
 {
     printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
-           cr_backend_names[f->engine->backend], f->compiled->kernels->isa, f->engine->threads,
+           cr_backend_names[f->engine->backend], f->compiled->rt->isa, f->engine->threads,
            f->engine->threads == 1 ? "" : "s");
     printf("Compile: %s from the graph to a callable function",
            cr_duration((int64_t)f->compile_ns).text);
@@ -166,7 +166,7 @@ static void set_integer(json_t *object, const char *key, double value)
 static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
 {
     json_t *o = json_pack("{s:s, s:s, s:s, s:i}", "model", f->engine->name, "backend",
-                          cr_backend_names[f->engine->backend], "isa", f->compiled->kernels->isa,
+                          cr_backend_names[f->engine->backend], "isa", f->compiled->rt->isa,
                           "threads", f->engine->threads);
     set_integer(o, "compile_ns", f->compile_ns);
     set_integer(o, "script_ns", f->script_ns);

@@ -16,15 +16,15 @@ static void timed_parallel(struct cr_pool *pool, long items, cr_body *body, cons
     const struct cr_program *program = p->engine->program;
     assert(p->at < program->n_sequence);
     int64_t start = cr_clock();
-    p->engine->kernels->parallel(p->engine->pool, items, body, args, scratch, scratch_stride);
+    p->engine->rt->parallel(p->engine->pool, items, body, args, scratch, scratch_stride);
     p->sums[program->sequence[p->at++]] += (double)(cr_clock() - start);
 }
 
 void cr_profile_open(struct cr_profile *p, const struct cr_subject *s)
 {
     size_t n = (size_t)s->engine.program->n_kernels;
-    *p = (struct cr_profile){.engine = &s->engine, .kernels = *s->engine.kernels};
-    p->kernels.parallel = timed_parallel;
+    *p = (struct cr_profile){.engine = &s->engine, .rt = *s->engine.rt};
+    p->rt.parallel = timed_parallel;
     p->sums = cr_calloc(n, sizeof *p->sums);
     p->times = cr_calloc(n, sizeof *p->times);
 }
@@ -33,7 +33,7 @@ int cr_profile_run(struct cr_profile *p, const struct cr_subject *s, struct cr_e
 {
     struct cr_engine watched = *p->engine;
     int n = p->engine->program->n_kernels;
-    watched.kernels = &p->kernels;
+    watched.rt = &p->rt;
     watched.pool = (struct cr_pool *)(void *)p;
     p->at = 0;
     memset(p->sums, 0, (size_t)n * sizeof *p->sums);

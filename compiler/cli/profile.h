@@ -12,7 +12,7 @@
 #include "subject.h"
 
 struct cr_profile {
-    struct cr_runtime kernels;
+    struct cr_runtime rt; /* the engine's, with a `parallel` of our own */
     const struct cr_engine *engine;
     int at;                   /* calls of this run so far */
     double *sums;             /* by kernel, of this run */

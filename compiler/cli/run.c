@@ -143,7 +143,7 @@ static void print_compiled(const struct run *r)
         printf(" (%d calls)", calls);
     printf(", %s bytes of C, by %s for %s, %d thread%s\n",
            cr_thousands((int64_t)p->text_length).text, cr_backend_names[e->backend],
-           e->kernels->isa, e->threads, e->threads == 1 ? "" : "s");
+           e->rt->isa, e->threads, e->threads == 1 ? "" : "s");
     cr_print_memory(p);
     cr_print_again(p);
 }

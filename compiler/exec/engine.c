@@ -180,7 +180,7 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     int64_t n = cr_port_elements(&e->params[i]), bytes = n * (int64_t)sizeof(float);
     if (!e->tensors[i] && !(e->tensors[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;
-    cr_fill_tensor(contents, n, e->kernels, e->pool, e->tensors[i]);
+    cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i]);
     return 0;
 }
 
@@ -269,7 +269,7 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
     return 0;
 }
 
-/* The kernels and the threads; fewer threads than asked for are no harm. */
+/* The runtime and the threads; fewer threads than asked for are no harm. */
 static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                         struct cr_error *error)
 {
@@ -278,8 +278,8 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                        "instruction set '%.60s': standalone C chooses its own, expected "
                        "another backend",
                        o->isa);
-    e->kernels = cr_runtime_select(o->isa);
-    if (!e->kernels)
+    e->rt = cr_runtime_select(o->isa);
+    if (!e->rt)
         return cr_fail(error,
                        "instruction set '%.60s': not on this machine, expected avx512, "
                        "avx2 or plain",
@@ -307,8 +307,8 @@ static int run_compiled(struct cr_engine *e, const void *const *inputs, void *co
         e->program_inputs[i] = inputs[e->to_input[i]];
     for (int i = 0; i < p->n_outputs; i++)
         e->program_outputs[i] = outputs[e->to_output[i]];
-    int status = e->code.execute(e->kernels, e->pool, e->weights, e->program_inputs,
-                                 e->program_outputs, e->arena);
+    int status = e->code.execute(e->rt, e->pool, e->weights, e->program_inputs, e->program_outputs,
+                                 e->arena);
     return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
 }
 
@@ -368,7 +368,7 @@ void cr_engine_close(struct cr_engine *e)
 static void pack_param(struct cr_engine *e, int i, const struct cr_contents *contents)
 {
     if (e->backend != CR_BACKEND_REF)
-        cr_fill_weights(e->program, e->to_param[i], contents, e->kernels, e->pool, e->weights);
+        cr_fill_weights(e->program, e->to_param[i], contents, e->rt, e->pool, e->weights);
 }
 
 int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *contents,

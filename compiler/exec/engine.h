@@ -48,7 +48,7 @@ struct cr_engine {
     /* the compilers */
     struct cr_program *program;
     struct cr_code code;
-    const struct cr_runtime *kernels;
+    const struct cr_runtime *rt;
     struct cr_pool *pool;
     float *weights, *arena;
     int *to_param;               /* by parameter: its number in the program */

@@ -24,7 +24,7 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struc
 /* Compiles with $CC or cc into a temporary shared object. */
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
 
-/* Writes the standalone file and compiles that; the code brings its own kernels and so many
+/* Writes the standalone file and compiles that; the code brings its own runtime and so many
  * threads of its own. */
 int cr_compile_standalone(const struct cr_program *program, int threads, struct cr_code *code,
                           struct cr_error *error);

@@ -2,8 +2,8 @@
  * jit_standalone.c - the standalone file, built as anybody would build it.
  *
  * What `crescent emit` writes, header and source as one text, is compiled by $CC or cc with -O2
- * and no word about the machine, so that it finds its kernels by cpuid, and is called through its
- * public interface.
+ * and no option that names the machine: it chooses an instruction set by cpuid.  It is called
+ * through its public interface.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * jit_tcc.c - TinyCC in memory; the only file that knows libtcc.
  *
  * The text is self-contained: it includes nothing and calls nothing but the runtime,
- * through the table of kernels, and the three memory functions to which TinyCC turns
+ * through the table of its functions, and the three memory functions to which TinyCC turns
  * assignments of structures.  No file of TinyCC's is read.
  */
 #include <assert.h>

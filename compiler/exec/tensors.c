@@ -164,13 +164,13 @@ static uint64_t stream_of(char kind, const char *name)
 /* Random numbers as a tensor's elements. */
 struct drawing {
     struct cr_sequence sequence;
-    const struct cr_runtime *kernels;
+    const struct cr_runtime *rt;
 };
 
 static void draw(const void *context, int64_t first, int64_t n, float *out)
 {
     const struct drawing *d = context;
-    cr_random_fill(d->kernels, &d->sequence, (uint64_t)first, (size_t)n, out);
+    cr_random_fill(d->rt, &d->sequence, (uint64_t)first, (size_t)n, out);
 }
 
 /* The same number everywhere. */
@@ -201,7 +201,7 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 {
     for (int i = 0; i < e->n_params; i++) {
         const struct cr_port *port = &e->params[i];
-        struct drawing drawing = {start_of(port, 'p', seed), e->kernels};
+        struct drawing drawing = {start_of(port, 'p', seed), e->rt};
         struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
         if (cr_engine_set_param(e, i, &contents, error))
             return -1;
@@ -240,12 +240,12 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
 {
     const struct cr_port *port = &e->inputs[i];
     bool says = cr_has_init(port);
-    struct drawing drawing = {start_of(port, 'i', seed), e->kernels};
+    struct drawing drawing = {start_of(port, 'i', seed), e->rt};
     struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
     if (!says)
         drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
     if (port->dtype == CR_F32)
-        cr_fill_tensor(&contents, cr_port_elements(port), e->kernels, e->pool, data);
+        cr_fill_tensor(&contents, cr_port_elements(port), e->rt, e->pool, data);
     else if (!says)
         draw_ids(e, i, seed, stream_of('i', port->name), data);
     for (int64_t j = 0; says && port->dtype == CR_I32 && j < cr_port_elements(port); j++)

@@ -1,7 +1,7 @@
 /*
- * kernels.c - the kernels of runtime.h for every instruction set, and the choice.
+ * functions.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, kernels.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, functions.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
 #include <string.h>
@@ -64,33 +64,33 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 #include "vector_plain.h"
-#include "kernels.inc"
+#include "functions.inc"
 #include "vector_end.h"
 
 #if CR_X86
 #include "vector_avx2.h"
-#include "kernels.inc"
+#include "functions.inc"
 #include "vector_end.h"
 #include "vector_avx512.h"
-#include "kernels.inc"
+#include "functions.inc"
 #include "vector_end.h"
 #endif
 /* clang-format on */
 
 /* Whether the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_runtime *kernels)
+static int cr_has(const struct cr_runtime *rt)
 {
 #if CR_X86
-    if (kernels == &cr_runtime_avx512) {
+    if (rt == &cr_runtime_avx512) {
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("fma");
     }
-    if (kernels == &cr_runtime_avx2) {
+    if (rt == &cr_runtime_avx2) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
-    return kernels == &cr_runtime_plain;
+    return rt == &cr_runtime_plain;
 }
 
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
