@@ -1,10 +1,15 @@
 /* Arguments: what a script hands to a function of the language, checked. */
+#include "args.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "blame.h"
+#include "limits.h"
+#include "run.h"
+#include "tensor.h"
 
 static const double MAX_EXACT = 9007199254740992.0; /* 2^53: beyond it doubles have gaps */
 

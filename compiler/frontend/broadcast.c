@@ -1,8 +1,15 @@
 /* Broadcasting: operands of different shapes are expanded to one, as in NumPy. */
+#include "broadcast.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
+#include "language.h"
+#include "node.h"
+#include "run.h"
+#include "tensor.h"
 
 /* A shape that grows as operands join. */
 struct shape {
@@ -41,18 +48,19 @@ static cr_id expand_to(lua_State *L, cr_id id, const struct shape *shape)
     return cr_add(L, CR_OP_expand, 1, &id, &attr);
 }
 
-struct cr_operand cr_arg_operand(lua_State *L, int index, const char *op)
+struct cr_tensor_or_number cr_arg_tensor_or_number(lua_State *L, int index, const char *op)
 {
     if (lua_type(L, index) == LUA_TNUMBER)
-        return (struct cr_operand){.is_number = true, .number = lua_tonumber(L, index)};
+        return (struct cr_tensor_or_number){.is_number = true, .number = lua_tonumber(L, index)};
     if (!cr_is_tensor(L, index))
         cr_raise(L, "%s: argument %d: found %s, a tensor or number is expected", op, index,
                  cr_type_name(L, index));
-    return (struct cr_operand){.id = cr_tensor_at(L, index)};
+    return (struct cr_tensor_or_number){.id = cr_tensor_at(L, index)};
 }
 
 /* The shape all operands that are tensors broadcast to. */
-static struct shape common_shape(lua_State *L, enum cr_op op, const struct cr_operand *operands)
+static struct shape common_shape(lua_State *L, enum cr_op op,
+                                 const struct cr_tensor_or_number *operands)
 {
     struct shape result = {0, {0}};
     int tensors = 0;
@@ -78,7 +86,8 @@ static struct shape common_shape(lua_State *L, enum cr_op op, const struct cr_op
 
 /* The type a number among the operands takes: that of the first tensor beside it, not
  * counting the condition of a select. */
-static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op, const struct cr_operand *operands)
+static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
+                                     const struct cr_tensor_or_number *operands)
 {
     bool select = cr_ops[op].rule == CR_RULE_SELECT;
     for (int i = select ? 1 : 0; i < cr_ops[op].arity; i++)
@@ -101,7 +110,7 @@ static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype d
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 
-cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_operand *operands)
+cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_tensor_or_number *operands)
 {
     struct shape shape = common_shape(L, op, operands);
     enum cr_dtype dtype = type_of_numbers(L, op, operands);
@@ -120,9 +129,9 @@ static int elementwise(lua_State *L)
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
     int n = cr_ops[op].arity;
     cr_arg_count(L, cr_ops[op].name, n, n);
-    struct cr_operand operands[3];
+    struct cr_tensor_or_number operands[3];
     for (int i = 0; i < n; i++)
-        operands[i] = cr_arg_operand(L, i + 1, cr_ops[op].name);
+        operands[i] = cr_arg_tensor_or_number(L, i + 1, cr_ops[op].name);
     cr_push_tensor(L, cr_elementwise(L, op, operands));
     return 1;
 }

@@ -1,6 +1,13 @@
 /* Gradients: nodes that the language makes by walking back through those it has. */
-#include "compiler/frontend/frontend.h"
+#include "language.h"
+
+#include "args.h"
+#include "blame.h"
 #include "compiler/ir/gradient.h"
+#include "limits.h"
+#include "node.h"
+#include "run.h"
+#include "tensor.h"
 
 /* The 1 that the walk begins with. */
 static cr_id one_like(lua_State *L, const struct cr_node *loss)

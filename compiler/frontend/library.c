@@ -1,7 +1,7 @@
 /* The files of graphs/lib, built into the program; paths are from the project's root. */
-#include <string.h>
+#include "library.h"
 
-#include "compiler/frontend/frontend.h"
+#include <string.h>
 
 #define MODULES(MODULE) MODULE(nn) MODULE(attention) MODULE(transformer) MODULE(gpt2) MODULE(optim)
 

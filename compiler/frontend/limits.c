@@ -9,11 +9,14 @@
  *   - by functions of the language whose work is not in proportion to one block: they report
  *     it by cr_work.
  */
+#include "limits.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "compiler/frontend/frontend.h"
+#include "blame.h"
+#include "run.h"
 
 enum {
     MOST_PERIOD = 1000,      /* instructions between two calls of the hook */
@@ -72,11 +75,6 @@ static void note_time(struct cr_run *run)
     snprintf(run->passed, sizeof run->passed, "%g seconds", run->limits.seconds);
 }
 
-static void note_memory(struct cr_run *run)
-{
-    snprintf(run->passed, sizeof run->passed, "%zu MB of memory", run->limits.memory >> 20);
-}
-
 /* Once a limit is passed no further instruction of the script runs. */
 static _Noreturn void stop(lua_State *L, struct cr_run *run)
 {
@@ -90,9 +88,9 @@ static _Noreturn void stop(lua_State *L, struct cr_run *run)
  * one counts, as Lua may collect garbage and ask again. */
 static void *refuse(struct cr_run *run)
 {
-    struct cr_place user = {NULL, 0}, inner;
+    struct cr_line user = {NULL, 0}, inner;
     if (run->L)
-        cr_find_places(run->L, run, &user, &inner);
+        cr_find_lines(run->L, run, &user, &inner);
     if (user.path)
         run->refused_at = user;
     return NULL;
@@ -207,7 +205,7 @@ void cr_check_memory(lua_State *L)
     struct cr_run *run = cr_run_of(L);
     if (memory_used(run) <= run->limits.memory)
         return;
-    note_memory(run);
+    cr_note_memory(run);
     stop(L, run);
 }
 
@@ -222,7 +220,7 @@ static void count_instructions(lua_State *L, lua_Debug *frame)
         snprintf(run->passed, sizeof run->passed, "%g million instructions",
                  (double)run->limits.instructions * 1e-6);
     else if (!counted && (size_t)lua_gc(L, LUA_GCCOUNT, 0) >= run->limits.memory >> 10)
-        note_memory(run);
+        cr_note_memory(run);
     cr_look(L);
 }
 
@@ -238,13 +236,6 @@ void cr_start_limits(struct cr_run *run)
     run->opened = nanoseconds(CLOCK_MONOTONIC_COARSE);
     run->period = MOST_PERIOD;
     run->largest = PERIOD_BYTES / MOST_PERIOD;
-}
-
-const char *cr_limit_passed(struct cr_run *run)
-{
-    if (!*run->passed)
-        note_memory(run);
-    return run->passed;
 }
 
 /* The state unwinds by an error that ends the script, so there is no need to count down then. */

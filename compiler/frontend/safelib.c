@@ -5,11 +5,17 @@
  * where the original could reach outside, run without end inside one call, or
  * give another result from run to run or under another Lua.
  */
+#include "safelib.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "blame.h"
 #include "compiler/ir/escape.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "run.h"
+#include "seal.h"
 
 enum { MAX_PRINTED = 16 << 20 }; /* bytes that a script may print */
 
@@ -32,21 +38,6 @@ static int print_to_stderr(lua_State *L)
     }
     fputc('\n', stderr);
     return 0;
-}
-
-void cr_open_library(lua_State *L, lua_CFunction open, const char *name)
-{
-    lua_pushcfunction(L, open);
-    lua_pushstring(L, name);
-    lua_call(L, 1, 1);
-}
-
-void cr_copy_fields(lua_State *L, const char *const *names)
-{
-    for (; *names; names++) {
-        lua_getfield(L, -1, *names);
-        lua_setfield(L, -3, *names);
-    }
 }
 
 static void add_base(lua_State *L)

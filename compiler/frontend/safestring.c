@@ -4,10 +4,16 @@
  * There are no patterns: matching one can take time without end.  No text tells an address, so
  * that two runs of a script print the same.
  */
+#include "safelib.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "seal.h"
 
 enum { MAX_SPEC = 16, BYTES_OF_WORK = 64 };
 

@@ -4,9 +4,16 @@
  * Lua's own run within one call for as long as the table is long, and sort for longer; these
  * count their work.  They take tables without a metatable, so none of them calls back but sort.
  */
+#include "safelib.h"
+
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "natural_order.h"
+#include "seal.h"
 
 enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 

@@ -1,20 +1,18 @@
 /* The sandbox: a Lua state whose memory, instructions and time are bounded, and
  * whose globals are the language and nothing else. */
+#include "sandbox.h"
+
 #include <stdlib.h>
 
-#include "compiler/frontend/frontend.h"
-
-static const char run_key;     /* registry: the run; the key is the address */
-static const char library_key; /* registry: the globals of library modules */
-
-struct cr_run *cr_run_of(lua_State *L)
-{
-    lua_pushlightuserdata(L, (void *)&run_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    struct cr_run *run = lua_touserdata(L, -1);
-    lua_pop(L, 1);
-    return run;
-}
+#include "args.h"
+#include "blame.h"
+#include "language.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "run.h"
+#include "safelib.h"
+#include "seal.h"
+#include "source.h"
 
 /* LuaJIT does not take an allocator on every machine; then the hook alone watches, each
  * instruction. */
@@ -112,26 +110,10 @@ static void set_globals(lua_State *L)
     lua_pushglobaltable(L);
     clear_table(L);
     inherit_language(L, language, new_global);
-    lua_pushlightuserdata(L, (void *)&library_key);
     lua_newtable(L);
     inherit_language(L, language, no_new_global);
-    lua_rawset(L, LUA_REGISTRYINDEX);
+    cr_keep_library_globals(L);
     lua_settop(L, language - 1);
-}
-
-void cr_set_library_globals(lua_State *L)
-{
-    lua_pushlightuserdata(L, (void *)&library_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    cr_set_globals_of(L, -2);
-}
-
-void cr_add_functions(lua_State *L, const luaL_Reg *functions)
-{
-    for (; functions->name; functions++) {
-        lua_pushcfunction(L, functions->func);
-        lua_setfield(L, -2, functions->name);
-    }
 }
 
 /* Compiled traces would run past the hook, so LuaJIT only interprets. */
@@ -140,9 +122,7 @@ void cr_sandbox_fill(lua_State *L, struct cr_run *run)
 #ifdef LUAJIT_MODE_ENGINE
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 #endif
-    lua_pushlightuserdata(L, (void *)&run_key);
-    lua_pushlightuserdata(L, run);
-    lua_rawset(L, LUA_REGISTRYINDEX);
+    cr_bind_run(L, run);
     set_globals(L);
     cr_add_tensor_type(L);
     cr_watch(L, run);

@@ -1,8 +1,18 @@
 /* Scopes and taps: names for parts of a model. */
+#include "language.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "node.h"
+#include "run.h"
+#include "tensor.h"
+
+enum { MAX_SCOPES = 64 /* within each other */ };
 
 static const char taps_key; /* registry: tap -> how often it was asked for */
 
@@ -18,15 +28,7 @@ static void join_path(lua_State *L, const char *scope, const char *name, char *p
 /* How often a tap of this name was asked for before; counts this time. */
 static int count_tap(lua_State *L, const char *path)
 {
-    lua_pushlightuserdata(L, (void *)&taps_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    if (lua_isnil(L, -1)) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_pushlightuserdata(L, (void *)&taps_key);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, LUA_REGISTRYINDEX);
-    }
+    cr_push_registry_table(L, &taps_key);
     lua_getfield(L, -1, path);
     int before = (int)lua_tonumber(L, -1);
     lua_pop(L, 1);
@@ -97,8 +99,8 @@ static int run_in_scope(lua_State *L)
     const char *name = cr_arg_name(L, 1, "scope", "name");
     if (!lua_isfunction(L, 2))
         cr_raise(L, "scope: found %s, a function is expected", cr_type_name(L, 2));
-    if (run->n_scopes == CR_MAX_SCOPES)
-        cr_raise(L, "scope: more than %d scopes within each other", CR_MAX_SCOPES);
+    if (run->n_scopes == MAX_SCOPES)
+        cr_raise(L, "scope: more than %d scopes within each other", MAX_SCOPES);
     size_t outer = strlen(run->scope);
     char path[CR_NAME_MAX + 1];
     join_path(L, run->scope, name, path, sizeof path, "scope");

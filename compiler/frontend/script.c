@@ -1,12 +1,23 @@
 /* Running a script: from a path to a graph. */
+#include "script.h"
+
 #include <ctype.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
 #include "compiler/ir/mem.h"
+#include "limits.h"
+#include "natural_order.h"
+#include "printed_graph.h"
+#include "run.h"
+#include "sandbox.h"
+#include "script_options.h"
+#include "source.h"
+#include "tensor.h"
 
 /* "graphs/gpt2_block.lua" as "gpt2_block", an identifier as graph(name) expects one. */
 static void model_name(const char *path, char *name, size_t size)
@@ -92,7 +103,7 @@ static bool run_protected(lua_State *L, struct cr_run *run)
         cr_report_text(run, run->refused_at, limit);
     }
     const char *text = lua_tostring(L, -1);
-    cr_report_text(run, (struct cr_place){NULL, 0}, text ? text : "the script failed");
+    cr_report_text(run, (struct cr_line){NULL, 0}, text ? text : "the script failed");
     return false;
 }
 
@@ -110,9 +121,9 @@ static void close_run(struct cr_run *run)
 {
     if (run->L)
         lua_close(run->L);
-    for (int i = 0; i < run->n_sources; i++)
-        free(run->sources[i].path);
-    free(run->sources);
+    for (int i = 0; i < run->n_chunks; i++)
+        free(run->chunks[i].path);
+    free(run->chunks);
     free(run->folder);
 }
 

@@ -5,7 +5,12 @@
  * whose hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable
  * goes around it.
  */
-#include "compiler/frontend/frontend.h"
+#include "seal.h"
+
+#include "args.h"
+#include "blame.h"
+#include "luaapi.h"
+#include "run.h"
 
 static const char hidden_key; /* in a metatable: it is the front end's own */
 static const char target_key; /* in a seal's: the table behind it */

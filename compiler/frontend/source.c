@@ -1,4 +1,6 @@
 /* Sources: finding, reading and loading the texts of scripts and modules. */
+#include "source.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +11,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
 #include "compiler/ir/mem.h"
+#include "language.h"
+#include "library.h"
+#include "limits.h"
+#include "run.h"
+#include "seal.h"
 
-enum { MAX_PATH = 4096, PIECE = 512 /* bytes that Lua parses at once */ };
+enum {
+    MAX_PATH = 4096,
+    MAX_SOURCE = 1 << 20, /* bytes of a script */
+    PIECE = 512           /* bytes that Lua parses at once */
+};
 
+static const char library_key; /* registry: the globals of library modules */
 static const char modules_key; /* registry: name -> value, or true while it is loaded */
 
 /* A text; freed by the caller. */
@@ -25,11 +38,11 @@ struct text {
 /* Reads all of an open file, up to the limit; null, or why not. */
 static const char *read_all(FILE *file, struct text *text)
 {
-    text->bytes = cr_calloc(CR_MAX_SOURCE + 1, 1);
-    text->size = fread(text->bytes, 1, CR_MAX_SOURCE + 1, file);
+    text->bytes = cr_calloc(MAX_SOURCE + 1, 1);
+    text->size = fread(text->bytes, 1, MAX_SOURCE + 1, file);
     if (ferror(file))
         return strerror(errno);
-    return text->size > CR_MAX_SOURCE ? "more than 1 MB, a script is expected" : NULL;
+    return text->size > MAX_SOURCE ? "more than 1 MB, a script is expected" : NULL;
 }
 
 /* Reads a regular file, as waiting for a pipe could take for ever.  Null, or why not. */
@@ -74,6 +87,21 @@ static const char *read_piece(lua_State *L, void *data, size_t *size)
     return piece;
 }
 
+void cr_keep_library_globals(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)&library_key);
+    lua_insert(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+/* Gives the function on top of the stack, a library module, globals that no script changes. */
+static void set_library_globals(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)&library_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    cr_set_globals_of(L, -2);
+}
+
 /* Loads a text as a function, or leaves a message, on the stack.  Only text is taken:
  * bytecode can do what no script can.  A first line that starts with "#" is for the
  * shell. */
@@ -81,7 +109,7 @@ static int load_text(lua_State *L, struct cr_run *run, const char *path, bool li
                      const char *bytes, size_t size)
 {
     char chunk[32];
-    cr_add_source(run, path, library, chunk, sizeof chunk);
+    cr_add_chunk(run, path, library, chunk, sizeof chunk);
     if (size && *bytes == '#') {
         const char *end = memchr(bytes, '\n', size);
         size_t skipped = end ? (size_t)(end - bytes) : size;
@@ -91,7 +119,7 @@ static int load_text(lua_State *L, struct cr_run *run, const char *path, bool li
     struct reading reading = {bytes, size};
     int status = lua_load(L, read_piece, &reading, chunk, "t");
     if (status == 0 && library)
-        cr_set_library_globals(L);
+        set_library_globals(L);
     return status;
 }
 
@@ -181,20 +209,6 @@ static bool is_module_name(const char *name)
     return !first;
 }
 
-/* The table of modules, on the stack. */
-static void push_modules(lua_State *L)
-{
-    lua_pushlightuserdata(L, (void *)&modules_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    if (!lua_isnil(L, -1))
-        return;
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushlightuserdata(L, (void *)&modules_key);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, LUA_REGISTRYINDEX);
-}
-
 /* Whether the value on top of the stack is a table without a metatable. */
 static bool is_plain_table(lua_State *L)
 {
@@ -216,7 +230,7 @@ int cr_lua_require(lua_State *L)
     const char *name = cr_arg_name(L, 1, "require", "module");
     if (!is_module_name(name))
         cr_raise(L, "require: '%s' is no module name, names with dots between are", name);
-    push_modules(L);
+    cr_push_registry_table(L, &modules_key);
     lua_getfield(L, 2, name);
     if (lua_islightuserdata(L, -1))
         cr_raise(L, "require: '%s' needs itself: modules require each other in a circle", name);
@@ -224,7 +238,7 @@ int cr_lua_require(lua_State *L)
         return 1;
     lua_pushlightuserdata(L, run);
     lua_setfield(L, 2, name);
-    int source = run->n_sources;
+    int chunk = run->n_chunks;
     if (!load_from(L, run, "", name) && !load_from(L, run, "lib/", name) &&
         !load_builtin(L, run, name))
         cr_raise(L, "require: no module '%s' beside the script, in lib/ or built in", name);
@@ -233,7 +247,7 @@ int cr_lua_require(lua_State *L)
         lua_pop(L, 1);
         lua_pushboolean(L, 1);
     }
-    if (run->sources[source].library && is_plain_table(L))
+    if (run->chunks[chunk].library && is_plain_table(L))
         cr_seal(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, 2, name);

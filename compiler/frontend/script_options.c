@@ -1,12 +1,17 @@
 /* Options: what a script declares and --set overrides. */
+#include "script_options.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
 #include "compiler/ir/mem.h"
+#include "language.h"
+#include "run.h"
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 1024 };
 

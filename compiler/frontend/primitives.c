@@ -1,50 +1,19 @@
 /* Nodes and the primitives that make them, but for the elementwise ones. */
+#include "language.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "node.h"
+#include "run.h"
+#include "tensor.h"
 
 static const char names_key; /* registry: name of an input or parameter -> its node */
-
-/* The origin of the nodes to come: the user's line, or what the dump says. */
-static void set_origin(lua_State *L, struct cr_run *run)
-{
-    struct cr_graph *g = run->graph;
-    if (run->in_dump) {
-        g->here = run->at;
-        return;
-    }
-    struct cr_place user, inner;
-    cr_find_places(L, run, &user, &inner);
-    if (!user.path)
-        user = inner;
-    g->here.file = cr_intern(g, user.path ? user.path : run->path);
-    g->here.line = user.path ? user.line : 0;
-    g->here.scope = cr_intern(g, run->scope);
-}
-
-cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
-{
-    struct cr_run *run = cr_run_of(L);
-    if (run->graph->n_nodes >= CR_MAX_NODES)
-        cr_raise(L, "%s: the graph has %d operations already, the most there may be",
-                 cr_ops[op].name, CR_MAX_NODES);
-    set_origin(L, run);
-    cr_id id = cr_build(run->graph, op, n, in, attr);
-    if (id == CR_NONE)
-        cr_raise(L, "%s", run->graph->error);
-    cr_set_kernel(L, id);
-    cr_work(L, (size_t)n + 1);
-    cr_check_memory(L);
-    return id;
-}
-
-int cr_return(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
-{
-    cr_push_tensor(L, cr_add(L, op, n, in, attr));
-    return 1;
-}
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {
@@ -60,15 +29,7 @@ static void read_shape(lua_State *L, int index, const char *op, struct cr_attr *
 /* The node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
 static cr_id find_name(lua_State *L, const char *name)
 {
-    lua_pushlightuserdata(L, (void *)&names_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    if (lua_isnil(L, -1)) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_pushlightuserdata(L, (void *)&names_key);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, LUA_REGISTRYINDEX);
-    }
+    cr_push_registry_table(L, &names_key);
     lua_getfield(L, -1, name);
     cr_id id = lua_isnil(L, -1) ? CR_NONE : (cr_id)lua_tonumber(L, -1);
     lua_pop(L, 1);

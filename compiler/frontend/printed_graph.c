@@ -1,11 +1,20 @@
 /* The statements of a printed graph (compiler/ir/print.c writes them) that say where
  * its nodes come from; the nodes themselves are made by the primitives. */
+#include "printed_graph.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/frontend/frontend.h"
+#include "args.h"
+#include "blame.h"
+#include "language.h"
+#include "limits.h"
+#include "luaapi.h"
+#include "run.h"
+
+enum { MAX_PATH = 4096 /* bytes of a file's name */ };
 
 static bool is_identifier(const char *name)
 {
@@ -39,9 +48,9 @@ static int set_origin(lua_State *L)
     const char *file = cr_arg_string(L, 1, "at", "file");
     int64_t line = cr_arg_integer(L, 2, "at", "line");
     const char *scope = cr_arg_string(L, 3, "at", "scope");
-    if (strlen(file) > CR_MAX_PATH)
+    if (strlen(file) > MAX_PATH)
         cr_raise(L, "at: a file's name of %zu bytes, at most %d are expected", strlen(file),
-                 CR_MAX_PATH);
+                 MAX_PATH);
     for (const char *c = file; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             cr_raise(L, "at: the file's name holds a control character");
@@ -62,28 +71,12 @@ static int set_origin(lua_State *L)
 
 static const char kernels_key; /* registry: number of a kernel -> true */
 
-enum { TAKEN = CR_NONE - 1 /* run->kernel: the node of the kernel is made */ };
-
-/* Pushes the table of the numbers that were said. */
-static void push_kernels(lua_State *L)
-{
-    lua_pushlightuserdata(L, (void *)&kernels_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    if (!lua_isnil(L, -1))
-        return;
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushlightuserdata(L, (void *)&kernels_key);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, LUA_REGISTRYINDEX);
-}
-
 /* Notes that a number was said, and where, if it is the largest. */
 static void note_kernel(lua_State *L, int kernel)
 {
     struct cr_run *run = cr_run_of(L);
-    struct cr_place inner;
-    push_kernels(L);
+    struct cr_line inner;
+    cr_push_registry_table(L, &kernels_key);
     lua_rawgeti(L, -1, kernel + 1);
     if (!lua_isnil(L, -1))
         cr_raise(L, "kernel: number %d for a second time, each computes one node", kernel);
@@ -94,7 +87,7 @@ static void note_kernel(lua_State *L, int kernel)
     if (kernel < run->last_kernel)
         return;
     run->last_kernel = kernel;
-    cr_find_places(L, run, &run->last_kernel_place, &inner);
+    cr_find_lines(L, run, &run->last_kernel_line, &inner);
 }
 
 /* kernel(i): the kernel that computes the next node; -1 for the nodes that none computes */
@@ -113,21 +106,6 @@ static int set_kernel(lua_State *L)
     return 0;
 }
 
-void cr_set_kernel(lua_State *L, cr_id id)
-{
-    struct cr_run *run = cr_run_of(L);
-    struct cr_node *node = &run->graph->nodes[id];
-    if (run->kernel == TAKEN)
-        cr_raise(L, "%s: a second node of the same kernel, kernel(-1) is expected before it",
-                 cr_ops[node->op].name);
-    if (run->kernel != CR_NONE && node->name)
-        cr_raise(L, "%s: no kernel computes it, kernel(-1) is expected before it",
-                 cr_ops[node->op].name);
-    node->kernel = run->kernel;
-    if (run->kernel != CR_NONE)
-        run->kernel = TAKEN;
-}
-
 /* A kernel computes a node, or one operand of a concat. */
 void cr_check_kernels(lua_State *L, struct cr_run *run)
 {
@@ -137,7 +115,7 @@ void cr_check_kernels(lua_State *L, struct cr_run *run)
         return;
     snprintf(text, sizeof text, "kernel: number %d, a graph of %d nodes has fewer kernels",
              run->last_kernel, run->graph->n_nodes);
-    cr_report_text(run, run->last_kernel_place, text);
+    cr_report_text(run, run->last_kernel_line, text);
     cr_raise(L, "%s", text);
 }
 

@@ -1,7 +1,8 @@
 /* The order of names. */
-#include <string.h>
+#include "natural_order.h"
 
-#include "compiler/frontend/frontend.h"
+#include <stdbool.h>
+#include <string.h>
 
 static bool is_digit(char c)
 {

@@ -1,0 +1,24 @@
+/* blame.h - mistakes of a script: which line of whose text is to blame. */
+#ifndef CR_BLAME_H
+#define CR_BLAME_H
+
+#include "run.h"
+
+/* Registers a text and writes the name its chunk must have. */
+void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name, size_t size);
+
+/* The innermost running line of the user's, and the innermost of all. */
+void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
+                   struct cr_line *inner);
+
+/* The message handler: writes the one line that run->error is to hold. */
+int cr_report(lua_State *L);
+
+/* Writes "FILE[:LINE]: text" as the run's error, unless it has one. */
+void cr_report_text(struct cr_run *run, struct cr_line line, const char *text);
+
+/* Raises a mistake of the user's; the line is found by the handler. */
+_Noreturn void cr_raise(lua_State *L, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,17 @@
+/* broadcast.h - operands of different shapes, expanded to one as in NumPy. */
+#ifndef CR_BROADCAST_H
+#define CR_BROADCAST_H
+
+#include "run.h"
+
+/* An operand of an elementwise op: a tensor, or a number that becomes a constant. */
+struct cr_tensor_or_number {
+    bool is_number;
+    double number;
+    cr_id id;
+};
+
+struct cr_tensor_or_number cr_arg_tensor_or_number(lua_State *L, int index, const char *op);
+cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_tensor_or_number *operands);
+
+#endif

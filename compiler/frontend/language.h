@@ -1,0 +1,24 @@
+/*
+ * language.h - what scripts can call.
+ *
+ * cr_lua_... are functions of Lua; cr_add_... add theirs to the table on top of the stack.
+ */
+#ifndef CR_LANGUAGE_H
+#define CR_LANGUAGE_H
+
+#include "luaapi.h"
+
+void cr_add_primitives(lua_State *L);      /* primitives.c */
+void cr_add_elementwise(lua_State *L);     /* broadcast.c */
+void cr_add_scopes(lua_State *L);          /* scope.c */
+void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
+
+int cr_lua_matmul(lua_State *L);  /* broadcast.c */
+int cr_lua_grad(lua_State *L);    /* grad.c */
+int cr_lua_options(lua_State *L); /* script_options.c */
+int cr_lua_require(lua_State *L); /* source.c */
+
+/* Makes the type of tensors, with its operators and methods (operators.c). */
+void cr_add_tensor_type(lua_State *L);
+
+#endif

@@ -1,0 +1,62 @@
+/* Adding nodes to the graph of a script; see node.h. */
+#include "node.h"
+
+#include "blame.h"
+#include "limits.h"
+#include "run.h"
+#include "tensor.h"
+
+/* The origin of the nodes to come: the user's line, or what the dump says. */
+static void set_origin(lua_State *L, struct cr_run *run)
+{
+    struct cr_graph *g = run->graph;
+    if (run->in_dump) {
+        g->here = run->at;
+        return;
+    }
+    struct cr_line user, inner;
+    cr_find_lines(L, run, &user, &inner);
+    if (!user.path)
+        user = inner;
+    g->here.file = cr_intern(g, user.path ? user.path : run->path);
+    g->here.line = user.path ? user.number : 0;
+    g->here.scope = cr_intern(g, run->scope);
+}
+
+/* Gives a new node the kernel that a printed graph says; refuses a number that no such node has. */
+static void set_kernel(lua_State *L, cr_id id)
+{
+    struct cr_run *run = cr_run_of(L);
+    struct cr_node *node = &run->graph->nodes[id];
+    if (run->kernel == CR_KERNEL_TAKEN)
+        cr_raise(L, "%s: a second node of the same kernel, kernel(-1) is expected before it",
+                 cr_ops[node->op].name);
+    if (run->kernel != CR_NONE && node->name)
+        cr_raise(L, "%s: no kernel computes it, kernel(-1) is expected before it",
+                 cr_ops[node->op].name);
+    node->kernel = run->kernel;
+    if (run->kernel != CR_NONE)
+        run->kernel = CR_KERNEL_TAKEN;
+}
+
+cr_id cr_add(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
+{
+    struct cr_run *run = cr_run_of(L);
+    if (run->graph->n_nodes >= CR_MAX_NODES)
+        cr_raise(L, "%s: the graph has %d operations already, the most there may be",
+                 cr_ops[op].name, CR_MAX_NODES);
+    set_origin(L, run);
+    cr_id id = cr_build(run->graph, op, n, in, attr);
+    if (id == CR_NONE)
+        cr_raise(L, "%s", run->graph->error);
+    set_kernel(L, id);
+    cr_work(L, (size_t)n + 1);
+    cr_check_memory(L);
+    return id;
+}
+
+int cr_return(lua_State *L, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
+{
+    cr_push_tensor(L, cr_add(L, op, n, in, attr));
+    return 1;
+}

@@ -1,0 +1,184 @@
+/* The operators, fields and methods of tensors. */
+#include "language.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "args.h"
+#include "blame.h"
+#include "broadcast.h"
+#include "luaapi.h"
+#include "node.h"
+#include "run.h"
+#include "tensor.h"
+
+enum { MAX_EXPONENT = 64 };
+
+/* An operator as an elementwise op; the op is the upvalue. */
+static int operator(lua_State *L)
+{
+    enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
+    const char *name = cr_ops[op].name;
+    struct cr_tensor_or_number operands[2] = {cr_arg_tensor_or_number(L, 1, name)};
+    if (cr_ops[op].arity == 2) /* Lua hands unary minus its operand twice */
+        operands[1] = cr_arg_tensor_or_number(L, 2, name);
+    cr_push_tensor(L, cr_elementwise(L, op, operands));
+    return 1;
+}
+
+static cr_id multiply(lua_State *L, cr_id a, cr_id b)
+{
+    return cr_elementwise(L, CR_OP_mul, (struct cr_tensor_or_number[]){{.id = a}, {.id = b}});
+}
+
+/* a to a positive power, by squaring. */
+static cr_id whole_power(lua_State *L, cr_id a, int n)
+{
+    cr_id result = CR_NONE;
+    for (cr_id square = a;; square = multiply(L, square, square)) {
+        if (n & 1)
+            result = result == CR_NONE ? square : multiply(L, result, square);
+        n >>= 1;
+        if (n == 0)
+            return result;
+    }
+}
+
+static cr_id reciprocal(lua_State *L, cr_id a)
+{
+    struct cr_tensor_or_number operands[] = {{.is_number = true, .number = 1}, {.id = a}};
+    return cr_elementwise(L, CR_OP_div, operands);
+}
+
+/* tensor ^ number, for the exponents that are products, quotients and roots. */
+static int power(lua_State *L)
+{
+    if (!cr_is_tensor(L, 1) || lua_type(L, 2) != LUA_TNUMBER)
+        cr_raise(L, "^: found %s ^ %s, tensor ^ number is expected", cr_type_name(L, 1),
+                 cr_type_name(L, 2));
+    cr_id a = cr_tensor_at(L, 1);
+    double n = lua_tonumber(L, 2);
+    if (n == 0.5)
+        return cr_return(L, CR_OP_sqrt, 1, &a, NULL);
+    if (n == -0.5)
+        return cr_return(L, CR_OP_rsqrt, 1, &a, NULL);
+    if (!(fabs(n) >= 1 && fabs(n) <= MAX_EXPONENT && n == floor(n)))
+        cr_raise(L,
+                 "^: exponent %.14g, expected 0.5, -0.5 or a whole number from 1 to %d "
+                 "or -1 to -%d",
+                 n, MAX_EXPONENT, MAX_EXPONENT);
+    cr_id result = whole_power(L, a, (int)fabs(n));
+    cr_push_tensor(L, n < 0 ? reciprocal(L, result) : result);
+    return 1;
+}
+
+/* Lua makes a boolean of what < returns, so tensors have functions instead. */
+static int comparison(lua_State *L)
+{
+    cr_raise(L, "tensors are compared by lt, le, gt, ge, eq and ne, not by Lua's operators");
+    return 0;
+}
+
+static void push_shape(lua_State *L, const struct cr_node *node)
+{
+    lua_createtable(L, node->rank, 0);
+    for (int i = 0; i < node->rank; i++) {
+        lua_pushinteger(L, (lua_Integer)node->shape[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
+/* tensor.shape, .dtype, .rank or a method (upvalue 1 has them all). */
+static int field(lua_State *L)
+{
+    lua_settop(L, 2);
+    if (!cr_is_tensor(L, 1) || lua_type(L, 2) != LUA_TSTRING)
+        cr_raise(L, "a tensor has no elements to index, see slice and gather");
+    const struct cr_node *node = &cr_run_of(L)->graph->nodes[cr_tensor_at(L, 1)];
+    const char *name = lua_tostring(L, 2);
+    if (strcmp(name, "shape") == 0) {
+        push_shape(L, node);
+    } else if (strcmp(name, "dtype") == 0) {
+        lua_pushstring(L, cr_dtype_name(node->dtype));
+    } else if (strcmp(name, "rank") == 0) {
+        lua_pushinteger(L, node->rank);
+    } else {
+        lua_pushvalue(L, 2);
+        lua_rawget(L, lua_upvalueindex(1));
+        if (lua_isnil(L, -1))
+            cr_raise(L, "a tensor has no field or method '%.100s'", name);
+    }
+    return 1;
+}
+
+static int set_field(lua_State *L)
+{
+    cr_raise(L, "a tensor cannot be changed, operations make new ones");
+    return 0;
+}
+
+static int as_text(lua_State *L)
+{
+    if (!cr_is_tensor(L, 1))
+        cr_raise(L, "found %s, a tensor is expected", cr_type_name(L, 1));
+    const struct cr_node *node = &cr_run_of(L)->graph->nodes[cr_tensor_at(L, 1)];
+    char shape[200];
+    cr_shape_text(shape, sizeof shape, node->rank, node->shape);
+    lua_pushfstring(L, "tensor %s %s", cr_dtype_name(node->dtype), shape);
+    return 1;
+}
+
+/* tensor:size(axis), a number */
+static int size(lua_State *L)
+{
+    cr_arg_count(L, "size", 2, 2);
+    const struct cr_node *node = &cr_run_of(L)->graph->nodes[cr_arg_tensor(L, 1, "size")];
+    lua_pushinteger(L, (lua_Integer)node->shape[cr_arg_axis(L, 2, "size", node->rank)]);
+    return 1;
+}
+
+static void add_operators(lua_State *L)
+{
+    static const struct {
+        const char *name;
+        enum cr_op op;
+    } operators[] = {{"__add", CR_OP_add},
+                     {"__sub", CR_OP_sub},
+                     {"__mul", CR_OP_mul},
+                     {"__div", CR_OP_div},
+                     {"__unm", CR_OP_neg}};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        lua_pushnumber(L, operators[i].op);
+        lua_pushcclosure(L, operator, 1);
+        lua_setfield(L, -2, operators[i].name);
+    }
+}
+
+/* The methods: what is a function of a tensor in the language. */
+static void push_methods(lua_State *L)
+{
+    static const luaL_Reg own[] = {{"size", size}, {NULL, NULL}};
+    lua_newtable(L);
+    cr_add_functions(L, own);
+    cr_add_elementwise(L);
+    cr_add_primitives(L);
+    static const char *const none[] = {"input", "param", "const", "iota", "concat", "parameters"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        lua_pushnil(L);
+        lua_setfield(L, -2, none[i]);
+    }
+}
+
+void cr_add_tensor_type(lua_State *L)
+{
+    static const luaL_Reg metamethods[] = {{"__pow", power},        {"__lt", comparison},
+                                           {"__le", comparison},    {"__newindex", set_field},
+                                           {"__tostring", as_text}, {NULL, NULL}};
+    cr_push_tensor_type(L);
+    cr_add_functions(L, metamethods);
+    add_operators(L);
+    push_methods(L);
+    lua_pushcclosure(L, field, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+}

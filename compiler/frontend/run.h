@@ -1,0 +1,95 @@
+/*
+ * run.h - the state of one run of a script, which all of the front end works on.
+ *
+ * A function that takes a lua_State may leave by a Lua error, so none of them
+ * holds memory that nobody else would free: what is allocated outside Lua hangs
+ * on struct cr_run.
+ */
+#ifndef CR_RUN_H
+#define CR_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "luaapi.h"
+#include "script.h"
+
+enum {
+    CR_NAME_MAX = 255,             /* bytes of a parameter's, scope's or output's name */
+    CR_MAX_NODES = 1 << 18,        /* nodes of a graph */
+    CR_KERNEL_TAKEN = CR_NONE - 1, /* run->kernel: the node of the kernel is made */
+};
+
+/* A text that was loaded as chunk "#i".  Mistakes are blamed on the user's own
+ * lines, so the files of a library are told apart. */
+struct cr_chunk {
+    char *path;
+    bool library;
+};
+
+/* A line of a chunk; path is null if there is none. */
+struct cr_line {
+    const char *path;
+    int number;
+};
+
+/* One run of a script. */
+struct cr_run {
+    lua_State *L;
+    struct cr_graph *graph;
+    const char *path; /* of the script */
+    char *folder;     /* it lies in, with a slash behind, or "" */
+    struct cr_error *error;
+    bool reported; /* the error has its text */
+
+    const struct cr_setting *settings;
+    int n_settings;
+    struct cr_script_option *options;
+    int n_options, cap_options;
+    bool options_declared;
+
+    struct cr_chunk *chunks;
+    int n_chunks, cap_chunks;
+
+    char scope[CR_NAME_MAX + 1]; /* "h.0.attn" */
+    int n_scopes;
+    char prefix[CR_NAME_MAX + 1]; /* before every parameter's name */
+    bool in_dump;                 /* nodes come from `at`, not from the running line */
+    struct cr_where at;
+    int kernel, last_kernel; /* of a dump: of the nodes to come, and the largest so far */
+    struct cr_line last_kernel_line;
+
+    /* limits.c */
+    struct cr_limits limits;
+    size_t memory;  /* bytes that Lua holds */
+    size_t largest; /* bytes of a block for which the hook need not be called sooner */
+    long instructions;
+    int period;                /* instructions from one call of the hook to the next */
+    size_t work;               /* since the clock was read */
+    int64_t started;           /* nanoseconds of processor time */
+    int64_t opened, looked;    /* nanoseconds of the clock on the wall */
+    bool watched;              /* the hook is set */
+    bool trusted;              /* the front end fills a table, by keys that are no numbers */
+    bool stopping;             /* an error that says which limit was passed is on its way */
+    char passed[80];           /* the limit that was passed, or "" */
+    struct cr_line refused_at; /* where the script was when memory was refused */
+
+    int n_calls;      /* calls of Lua from C within each other */
+    size_t n_printed; /* bytes */
+    int64_t n_random; /* calls of random */
+};
+
+/* Ties a state to its run. */
+void cr_bind_run(lua_State *L, struct cr_run *run);
+
+/* The run a state belongs to. */
+struct cr_run *cr_run_of(lua_State *L);
+
+/* Notes in run->passed that the limit of memory was passed. */
+void cr_note_memory(struct cr_run *run);
+
+/* The limit that was passed, in words; memory if none is noted. */
+const char *cr_limit_passed(struct cr_run *run);
+
+#endif

@@ -1,0 +1,10 @@
+/* script_options.h - options that a script declares and settings override. */
+#ifndef CR_SCRIPT_OPTIONS_H
+#define CR_SCRIPT_OPTIONS_H
+
+#include "run.h"
+
+/* Refuses settings that no script asked for. */
+void cr_check_settings(lua_State *L, struct cr_run *run);
+
+#endif

@@ -1,0 +1,13 @@
+/* source.h - finding, reading and loading the texts of scripts and modules. */
+#ifndef CR_SOURCE_H
+#define CR_SOURCE_H
+
+#include "run.h"
+
+/* Loads the script itself and leaves it on the stack as a function. */
+void cr_load_script(lua_State *L, struct cr_run *run);
+
+/* Takes the table on top of the stack for the globals of library modules. */
+void cr_keep_library_globals(lua_State *L);
+
+#endif
