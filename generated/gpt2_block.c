@@ -4671,9 +4671,6 @@ struct cr_json {
 /* Takes one of the characters {}[]:, */
 CR_API int cr_json_take(struct cr_json *json, char c);
 
-/* Notes that a piece was expected; returns 0. */
-CR_API int cr_json_wrong(struct cr_json *json, const char *wrong);
-
 /* Takes the comma before item i of an object or array, the first of which has none, or its
  * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end);
@@ -4703,7 +4700,8 @@ static void cr_json_space(struct cr_json *json)
         json->at++;
 }
 
-CR_API int cr_json_wrong(struct cr_json *json, const char *wrong)
+/* Notes that a piece was expected; returns 0. */
+static int cr_json_wrong(struct cr_json *json, const char *wrong)
 {
     if (!json->wrong)
         json->wrong = wrong;
@@ -5024,9 +5022,6 @@ enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 
 enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2 };
 
-/* As NumPy writes it: "<f4" and so on. */
-CR_API const char *cr_npy_type_name(enum cr_npy_type type);
-
 /* The bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type);
 
@@ -5095,7 +5090,8 @@ struct cr_npy_text {
 
 #define CR_NPY_FAIL(text, ...) cr_file_fail((text)->error, (text)->size, (text)->path, __VA_ARGS__)
 
-CR_API const char *cr_npy_type_name(enum cr_npy_type type)
+/* As NumPy writes it: "<f4" and so on. */
+static const char *cr_npy_type_name(enum cr_npy_type type)
 {
     assert((int)type < CR_NPY_N_TYPES);
     return cr_npy_types[type].name;

@@ -36,8 +36,9 @@ static void find_limit(void)
     }
 }
 
-/* The interpreter asks for every node, so the files are read once. */
-int64_t cr_memory_limit(void)
+/* Bytes this process may hope for: the machine's memory, or its control group's limit.  The
+ * interpreter asks for every node, so the files are read once. */
+static int64_t memory_limit(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_limit);
@@ -46,7 +47,7 @@ int64_t cr_memory_limit(void)
 
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 {
-    int64_t most = cr_memory_limit();
+    int64_t most = memory_limit();
     if (bytes < 0 || bytes > most)
         return cr_fail(error, "%s would take %" PRId64 " bytes, there are %" PRId64, what, bytes,
                        most);

@@ -11,9 +11,6 @@
 
 #include "compiler/ir/error.h"
 
-/* Bytes this process may hope for: the machine's memory, or its control group's limit. */
-int64_t cr_memory_limit(void);
-
 /* 0 if `bytes` for `what` can be had at all. */
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
 

@@ -9,7 +9,8 @@ static void cr_json_space(struct cr_json *json)
         json->at++;
 }
 
-CR_API int cr_json_wrong(struct cr_json *json, const char *wrong)
+/* Notes that a piece was expected; returns 0. */
+static int cr_json_wrong(struct cr_json *json, const char *wrong)
 {
     if (!json->wrong)
         json->wrong = wrong;

@@ -23,9 +23,6 @@ struct cr_json {
 /* Takes one of the characters {}[]:, */
 CR_API int cr_json_take(struct cr_json *json, char c);
 
-/* Notes that a piece was expected; returns 0. */
-CR_API int cr_json_wrong(struct cr_json *json, const char *wrong);
-
 /* Takes the comma before item i of an object or array, the first of which has none, or its
  * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end);

@@ -32,16 +32,3 @@ void cr_npy_put(struct cr_writer *writer, enum cr_npy_type type, int rank, const
     cr_writer_put(writer, header, cr_npy_print_header(header, type, rank, shape));
     cr_writer_put(writer, data, (size_t)bytes);
 }
-
-int cr_npy_write(const char *path, enum cr_npy_type type, int rank, const int64_t *shape,
-                 const void *data, char *error, size_t size)
-{
-    struct cr_writer writer;
-
-    if (cr_npy_bytes(type, rank, shape) < 0)
-        return cr_file_fail(error, size, path, "shape of more than 2^63 bytes, expected fewer");
-    if (cr_writer_open(&writer, path, error, size) != 0)
-        return -1;
-    cr_npy_put(&writer, type, rank, shape, data);
-    return cr_writer_commit(&writer, error, size);
-}

@@ -6,19 +6,14 @@
 #ifndef CR_NPY_H
 #define CR_NPY_H
 
-#include "writer.h"
 #include "npy_read.h"
+#include "writer.h"
 
 /* Copies the elements of any type to out[elements], in C order. */
 void cr_npy_read_f64(const struct cr_npy *file, double *out);
 
-/* Puts an array of CR_NPY_F4 or CR_NPY_I4, of fewer than 2^63 bytes, into an open writer: for
- * a caller who has several files and commits them together. */
+/* Puts an array of CR_NPY_F4 or CR_NPY_I4, of fewer than 2^63 bytes, into an open writer. */
 void cr_npy_put(struct cr_writer *writer, enum cr_npy_type type, int rank, const int64_t *shape,
                 const void *data);
-
-/* Writes an array of CR_NPY_F4 or CR_NPY_I4, or leaves what was there (see cr_writer). */
-int cr_npy_write(const char *path, enum cr_npy_type type, int rank, const int64_t *shape,
-                 const void *data, char *error, size_t size);
 
 #endif

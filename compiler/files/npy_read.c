@@ -28,7 +28,8 @@ struct cr_npy_text {
 
 #define CR_NPY_FAIL(text, ...) cr_file_fail((text)->error, (text)->size, (text)->path, __VA_ARGS__)
 
-CR_API const char *cr_npy_type_name(enum cr_npy_type type)
+/* As NumPy writes it: "<f4" and so on. */
+static const char *cr_npy_type_name(enum cr_npy_type type)
 {
     assert((int)type < CR_NPY_N_TYPES);
     return cr_npy_types[type].name;

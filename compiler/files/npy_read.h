@@ -16,9 +16,6 @@ enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 
 enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2 };
 
-/* As NumPy writes it: "<f4" and so on. */
-CR_API const char *cr_npy_type_name(enum cr_npy_type type);
-
 /* The bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type);
 

@@ -33,11 +33,6 @@ const char *cr_safetensors_next_key(const struct cr_safetensors *file, const cha
     return at && at < file->metadata + file->n_metadata ? at->key : NULL;
 }
 
-int cr_st_is_float(enum cr_st_type type)
-{
-    return type == CR_ST_F32 || type == CR_ST_F16 || type == CR_ST_BF16 || type == CR_ST_F64;
-}
-
 int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                         float *out, char *error, size_t size)
 {
@@ -265,19 +260,4 @@ int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tens
         put_file(writer, t.bytes, t.n, tensors, n_tensors);
     free(t.bytes);
     return status;
-}
-
-int cr_safetensors_write(const char *path, const struct cr_st_tensor *tensors, int n_tensors,
-                         const struct cr_st_metadata *metadata, int n_metadata, char *error,
-                         size_t size)
-{
-    struct cr_writer writer;
-
-    if (cr_writer_open(&writer, path, error, size) != 0)
-        return -1;
-    if (cr_safetensors_put(&writer, tensors, n_tensors, metadata, n_metadata, error, size) != 0) {
-        cr_writer_discard(&writer);
-        return -1;
-    }
-    return cr_writer_commit(&writer, error, size);
 }

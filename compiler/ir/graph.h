@@ -198,7 +198,4 @@ char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape);
 
 const char *cr_dtype_name(enum cr_dtype dtype);
 
-/* The op of that name, or -1. */
-int cr_op_by_name(const char *name);
-
 #endif

@@ -76,7 +76,7 @@ void cr_table_free(struct cr_table *table)
 /* ---- names ---- */
 
 /* A word at a time; the last one is filled up with zeros. */
-uint64_t cr_hash_text(const char *text)
+static uint64_t hash_text(const char *text)
 {
     uint64_t hash = 0, word;
     size_t left = strlen(text);
@@ -92,7 +92,7 @@ uint64_t cr_hash_text(const char *text)
 
 void cr_names_add(struct cr_names *names, const char *name)
 {
-    cr_table_add(&names->table, cr_hash_text(name), names->n);
+    cr_table_add(&names->table, hash_text(name), names->n);
     *CR_PUSH(names->items, names->n, names->cap) = name;
 }
 
@@ -110,7 +110,7 @@ static bool is_name(const void *context, int item)
 
 int cr_names_find(const struct cr_names *names, const char *name)
 {
-    return cr_table_find(&names->table, cr_hash_text(name), is_name,
+    return cr_table_find(&names->table, hash_text(name), is_name,
                          &(struct wanted){names, name});
 }
 

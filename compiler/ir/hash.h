@@ -35,8 +35,6 @@ static inline uint64_t cr_hash_word(uint64_t hash, uint64_t word)
     return hash ^ hash >> 32;
 }
 
-uint64_t cr_hash_text(const char *text);
-
 /* Names in the order in which they were added.  The texts belong to the caller. */
 struct cr_names {
     const char **items;

@@ -1,6 +1,4 @@
 /* The op table, made from ops.def and runtime/elementwise.h. */
-#include <string.h>
-
 #include "graph.h"
 
 const struct cr_op_info cr_ops[CR_OP_COUNT] = {
@@ -14,11 +12,3 @@ const struct cr_op_info cr_ops[CR_OP_COUNT] = {
     CR_ELEMENTWISE(OP)
 #undef OP
 };
-
-int cr_op_by_name(const char *name)
-{
-    for (int op = 0; op < CR_OP_COUNT; op++)
-        if (strcmp(cr_ops[op].name, name) == 0)
-            return op;
-    return -1;
-}

@@ -117,7 +117,8 @@ static void print_attributes(FILE *out, const struct cr_node *node)
     }
 }
 
-void cr_print_node(FILE *out, const struct cr_graph *g, cr_id id)
+/* One node's statement, and its tap's. */
+static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
     fprintf(out, "v[%d] = %s(", (int)id, cr_ops[node->op].name);
@@ -164,7 +165,7 @@ void cr_print_graph(FILE *out, const struct cr_graph *g)
         if (kernel != node->kernel)
             fprintf(out, "kernel(%d)\n", node->kernel);
         kernel = node->kernel;
-        cr_print_node(out, g, id);
+        print_node(out, g, id);
     }
     fputs("return {", out);
     for (int i = 0; i < g->n_outputs; i++) {

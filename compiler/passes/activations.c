@@ -16,7 +16,11 @@ static bool *find_backward_nodes(const struct cr_graph *g)
     return backward;
 }
 
-bool *cr_find_backward_kernels(const struct cr_module *m)
+/*
+ * By kernel: whether it belongs to the backward pass or comes after it, as an optimiser does:
+ * what it computes is a gradient or depends on one.  The caller frees it.
+ */
+static bool *find_backward_kernels(const struct cr_module *m)
 {
     bool *nodes = find_backward_nodes(m->graph);
     bool *kernels = cr_calloc((size_t)m->n_kernels, sizeof *kernels);
@@ -38,7 +42,7 @@ static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
 
 int64_t cr_activation_floats(const struct cr_module *m)
 {
-    bool *backward = cr_find_backward_kernels(m);
+    bool *backward = find_backward_kernels(m);
     bool *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);
     bool *counted = cr_calloc((size_t)m->graph->n_nodes, sizeof *counted);
     int64_t floats = 0;

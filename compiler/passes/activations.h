@@ -5,12 +5,6 @@
 #include "module.h"
 
 /*
- * By kernel: whether it belongs to the backward pass or comes after it, as an optimiser does:
- * what it computes is a gradient or depends on one.  The caller frees it.
- */
-bool *cr_find_backward_kernels(const struct cr_module *module);
-
-/*
  * Floats in the arena that the forward pass keeps for the backward pass: values made before the
  * first kernel of that, and read from there on by one of its kernels or to make another value
  * again.  -1 if nothing is differentiated.

@@ -10,6 +10,14 @@ static bool is_whole_move(enum cr_op op)
     return op == CR_OP_reshape || op == CR_OP_permute;
 }
 
+static bool region_has(const struct cr_region *region, cr_id id)
+{
+    for (int i = 0; i < region->n; i++)
+        if (region->nodes[i] == id)
+            return true;
+    return false;
+}
+
 /* Visits the users of a node, each once; false if one of them does not belong to the region. */
 static bool visit_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                          struct cr_region *region)
@@ -17,7 +25,7 @@ static bool visit_region(const struct cr_module *module, const struct cr_users *
     const struct cr_graph *g = module->graph;
     for (int i = users->first[from]; i < users->first[from + 1]; i++) {
         cr_id user = users->list[i];
-        if (cr_region_has(region, user))
+        if (region_has(region, user))
             continue;
         bool work = cr_kind_of(g, user) == CR_KIND_ELEMENTWISE || is_whole_move(g->nodes[user].op);
         if (!work || user > region->to || region->n == CR_MAX_VALUES)
@@ -29,14 +37,6 @@ static bool visit_region(const struct cr_module *module, const struct cr_users *
             return false;
     }
     return cr_n_users(users, from) > 0;
-}
-
-bool cr_region_has(const struct cr_region *region, cr_id id)
-{
-    for (int i = 0; i < region->n; i++)
-        if (region->nodes[i] == id)
-            return true;
-    return false;
 }
 
 bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,

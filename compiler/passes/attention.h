@@ -19,8 +19,6 @@ struct cr_region {
 bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                     cr_id to, struct cr_region *region);
 
-bool cr_region_has(const struct cr_region *region, cr_id id);
-
 enum { CR_SOFTMAX_PARTS = 24 };
 
 /* A softmax over rows. */

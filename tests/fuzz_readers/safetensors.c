@@ -4,6 +4,11 @@
 
 #include "target.h"
 
+static int is_float(enum cr_st_type type)
+{
+    return type == CR_ST_F32 || type == CR_ST_F16 || type == CR_ST_BF16 || type == CR_ST_F64;
+}
+
 static void read_tensors(const struct cr_safetensors *file, const uint8_t *data, size_t size)
 {
     char error[512];
@@ -14,9 +19,9 @@ static void read_tensors(const struct cr_safetensors *file, const uint8_t *data,
         PROMISE((const uint8_t *)t->data + t->bytes <= data + size);
         PROMISE(cr_safetensors_find(file, t->name) == t);
         bytes += t->bytes;
-        float *out = cr_st_is_float(t->type) ? malloc((size_t)t->elements * sizeof *out + 1) : NULL;
+        float *out = is_float(t->type) ? malloc((size_t)t->elements * sizeof *out + 1) : NULL;
         int status = cr_safetensors_read(file, t, out, error, sizeof error);
-        PROMISE((status == 0) == cr_st_is_float(t->type));
+        PROMISE((status == 0) == is_float(t->type));
         free(out);
     }
     PROMISE(bytes <= size);
