@@ -1,5 +1,7 @@
 #!/bin/sh
-# check_layers.sh - proves that #include lines follow the layers of the architecture.
+# check_layers.sh [OBJECTS [LUA]] - proves that #include lines follow the layers of the
+# architecture; and, of the objects of a build in the folder OBJECTS, that the files of a folder do
+# not call each other in circles, and that everything that other files see is used by one.
 #
 #     ir <- passes <- emit <- exec <- cli;  frontend sees ir;  cli sees everything
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec and cli see it
@@ -12,7 +14,8 @@
 #     machine instructions only in runtime/ and in exec/peak.c, which measures the machine
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
-# is caught, then reads the real one.  The last line is "N passed, M failed".
+# is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
+# frontend/ are below OBJECTS/LUA.  The last line is "N passed, M failed".
 set -u
 
 # violations FOLDER: a line for each include of FOLDER's compiler/ and runtime/ that
@@ -154,6 +157,109 @@ found=$(violations .)
 [ -z "$found" ] || echo "$found"
 [ -z "$found" ]
 report $? 'the tree breaks the rules above'
+
+# ---- calls ----
+
+# Folders whose files may call each other in circles as yet.
+circular="cli passes"
+# Functions and variables that may go unused as yet.
+unused="cr_eval_i32 cr_match_backward cr_n_verbs cr_verbs cr_wants_grads"
+
+# symbols OBJECT...: "FILE T NAME" for what an object defines, "FILE U NAME" for what it uses.
+symbols() {
+    nm -A -P "$@" 2>/dev/null | awk '
+        { sub(/:$/, "", $1) }
+        $3 == "U" { print $1, "U", $2 }
+        $3 != "U" && $3 ~ /^[A-Z]$/ { print $1, "T", $2 }'
+}
+
+# circles OBJECT...: a line for each call between files that call each other in circles, or that
+# lie between such.  What is left when files that call no other, and files that no other calls, are
+# taken away until there are none.
+circles() {
+    symbols "$@" | awk '
+        { file = $1; sub(/.*\//, "", file); sub(/\.o$/, "", file) }
+        $2 == "T" { home[$3] = file }
+        $2 == "U" { name[file " " $3] = $3; user[file " " $3] = file }
+        END {
+            for (u in name) {
+                to = home[name[u]]
+                call = user[u] " -> " to
+                if (to != "" && to != user[u]) calls[call] = calls[call] " " name[u]
+            }
+            do {
+                split("", calling)
+                split("", called)
+                n = 0
+                for (c in calls) { split(c, end, " -> "); calling[end[1]] = called[end[2]] = 1 }
+                for (c in calls) {
+                    split(c, end, " -> ")
+                    if (!(end[2] in calling) || !(end[1] in called)) { delete calls[c]; n++ }
+                }
+            } while (n)
+            for (c in calls) print c ":" calls[c]
+        }' | sort
+}
+
+# built OBJECTS FOLDER: the objects of a folder of which there still is a source.
+built() {
+    for object in "$1/$2"/*.o; do
+        [ ! -f "$2/$(basename "$object" .o).c" ] || echo "$object"
+    done
+}
+
+# unused OBJECT...: what no other object uses, nor a test, nor emitted C, and what is no part of the
+# public interface.
+unused() {
+    symbols "$@" | awk '
+        $2 == "T" { defined[$3] = 1 }
+        $2 == "U" { used[$3] = 1 }
+        END { for (d in defined) if (!(d in used)) print d }' |
+        grep -v -e '^main$' -e '^cr_text_' -e '^cr_lib_' -e '^__' | sort >"$T/defined"
+    find tests -name '*.[ch]' -exec cat {} + | cat - compiler/crescent.h compiler/emit/*.c |
+        grep -o '[A-Za-z_][A-Za-z_0-9]*' | sort -u | comm -23 "$T/defined" -
+}
+
+# A circle, and a function that nothing calls, planted.
+(
+    mkdir "$T/planted" && cd "$T/planted" || exit 1
+    echo 'int in_b(void); int in_a(void); int in_a(void) { return in_b(); }' >a.c
+    echo 'int in_b(void); int in_a(void); int in_b(void) { return in_a(); }' >b.c
+    echo 'int in_b(void); int in_c(void); int in_c(void) { return in_b(); }' >c.c
+    ${CC:-cc} -c a.c b.c c.c
+) >"$log" 2>&1
+found=$(circles "$T"/planted/*.o)
+[ "$found" = 'a -> b: in_b
+b -> a: in_a' ]
+report $? "a circle of a.c and b.c should be caught; found: ${found:-nothing}"
+found=$(unused "$T"/planted/*.o)
+[ "$found" = in_c ]
+report $? "in_c, which nothing calls, should be caught; found: ${found:-nothing}"
+
+objects=${1-}
+if [ -n "$objects" ]; then
+    lua=$objects/${2:-lua5.4} all=
+    for folder in compiler compiler/*/ runtime; do
+        folder=${folder%/}
+        case $folder in
+        compiler/frontend) set -- $(built "$lua" $folder) ;;
+        *) set -- $(built "$objects" $folder) ;;
+        esac
+        all="$all $*"
+        : >"$log"
+        [ $# -gt 0 ]
+        report $? "$folder: $objects has no objects of it"
+        case " $circular " in
+        *" ${folder#compiler/} "*) continue ;;
+        esac
+        circles "$@" >"$log"
+        [ ! -s "$log" ]
+        report $? "$folder: files call each other in circles"
+    done
+    unused $all | grep -v -x -F "$(printf '%s\n' $unused)" >"$log"
+    [ ! -s "$log" ]
+    report $? 'no other file uses these: they should be static, or gone'
+fi
 
 # An empty tree would pass as well.
 [ -f compiler/ir/graph.h ] && [ -f runtime/runtime.h ]

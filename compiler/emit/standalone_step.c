@@ -5,12 +5,13 @@
  * other in memory of the caller.  A step packs the parameters into its arena and reads the
  * rest where it lies.
  */
+#include "standalone_step.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
-#include "standalone.h"
 
 enum { ALIGN = 64 }; /* bytes, of each tensor of the state */
 

@@ -1,6 +1,6 @@
-/* standalone.h - what the kinds of standalone files share: their names, and pieces of text. */
-#ifndef CR_STANDALONE_H
-#define CR_STANDALONE_H
+/* standalone_text.h - pieces of text that a plain run and a training step share as standalone C. */
+#ifndef CR_STANDALONE_TEXT_H
+#define CR_STANDALONE_TEXT_H
 
 #include "handover.h"
 #include "compiler/ir/text.h"
@@ -25,9 +25,5 @@ void cr_put_string(struct cr_text *t, const char *string);
 
 /* The macro NAME_THREADS. */
 void cr_put_threads(struct cr_text *t, const struct cr_standalone *s);
-
-/* The header of a training step, and its functions. */
-void cr_put_step_header(struct cr_text *t, const struct cr_standalone *s);
-void cr_put_step_source(struct cr_text *t, const struct cr_standalone *s);
 
 #endif
