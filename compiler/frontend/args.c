@@ -8,7 +8,7 @@
 
 #include "blame.h"
 #include "limits.h"
-#include "run.h"
+#include "script_state.h"
 #include "tensor.h"
 
 static const double MAX_EXACT = 9007199254740992.0; /* 2^53: beyond it doubles have gaps */

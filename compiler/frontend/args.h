@@ -6,7 +6,7 @@
 #ifndef CR_ARGS_H
 #define CR_ARGS_H
 
-#include "run.h"
+#include "script_state.h"
 
 const char *cr_type_name(lua_State *L, int index);
 void cr_arg_count(lua_State *L, const char *op, int least, int most);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "run.h"
+#include "script_state.h"
 
 enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };
 

@@ -2,7 +2,7 @@
 #ifndef CR_BLAME_H
 #define CR_BLAME_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* Registers a text and writes the name its chunk must have. */
 void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name, size_t size);

@@ -8,7 +8,7 @@
 #include "blame.h"
 #include "language.h"
 #include "node.h"
-#include "run.h"
+#include "script_state.h"
 #include "tensor.h"
 
 /* A shape that grows as operands join. */

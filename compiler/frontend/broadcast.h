@@ -2,7 +2,7 @@
 #ifndef CR_BROADCAST_H
 #define CR_BROADCAST_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* An operand of an elementwise op: a tensor, or a number that becomes a constant. */
 struct cr_tensor_or_number {

@@ -6,7 +6,7 @@
 #include "compiler/ir/gradient.h"
 #include "limits.h"
 #include "node.h"
-#include "run.h"
+#include "script_state.h"
 #include "tensor.h"
 
 /* The 1 that the walk begins with. */

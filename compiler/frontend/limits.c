@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "blame.h"
-#include "run.h"
+#include "script_state.h"
 
 enum {
     MOST_PERIOD = 1000,      /* instructions between two calls of the hook */

@@ -2,7 +2,7 @@
 #ifndef CR_LIMITS_H
 #define CR_LIMITS_H
 
-#include "run.h"
+#include "script_state.h"
 
 enum {
     CR_MAX_STRING = 1 << 20, /* bytes of a string */

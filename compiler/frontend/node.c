@@ -3,7 +3,7 @@
 
 #include "blame.h"
 #include "limits.h"
-#include "run.h"
+#include "script_state.h"
 #include "tensor.h"
 
 /* The origin of the nodes to come: the user's line, or what the dump says. */

@@ -2,7 +2,7 @@
 #ifndef CR_NODE_H
 #define CR_NODE_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* Adds a node with the running line and scope as its origin, and the kernel that a printed graph
  * says. */

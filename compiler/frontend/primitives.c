@@ -10,7 +10,7 @@
 #include "limits.h"
 #include "luaapi.h"
 #include "node.h"
-#include "run.h"
+#include "script_state.h"
 #include "tensor.h"
 
 static const char names_key; /* registry: name of an input or parameter -> its node */

@@ -12,7 +12,7 @@
 #include "language.h"
 #include "limits.h"
 #include "luaapi.h"
-#include "run.h"
+#include "script_state.h"
 
 enum { MAX_PATH = 4096 /* bytes of a file's name */ };
 

@@ -2,7 +2,7 @@
 #ifndef CR_PRINTED_GRAPH_H
 #define CR_PRINTED_GRAPH_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* Refuses numbers of kernels that the finished graph is too small for. */
 void cr_check_kernels(lua_State *L, struct cr_run *run);

@@ -14,7 +14,7 @@
 #include "compiler/ir/escape.h"
 #include "limits.h"
 #include "luaapi.h"
-#include "run.h"
+#include "script_state.h"
 #include "seal.h"
 
 enum { MAX_PRINTED = 16 << 20 }; /* bytes that a script may print */

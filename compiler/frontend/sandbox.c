@@ -9,8 +9,8 @@
 #include "language.h"
 #include "limits.h"
 #include "luaapi.h"
-#include "run.h"
 #include "safelib.h"
+#include "script_state.h"
 #include "seal.h"
 #include "source.h"
 

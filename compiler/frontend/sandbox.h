@@ -2,7 +2,7 @@
 #ifndef CR_SANDBOX_H
 #define CR_SANDBOX_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* A state with bounded memory; null if there is none to be had. */
 lua_State *cr_sandbox_open(struct cr_run *run);

@@ -9,7 +9,7 @@
 #include "limits.h"
 #include "luaapi.h"
 #include "node.h"
-#include "run.h"
+#include "script_state.h"
 #include "tensor.h"
 
 enum { MAX_SCOPES = 64 /* within each other */ };

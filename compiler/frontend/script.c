@@ -13,9 +13,9 @@
 #include "limits.h"
 #include "natural_order.h"
 #include "printed_graph.h"
-#include "run.h"
 #include "sandbox.h"
 #include "script_options.h"
+#include "script_state.h"
 #include "source.h"
 #include "tensor.h"
 

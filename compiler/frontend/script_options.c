@@ -11,7 +11,7 @@
 #include "blame.h"
 #include "compiler/ir/mem.h"
 #include "language.h"
-#include "run.h"
+#include "script_state.h"
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 1024 };
 

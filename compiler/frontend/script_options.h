@@ -2,7 +2,7 @@
 #ifndef CR_SCRIPT_OPTIONS_H
 #define CR_SCRIPT_OPTIONS_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* Refuses settings that no script asked for. */
 void cr_check_settings(lua_State *L, struct cr_run *run);

@@ -10,7 +10,7 @@
 #include "args.h"
 #include "blame.h"
 #include "luaapi.h"
-#include "run.h"
+#include "script_state.h"
 
 static const char hidden_key; /* in a metatable: it is the front end's own */
 static const char target_key; /* in a seal's: the table behind it */

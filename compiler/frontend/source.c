@@ -17,7 +17,7 @@
 #include "language.h"
 #include "library.h"
 #include "limits.h"
-#include "run.h"
+#include "script_state.h"
 #include "seal.h"
 
 enum {

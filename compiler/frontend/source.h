@@ -2,7 +2,7 @@
 #ifndef CR_SOURCE_H
 #define CR_SOURCE_H
 
-#include "run.h"
+#include "script_state.h"
 
 /* Loads the script itself and leaves it on the stack as a function. */
 void cr_load_script(lua_State *L, struct cr_run *run);

@@ -1,12 +1,12 @@
 /*
- * run.h - the state of one run of a script, which all of the front end works on.
+ * script_state.h - the state of one run of a script, which all of the front end works on.
  *
  * A function that takes a lua_State may leave by a Lua error, so none of them
  * holds memory that nobody else would free: what is allocated outside Lua hangs
  * on struct cr_run.
  */
-#ifndef CR_RUN_H
-#define CR_RUN_H
+#ifndef CR_SCRIPT_STATE_H
+#define CR_SCRIPT_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The state of one run, and how it is found from Lua's. */
-#include "run.h"
+#include "script_state.h"
 
 #include <stdio.h>
 
