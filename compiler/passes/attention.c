@@ -125,7 +125,7 @@ static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
     for (int i = 0; i < m->module->n_backwards; i++) {
         const struct cr_attention_backward *b = &m->module->backwards[i];
         cr_id transposed = cr_in(m->g, b->dv, 0);
-        if ((b->probs == id && user == b->dlogits) || (b->weights == id && user == transposed))
+        if ((b->probs == id && user == b->dlogits) || (b->dropped == id && user == transposed))
             return true;
     }
     return false;
@@ -178,10 +178,10 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
     return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
 }
 
-static bool match_weights(const struct matcher *m, struct cr_softmax *s, cr_id weights)
+static bool match_dropped(const struct matcher *m, struct cr_softmax *s, cr_id dropped)
 {
     struct cr_factors f;
-    if (!cr_find_factors(m->g, weights, &f))
+    if (!cr_find_factors(m->g, dropped, &f))
         return false;
     for (int i = 0; i < f.n; i++) {
         cr_id probs = f.nodes[i];
@@ -189,7 +189,7 @@ static bool match_weights(const struct matcher *m, struct cr_softmax *s, cr_id w
             continue;
         if (!cr_is_dropout(m->g, &f) || (cr_choose(m->g, &f) && !s->is_shifted))
             return false; /* of infinite scores not shifted, those that are dropped alone are NaN */
-        for (cr_id id = weights; id != probs; id = cr_towards_factor(m->g, id, probs))
+        for (cr_id id = dropped; id != probs; id = cr_towards_factor(m->g, id, probs))
             if (s->n < CR_SOFTMAX_PARTS)
                 part(s, id);
         return true;
@@ -197,18 +197,18 @@ static bool match_weights(const struct matcher *m, struct cr_softmax *s, cr_id w
     return false;
 }
 
-bool cr_match_weights(const struct cr_module *module, struct cr_softmax *s, cr_id weights)
+bool cr_match_dropped(const struct cr_module *module, struct cr_softmax *s, cr_id dropped)
 {
-    return match_weights(&(struct matcher){module, module->graph, NULL}, s, weights);
+    return match_dropped(&(struct matcher){module, module->graph, NULL}, s, dropped);
 }
 
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
     struct cr_softmax s;
-    cr_id weights = m->g->nodes[output].n_in ? cr_in(m->g, output, 0) : CR_NONE;
-    if (!is_op(m, output, CR_OP_matmul) || !match_weights(m, &s, weights))
+    cr_id dropped = m->g->nodes[output].n_in ? cr_in(m->g, output, 0) : CR_NONE;
+    if (!is_op(m, output, CR_OP_matmul) || !match_dropped(m, &s, dropped))
         return false;
-    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == weights)
+    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == dropped)
         return false;
     struct cr_region region;
     cr_id scores = cr_find_scores(m->module, s.logits);
@@ -216,7 +216,7 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
         return false;
     if (scores != s.logits && !cr_find_region(m->module, m->users, scores, s.logits, &region))
         return false;
-    *found = (struct cr_attention){output, weights, s.parts[0], s.logits, scores};
+    *found = (struct cr_attention){output, dropped, s.parts[0], s.logits, scores};
     return true;
 }
 

@@ -34,7 +34,7 @@ bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_i
 
 /* Whether a node is a softmax, or after dropout: one times other things.  The products on the way
  * to it become its last parts. */
-bool cr_match_weights(const struct cr_module *module, struct cr_softmax *s, cr_id weights);
+bool cr_match_dropped(const struct cr_module *module, struct cr_softmax *s, cr_id dropped);
 
 /* The matmul that logits are computed from, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);

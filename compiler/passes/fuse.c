@@ -129,7 +129,7 @@ static void find_backwards(struct fusion *f)
         const struct cr_attention_backward *b = &f->m->backwards[i];
         cr_each_inside(f->m, &f->users, b, mark_inside, f);
         const cr_id stored[] = {b->delta, cr_in(f->g, b->scores, 0), cr_in(f->g, b->scores, 1),
-                                cr_in(f->g, b->dweights, 0), cr_in(f->g, b->dweights, 1)};
+                                cr_in(f->g, b->ddropped, 0), cr_in(f->g, b->ddropped, 1)};
         for (size_t j = 0; j < sizeof stored / sizeof *stored; j++)
             store_viewed(f, stored[j]);
     }

@@ -81,23 +81,23 @@ static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
     return true;
 }
 
-/* The dW of which dP is a product, and what dropout multiplies it by. */
-static bool find_dweights(const struct search *s, struct cr_attention_backward *b,
+/* The dA of which dP is a product, and what dropout multiplies it by. */
+static bool find_ddropped(const struct search *s, struct cr_attention_backward *b,
                           struct cr_factors *dropout)
 {
-    b->dweights = CR_NONE;
+    b->ddropped = CR_NONE;
     if (!cr_find_factors(s->g, b->dprobs, dropout))
         return false;
-    for (int i = 0; i < dropout->n && b->dweights == CR_NONE; i++)
+    for (int i = 0; i < dropout->n && b->ddropped == CR_NONE; i++)
         if (dropout->nodes[i] >= 0 && is_op(s, dropout->nodes[i], CR_OP_matmul))
-            b->dweights = dropout->nodes[i];
-    return b->dweights != CR_NONE && cr_take_factor(dropout, b->dweights) &&
+            b->ddropped = dropout->nodes[i];
+    return b->ddropped != CR_NONE && cr_take_factor(dropout, b->ddropped) &&
            cr_is_dropout(s->g, dropout) &&
-           only_leads_to(s, b->dweights, b->dprobs);
+           only_leads_to(s, b->ddropped, b->dprobs);
 }
 
 /* Goes up from P to the product of it and of what dropout multiplies by, or CR_NONE. */
-static cr_id find_weights(const struct search *s, cr_id id, cr_id probs,
+static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
                           const struct cr_factors *dropout)
 {
     struct cr_factors f;
@@ -106,7 +106,7 @@ static cr_id find_weights(const struct search *s, cr_id id, cr_id probs,
     if (cr_equal_factors(&f, dropout))
         return id;
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
-        cr_id found = find_weights(s, s->users->list[u], probs, dropout);
+        cr_id found = find_dropped(s, s->users->list[u], probs, dropout);
         if (found != CR_NONE)
             return found;
     }
@@ -127,15 +127,15 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
         b->probs = cr_in(s->g, id, 1 - i);
         b->dprobs = cr_in(s->g, difference, 0);
         if (!is_op(s, wide, CR_OP_expand) || only_user(s, wide) != difference ||
-            only_user(s, b->dprobs) != difference || !find_dweights(s, b, &dropout) ||
+            only_user(s, b->dprobs) != difference || !find_ddropped(s, b, &dropout) ||
             !cr_match_softmax(s->module, &softmax, b->probs))
             continue;
         b->delta = cr_in(s->g, wide, 0);
-        b->weights = find_weights(s, b->probs, b->probs, &dropout);
+        b->dropped = find_dropped(s, b->probs, b->probs, &dropout);
         b->logits = softmax.logits;
         b->scores = cr_find_scores(s->module, softmax.logits);
         const struct cr_node *row = &s->g->nodes[b->delta], *full = &s->g->nodes[wide];
-        if (b->weights != CR_NONE && row->rank == full->rank && row->shape[row->rank - 1] == 1 &&
+        if (b->dropped != CR_NONE && row->rank == full->rank && row->shape[row->rank - 1] == 1 &&
             b->scores != CR_NONE &&
             memcmp(row->shape, full->shape, (size_t)(row->rank - 1) * sizeof *row->shape) == 0)
             return true;
@@ -173,14 +173,14 @@ static bool is_reader(const struct search *s, const struct cr_attention_backward
                       cr_id user)
 {
     return (id == b->probs && user == b->dlogits) ||
-           (id == b->weights && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
+           (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
 }
 
 /* Whether the softmax is used by the forward product and by the gradients alone. */
 static bool is_private(const struct search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
-    if (!cr_match_weights(s->module, &softmax, b->weights))
+    if (!cr_match_dropped(s->module, &softmax, b->dropped))
         return false;
     for (int i = -1; i < softmax.n; i++) {
         cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
@@ -211,10 +211,10 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
     if (!find_dlogits(s, t, b, &budget))
         return false;
     b->dk = transposed_product(s, t);
-    b->dv = transposed_product(s, b->weights);
+    b->dv = transposed_product(s, b->dropped);
     return b->dk != CR_NONE && b->dv != CR_NONE && cr_n_users(users, t) == 2 &&
            cr_in(g, b->dk, 1) == cr_in(g, b->scores, 0) &&
-           cr_in(g, b->dv, 1) == cr_in(g, b->dweights, 0) &&
+           cr_in(g, b->dv, 1) == cr_in(g, b->ddropped, 0) &&
            are_transposed(g, cr_in(g, dq, 1), cr_in(g, b->scores, 1)) &&
            leads_to(s, b->dlogits, t) && leads_to(s, b->scores, b->logits) && is_private(s, b);
 }
@@ -300,7 +300,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
     const cr_id nodes[] = {b->dq,
                            b->dk,
                            b->dv,
-                           b->dweights,
+                           b->ddropped,
                            b->scores,
                            b->logits,
                            b->dlogits,
@@ -309,8 +309,8 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
     cr_match_softmax(module, &softmax, b->probs);
     for (int i = 0; i < softmax.n; i++)
         visit(context, softmax.parts[i]);
-    visit_product(module, b->weights, b->probs, visit, context);
-    visit_product(module, b->dprobs, b->dweights, visit, context);
+    visit_product(module, b->dropped, b->probs, visit, context);
+    visit_product(module, b->dprobs, b->ddropped, visit, context);
     for (int r = 0; r < 2; r++) {
         region.n = 0;
         if (ends[r][0] != ends[r][1])
@@ -375,16 +375,16 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
     if (!find_dlogits(s, t, &b, &budget) ||
         !cr_same_shape(&g->nodes[t], &g->nodes[b.scores])) /* softmax of the scores transposed */
         return false;
-    cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.dweights, 0);
+    cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.ddropped, 0);
     bool dq = query_product(s, t, k) != CR_NONE, dk = transposed_product(s, t) != CR_NONE;
-    bool dv = transposed_product(s, b.weights) != CR_NONE;
+    bool dv = transposed_product(s, b.dropped) != CR_NONE;
     g->here = g->nodes[t].where;
     if (!dq && dk)
         add_product(g, t, transposed_view(g, k));
     if (dq && !dk)
         add_product(g, transposed_view(g, t), q);
     if (!dv)
-        add_product(g, transposed_view(g, b.weights), grad);
+        add_product(g, transposed_view(g, b.dropped), grad);
     return g->n_nodes > n;
 }
 

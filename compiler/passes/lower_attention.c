@@ -67,11 +67,11 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
     struct cr_evaluate *ev = &lw->ev;
     size_t rank = (size_t)lw->g->nodes[attention->probs].rank;
     struct cr_factors factors;
-    if (attention->weights == attention->probs)
+    if (attention->dropped == attention->probs)
         return true;
-    k->chooses = cr_find_factors(lw->g, attention->weights, &factors) && cr_choose(lw->g, &factors);
+    k->chooses = cr_find_factors(lw->g, attention->dropped, &factors) && cr_choose(lw->g, &factors);
     cr_evaluate_begin(ev, &k->dropout, attention->probs, k->key, false);
-    k->dropout.result = cr_evaluate(ev, attention->weights, map);
+    k->dropout.result = cr_evaluate(ev, attention->dropped, map);
     if (k->dropout.result < 0)
         return false;
     cr_leave_out_core(&k->dropout);
@@ -243,7 +243,7 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
 bool cr_lower_backward(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
-    const struct cr_attention attention = {CR_NONE, b->weights, b->probs, b->logits, b->scores};
+    const struct cr_attention attention = {CR_NONE, b->dropped, b->probs, b->logits, b->scores};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
     k->kind = CR_KERNEL_ATTENTION_BACKWARD;
@@ -252,8 +252,8 @@ bool cr_lower_backward(struct cr_lowering *lw, const struct cr_attention_backwar
         !is_root_map(lw, &scores, b->probs) || !lower_dscores(lw, b) ||
         !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
         !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
-        !lower_matrix(lw, cr_in(g, b->dweights, 0), k->row, k->col, &k->g) ||
-        !lower_matrix(lw, cr_in(g, b->dweights, 1), k->col, k->key, &k->v) ||
+        !lower_matrix(lw, cr_in(g, b->ddropped, 0), k->row, k->col, &k->g) ||
+        !lower_matrix(lw, cr_in(g, b->ddropped, 1), k->col, k->key, &k->v) ||
         !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
         return false;
     lw->ev.blame = CR_NONE;

@@ -19,12 +19,12 @@ enum {
 };
 
 /*
- * An attention pattern: W V with logits computed from a matmul, P = softmax(logits), and W either
+ * An attention pattern: A V with logits computed from a matmul, P = softmax(logits), and A either
  * P or, after dropout, P times something that does not depend on it.
  */
 struct cr_attention {
     cr_id output;  /* the second matmul */
-    cr_id weights; /* W */
+    cr_id dropped; /* A, the probabilities after dropout */
     cr_id probs;   /* P */
     cr_id logits;
     cr_id scores; /* the first matmul */
@@ -32,16 +32,16 @@ struct cr_attention {
 
 /*
  * The gradients of an attention's queries, keys and values, one after another in a concat:
- *     dW = g V',  dS = (dP - delta) P,  dQ = T K,  dK = T' Q,  dV = W' g
- * with dP to dW as W is to P, and T computed from dS by elementwise work, as the logits are from
+ *     dA = g V',  dS = (dP - delta) P,  dQ = T K,  dK = T' Q,  dV = A' g
+ * with dP to dA as A is to P, and T computed from dS by elementwise work, as the logits are from
  * the scores.
  */
 struct cr_attention_backward {
     cr_id output;           /* the concat, or CR_NONE where there is none yet */
     cr_id dq, dk, dv;       /* the products */
-    cr_id weights, probs;   /* W and P ... */
+    cr_id dropped, probs;   /* A and P ... */
     cr_id logits, scores;   /* ... of the forward pass */
-    cr_id dweights, dprobs; /* dW and dP */
+    cr_id ddropped, dprobs; /* dA and dP */
     cr_id delta;            /* a number for each query: rowsum(g o attention) */
     cr_id dlogits;          /* dS */
     cr_id dscores;          /* T */
