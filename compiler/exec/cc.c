@@ -195,7 +195,8 @@ static int compile_nameless(struct job *job, const char *const *options, const c
 #define FOLDER "crescent-cc-"
 #define OBJECT "/program.so"
 
-static char *join(const char *a, const char *b, const char *c)
+/* The three texts as one; the caller frees it. */
+static char *path_of(const char *a, const char *b, const char *c)
 {
     size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
     char *path = cr_calloc(1, size);
@@ -218,7 +219,7 @@ static int lock_folder(const char *folder)
 
 static void remove_folder(const char *folder)
 {
-    char *object = join(folder, OBJECT, "");
+    char *object = path_of(folder, OBJECT, "");
     unlink(object);
     rmdir(folder);
     free(object);
@@ -231,7 +232,7 @@ static void sweep_folders(const char *tmp)
     for (struct dirent *one; all && (one = readdir(all));) {
         if (strncmp(one->d_name, FOLDER, sizeof FOLDER - 1) != 0)
             continue;
-        char *folder = join(tmp, "/", one->d_name);
+        char *folder = path_of(tmp, "/", one->d_name);
         int lock = lock_folder(folder);
         if (lock >= 0) {
             remove_folder(folder);
@@ -249,10 +250,10 @@ static int compile_in_folder(struct job *job, const char *const *options, const 
 {
     const char *tmp = temporary_folder();
     sweep_folders(tmp);
-    char *folder = join(tmp, "/" FOLDER, "XXXXXX");
+    char *folder = path_of(tmp, "/" FOLDER, "XXXXXX");
     int lock = mkdtemp(folder) ? lock_folder(folder) : -1, status = -1;
     if (lock >= 0) {
-        char *object = join(folder, OBJECT, "");
+        char *object = path_of(folder, OBJECT, "");
         job->object = -1;
         job->path = object;
         status = compile(job, options, symbol, code, error);

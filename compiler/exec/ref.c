@@ -495,7 +495,7 @@ static int do_leaf(struct interpreter *in, const struct cr_node *node, struct va
 static int (*const by_kind[])(struct interpreter *, const struct cr_node *, struct value *) = {
     [CR_KIND_LEAF] = do_leaf,     [CR_KIND_ELEMENTWISE] = do_elementwise,
     [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
-    [CR_KIND_MOVE] = do_move,     [CR_KIND_JOIN] = do_concat,
+    [CR_KIND_MOVE] = do_move,     [CR_KIND_CONCAT] = do_concat,
     [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
     [CR_KIND_RANDOM] = do_random,
 };

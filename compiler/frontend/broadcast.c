@@ -11,7 +11,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* A shape that grows as operands join. */
+/* A shape that grows with each operand. */
 struct shape {
     int rank;
     int64_t size[CR_MAX_RANK];
@@ -22,8 +22,8 @@ static struct cr_node node_of(lua_State *L, cr_id id)
     return cr_run_of(L)->graph->nodes[id];
 }
 
-/* Joins a shape to the result's: aligned at the last axis, sizes equal or 1. */
-static bool join(struct shape *result, int rank, const int64_t *size)
+/* Broadcasts the result and a shape to one: aligned at the last axis, sizes equal or 1. */
+static bool broadcast_to(struct shape *result, int rank, const int64_t *size)
 {
     struct shape wide = {rank > result->rank ? rank : result->rank, {0}};
     for (int i = 1; i <= wide.rank; i++) {
@@ -72,7 +72,7 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
         char before[200], now[200];
         cr_shape_text(before, sizeof before, result.rank, result.size);
         cr_shape_text(now, sizeof now, node.rank, node.shape);
-        if (!join(&result, node.rank, node.shape))
+        if (!broadcast_to(&result, node.rank, node.shape))
             cr_raise(L,
                      "%s: %s and %s do not broadcast: sizes from the last axis on must be "
                      "equal or 1",
@@ -171,7 +171,7 @@ int cr_lua_matmul(lua_State *L)
         cr_raise(L, "matmul: %s and %s: inner dimensions %lld and %lld differ", left, right,
                  (long long)a.shape[a.rank - 1], (long long)b.shape[b.rank - 2]);
     struct shape batch = {0, {0}};
-    if (!join(&batch, a.rank - 2, a.shape) || !join(&batch, b.rank - 2, b.shape))
+    if (!broadcast_to(&batch, a.rank - 2, a.shape) || !broadcast_to(&batch, b.rank - 2, b.shape))
         cr_raise(L, "matmul: %s and %s: batch dimensions do not broadcast", left, right);
     in[0] = expand_batch(L, in[0], batch);
     in[1] = expand_batch(L, in[1], batch);

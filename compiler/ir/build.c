@@ -253,7 +253,7 @@ static bool infer_move(struct build *b)
     }
 }
 
-static bool infer_join(struct build *b)
+static bool infer_concat(struct build *b)
 {
     const struct cr_node *first = b->in[0];
     if (!take_axis(b, first->rank))
@@ -326,7 +326,7 @@ static bool infer_random(struct build *b)
 static bool (*const infer[])(struct build *) = {
     [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
     [CR_KIND_REDUCE] = infer_reduce, [CR_KIND_CONTRACT] = infer_contract,
-    [CR_KIND_MOVE] = infer_move,     [CR_KIND_JOIN] = infer_join,
+    [CR_KIND_MOVE] = infer_move,     [CR_KIND_CONCAT] = infer_concat,
     [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
     [CR_KIND_RANDOM] = infer_random,
 };

@@ -41,7 +41,7 @@ enum cr_kind {
     CR_KIND_REDUCE,      /* one axis becomes 1 */
     CR_KIND_CONTRACT,    /* matmul */
     CR_KIND_MOVE,        /* no arithmetic: another view of the same elements */
-    CR_KIND_JOIN,        /* concat */
+    CR_KIND_CONCAT,
     CR_KIND_GATHER,
     CR_KIND_SCATTER,
     CR_KIND_RANDOM,

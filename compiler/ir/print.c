@@ -80,12 +80,12 @@ static void print_leaf(FILE *out, const struct cr_node *node)
 
 static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
-    bool join = cr_ops[node->op].kind == CR_KIND_JOIN;
-    if (join)
+    bool concat = cr_ops[node->op].kind == CR_KIND_CONCAT;
+    if (concat)
         fputc('{', out);
     for (int i = 0; i < node->n_in; i++)
         fprintf(out, "%sv[%d]", i ? ", " : "", (int)cr_inputs(g, node)[i]);
-    if (join)
+    if (concat)
         fputc('}', out);
 }
 
@@ -112,7 +112,7 @@ static void print_attributes(FILE *out, const struct cr_node *node)
         fprintf(out, ", %lld", (long long)node->shape[0]);
         break;
     default:
-        if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_JOIN)
+        if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_CONCAT)
             fprintf(out, ", %d", node->axis + 1);
     }
 }

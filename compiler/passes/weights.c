@@ -8,7 +8,7 @@ bool *cr_find_weights(const struct cr_graph *g)
     for (cr_id id = 0; id < g->n_nodes; id++) {
         enum cr_kind kind = cr_kind_of(g, id);
         weights[id] =
-            g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_JOIN;
+            g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
         for (int i = 0; i < g->nodes[id].n_in; i++)
             weights[id] &= weights[cr_in(g, id, i)];
     }

@@ -430,7 +430,7 @@ static void evaluate(const struct cr_graph *g, cr_id id, const void *data, struc
     case CR_KIND_MOVE:
         add_move(&e);
         break;
-    case CR_KIND_JOIN:
+    case CR_KIND_CONCAT:
         add_join(&e);
         break;
     case CR_KIND_GATHER:

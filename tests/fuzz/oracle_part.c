@@ -182,7 +182,7 @@ static cr_id part_by_kind(struct parting *p, const struct range *r)
     case CR_KIND_ELEMENTWISE:
         return part_of_all(p, r);
     case CR_KIND_REDUCE:
-    case CR_KIND_JOIN:
+    case CR_KIND_CONCAT:
         return r->axis == node->axis ? CR_NONE : part_of_all(p, r);
     case CR_KIND_CONTRACT:
         return part_of_product(p, r);
