@@ -6,9 +6,9 @@
 
 #include "compiler/ir/mem.h"
 
-static int blame(struct cr_evaluate *ev, cr_id id)
+static int stop_at(struct cr_evaluate *ev, cr_id id)
 {
-    ev->blame = id;
+    ev->obstacle = id;
     return -1;
 }
 
@@ -84,7 +84,7 @@ static cr_id largest_part(const struct cr_evaluate *ev)
 static int push(struct cr_evaluate *ev, const struct cr_value *value, const struct cr_map *map)
 {
     if (ev->tiles->n == CR_MAX_VALUES)
-        return blame(ev, largest_part(ev));
+        return stop_at(ev, largest_part(ev));
     ev->maps[ev->tiles->n] = *map;
     *CR_PUSH(ev->tiles->values, ev->tiles->n, ev->capacity) = *value;
     return ev->tiles->n - 1;
@@ -109,7 +109,7 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     const struct cr_node *node = &ev->g->nodes[id];
     struct cr_value value = {.source = CR_LOAD, .node = id, .ref = ref_of(ev, stored)};
     if (value.ref < 0)
-        return blame(ev, ev->kernel->root);
+        return stop_at(ev, ev->kernel->root);
     value.at = cr_map_linear(map, node->rank, node->shape);
     value.vector = node->rank == 1;
     return push(ev, &value, map);
@@ -125,7 +125,7 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
         ev->wants_split = !(ev->fixed >> ev->split.atom & 1);
         /* fall through */
     default:
-        ev->blame = id;
+        ev->obstacle = id;
         return false;
     }
 }
@@ -154,7 +154,7 @@ static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *
 static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     if (ev->core_seen) /* at another map: the product is needed as a whole */
-        return blame(ev, id);
+        return stop_at(ev, id);
     ev->core_seen = true;
     ev->core_map = *map;
     return push(ev, &(struct cr_value){.source = CR_CORE, .node = id}, map);
@@ -233,12 +233,12 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
     struct cr_map operand = *map;
     if (extent > 1) {
         if (!ev->may_reduce)
-            return blame(ev, id);
+            return stop_at(ev, id);
         if (ev->col == CR_COL_UNKNOWN && !choose_col(ev, map, node->rank, extent))
-            return blame(ev, id);
+            return stop_at(ev, id);
         if (ev->col < 0 || ev->kernel->atoms.extent[ev->col] != extent ||
             depends_on(map, node->rank, ev->col))
-            return blame(ev, id);
+            return stop_at(ev, id);
         operand.axis[node->axis] = cr_affine_atom(ev->col);
     }
     int value = cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
@@ -260,7 +260,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     int index_rank = ev->g->nodes[index].rank;
     struct cr_map index_map = {0}, table_map = {0};
     if (!cr_is_stored(ev, table))
-        return blame(ev, table);
+        return stop_at(ev, table);
     memcpy(index_map.axis, map->axis, (size_t)index_rank * sizeof *map->axis);
     for (int i = 1; i < t->rank; i++)
         table_map.axis[i] = map->axis[index_rank + i - 1];
@@ -271,7 +271,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     value.arg[0] = cr_evaluate(ev, index, &index_map);
     if (value.arg[0] < 0)
         return -1;
-    return value.ref < 0 ? blame(ev, id) : push(ev, &value, map);
+    return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
 }
 
 /* The index of a stream among those the kernel draws from, or -1 if there are too many. */
@@ -294,7 +294,7 @@ static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map
     struct cr_value value = {.source = CR_RANDOM, .node = id};
     value.ref = stream_of(ev->kernel, (int64_t)node->value);
     if (value.ref < 0)
-        return blame(ev, id);
+        return stop_at(ev, id);
     value.at = cr_map_linear(map, node->rank, node->shape);
     value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 0), &start);
     return value.arg[0] < 0 ? -1 : push(ev, &value, map);
@@ -323,7 +323,7 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
     case CR_KIND_RANDOM:
         return evaluate_random(ev, id, map);
     default:
-        return blame(ev, id);
+        return stop_at(ev, id);
     }
 }
 
@@ -334,7 +334,7 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     cr_id stored = id;
     for (; !cr_is_stored(ev, stored); stored = id) {
         if (cr_kind_of(ev->g, id) != CR_KIND_MOVE) {
-            ev->blame = id;
+            ev->obstacle = id;
             return false;
         }
         if (!move(ev, id, &here, &below)) {
@@ -476,11 +476,11 @@ bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
         value->by_row = by_row(tiles, value, arity, col);
         bool gather = value->source == CR_GATHER;
         if (gather && !tiles->values[value->arg[0]].by_row) {
-            ev->blame = value->node;
+            ev->obstacle = value->node;
             return false;
         }
         if (gather && col >= 0 && value->at.coef[col] > 1) {
-            ev->blame = value->node;
+            ev->obstacle = value->node;
             return false;
         }
     }

@@ -40,7 +40,7 @@ struct cr_evaluate {
     /* why evaluation failed: an atom to cut, or a node to materialise */
     bool wants_split;
     struct cr_split split;
-    cr_id blame;
+    cr_id obstacle;
 };
 
 /* Starts a program; what was evaluated for another is forgotten. */

@@ -9,14 +9,15 @@
  *   - what several kernels need, if computing it again costs more than a few operations; of a
  *     norm, just the numbers of a row that it takes.
  * What remains between stored nodes - norms, masks, softmax - is computed on rows as
- * they are read.  Where lowering finds that a kernel cannot be built like that, it
- * names a node to store, and the kernel is split there.
+ * they are read.  Where one kernel cannot do that, as it would need two contractions, or too many
+ * values or operands (lower.h), what stands in its way is stored, too.  Only then, when what is
+ * stored is settled, each root is lowered, once.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
+#include "lower.h"
 #include "pass_list.h"
 #include "weights.h"
 
@@ -37,6 +38,9 @@ struct fusion {
     int *spread;  /* by node: the same, with what is repeated along rows stored, too */
     bool *by_row; /* by node: several kernels compute it, from such stored numbers of a row */
     int *depth;   /* by node: the longest way to it from stored nodes */
+    bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
+    int *cleared; /* by node: none of its kernels had an obstacle when so many nodes were stored */
+    int n_stored; /* from 1 on */
 };
 
 enum { SEVERAL = -2 };
@@ -186,8 +190,7 @@ static void store_epilogues(struct fusion *f)
 {
     bool *scores = find_scores(f);
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        if (f->g->nodes[id].op != CR_OP_matmul || scores[id] || f->inside[id] ||
-            is_claimed(f, id))
+        if (f->g->nodes[id].op != CR_OP_matmul || scores[id] || f->inside[id] || is_claimed(f, id))
             continue;
         cr_id end = claim_epilogue(f, id);
         if (!goes_to_concat(f, end))
@@ -370,93 +373,96 @@ static void find_owners(struct fusion *f)
 
 /* ---- kernels ---- */
 
-static void add_kernel(struct fusion *f, cr_id root, cr_id buffer, int64_t concat_start);
-static void store(struct fusion *f, cr_id id);
-
-static void add_concat(struct fusion *f, cr_id id)
+/* Whether one kernel makes a stored node; else each part of a concat has its own. */
+static bool has_one_kernel(const struct fusion *f, cr_id id)
 {
-    const struct cr_node *node = &f->g->nodes[id];
+    return f->g->nodes[id].op != CR_OP_concat || (cr_backward_at(f->m, id) && !f->apart[id]);
+}
+
+/* The kernel of operand `part` of a stored concat; *start is where it begins, and then ends. */
+static struct cr_target part_target(const struct fusion *f, cr_id concat, int part, int64_t *start)
+{
+    struct cr_target target = {cr_in(f->g, concat, part), concat, *start};
+    *start += f->g->nodes[target.root].shape[f->g->nodes[concat].axis];
+    return target;
+}
+
+static void clear_node(struct fusion *f, cr_id id);
+
+/* Whether storing a node makes room for a kernel.  One that makes all of an attention's gradients
+ * computes for itself what is inside. */
+static bool may_store(const struct fusion *f, const struct cr_target *target, cr_id obstacle)
+{
+    bool gradients = cr_backward_at(f->m, target->root) && target->root == target->buffer;
+    return obstacle != target->buffer &&
+           !(gradients && (f->inside[obstacle] || is_leaf(f, obstacle)));
+}
+
+/* Stores what stands in the way of a kernel; false if something does that cannot be stored. */
+static bool clear_target(struct fusion *f, const struct cr_target *target)
+{
+    cr_id obstacle = cr_find_obstacle(f->lowering, target);
+    while (obstacle != CR_NONE && may_store(f, target, obstacle)) {
+        f->m->materialised[obstacle] = true;
+        f->n_stored++;
+        clear_node(f, obstacle);
+        obstacle = cr_find_obstacle(f->lowering, target);
+    }
+    return obstacle == CR_NONE;
+}
+
+/* The same for all kernels of a stored node.  The gradients of an attention that one kernel cannot
+ * make get a kernel each. */
+static void clear_node(struct fusion *f, cr_id id)
+{
     int64_t start = 0;
-    for (int i = 0; i < node->n_in; i++) {
-        cr_id part = cr_in(f->g, id, i);
-        add_kernel(f, part, id, start);
-        start += f->g->nodes[part].shape[node->axis];
+    if (has_one_kernel(f, id))
+        f->apart[id] = !clear_target(f, &(struct cr_target){id, id, 0});
+    for (int i = 0; i < f->g->nodes[id].n_in && !has_one_kernel(f, id); i++) {
+        struct cr_target target = part_target(f, id, i, &start);
+        clear_target(f, &target);
+    }
+    f->cleared[id] = f->n_stored;
+}
+
+/* Stores nodes until no kernel has an obstacle.  A node that is stored is read where it was computed
+ * before, so that others have to be asked again. */
+static void store_obstacles(struct fusion *f)
+{
+    for (bool all = false; !all;) {
+        all = true;
+        for (cr_id id = 0; id < f->g->n_nodes; id++) {
+            if (!f->m->materialised[id] || f->cleared[id] == f->n_stored)
+                continue;
+            clear_node(f, id);
+            all = false;
+        }
     }
 }
 
-/* A node to store instead when lowering had no better idea than the root itself. */
-static cr_id operand_to_store(struct fusion *f, cr_id id)
+/* That every stored node has its kernels is verified after the pass. */
+static void lower_target(struct fusion *f, const struct cr_target *target)
 {
-    for (int i = 0; i < f->g->nodes[id].n_in; i++) {
-        cr_id in = cr_in(f->g, id, i);
-        if (!f->m->materialised[in] && !is_leaf(f, in))
-            return in;
-    }
-    fprintf(stderr, "crescent: bug: node %d (%s) cannot be lowered\n", (int)id,
-            cr_ops[f->g->nodes[id].op].name);
-    abort();
+    struct cr_kernel *kernel = CR_PUSH(f->m->kernels, f->m->n_kernels, f->m->cap_kernels);
+    if (!cr_lower(f->lowering, target, kernel))
+        f->m->n_kernels--;
 }
 
-/* Whether one kernel makes an attention's gradients; what it needs to be stored is. */
-static bool add_backward(struct fusion *f, cr_id id)
-{
-    struct cr_kernel kernel;
-    cr_id blame;
-    if (!cr_backward_at(f->m, id))
-        return false;
-    while (!cr_lower(f->lowering, id, id, 0, &kernel, &blame)) {
-        if (blame == CR_NONE || f->inside[blame] || f->m->materialised[blame] || is_leaf(f, blame))
-            return false;
-        store(f, blame);
-    }
-    *CR_PUSH(f->m->kernels, f->m->n_kernels, f->m->cap_kernels) = kernel;
-    return true;
-}
-
-static void store(struct fusion *f, cr_id id)
-{
-    f->m->materialised[id] = true;
-    if (add_backward(f, id))
-        return;
-    if (f->g->nodes[id].op == CR_OP_concat)
-        add_concat(f, id);
-    else
-        add_kernel(f, id, id, 0);
-}
-
-static void add_kernel(struct fusion *f, cr_id root, cr_id buffer, int64_t concat_start)
-{
-    struct cr_kernel kernel;
-    cr_id blame;
-    while (!cr_lower(f->lowering, root, buffer, concat_start, &kernel, &blame)) {
-        if (blame == CR_NONE || (blame == root && buffer == root) || f->m->materialised[blame])
-            blame = operand_to_store(f, root);
-        store(f, blame);
-    }
-    *CR_PUSH(f->m->kernels, f->m->n_kernels, f->m->cap_kernels) = kernel;
-}
-
-static int by_root(const void *a, const void *b)
-{
-    const struct cr_kernel *x = a, *y = b;
-    if (x->buffer != y->buffer)
-        return x->buffer < y->buffer ? -1 : 1;
-    return x->dest.base < y->dest.base ? -1 : x->dest.base > y->dest.base;
-}
-
+/* Operands come before their users, so the order of nodes is an order of execution. */
 static void lower_all(struct fusion *f)
 {
-    bool *planned = cr_calloc((size_t)f->g->n_nodes, sizeof *planned);
-    for (cr_id id = 0; id < f->g->n_nodes; id++)
-        planned[id] = f->m->materialised[id];
-    for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (planned[id])
-            store(f, id);
-    free(planned);
-    /* operands come before their users, so the order of nodes is an order of execution */
-    qsort(f->m->kernels, (size_t)f->m->n_kernels, sizeof *f->m->kernels, by_root);
-    for (int i = 0; i < f->m->n_kernels; i++)
-        f->g->nodes[f->m->kernels[i].buffer].kernel = i;
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        int64_t start = 0;
+        if (!f->m->materialised[id])
+            continue;
+        if (has_one_kernel(f, id))
+            lower_target(f, &(struct cr_target){id, id, 0});
+        for (int i = 0; i < f->g->nodes[id].n_in && !has_one_kernel(f, id); i++) {
+            struct cr_target target = part_target(f, id, i, &start);
+            lower_target(f, &target);
+        }
+        f->g->nodes[id].kernel = f->m->n_kernels - 1;
+    }
 }
 
 void cr_pass_fuse(struct cr_module *module)
@@ -464,7 +470,7 @@ void cr_pass_fuse(struct cr_module *module)
     separate_outputs(module->graph);
     chain_reshapes(module->graph);
     size_t n = (size_t)module->graph->n_nodes;
-    struct fusion f = {.m = module, .g = module->graph};
+    struct fusion f = {.m = module, .g = module->graph, .n_stored = 1};
     module->materialised = cr_calloc(n, sizeof *module->materialised);
     f.inside = cr_calloc(n, sizeof *f.inside);
     f.owner = cr_calloc(n, sizeof *f.owner);
@@ -472,6 +478,8 @@ void cr_pass_fuse(struct cr_module *module)
     f.spread = cr_calloc(n, sizeof *f.spread);
     f.by_row = cr_calloc(n, sizeof *f.by_row);
     f.depth = cr_calloc(n, sizeof *f.depth);
+    f.apart = cr_calloc(n, sizeof *f.apart);
+    f.cleared = cr_calloc(n, sizeof *f.cleared);
     for (size_t i = 0; i < n; i++)
         f.owner[i] = CR_NONE;
     cr_users_find(&f.users, f.g);
@@ -484,6 +492,7 @@ void cr_pass_fuse(struct cr_module *module)
     find_owners(&f);
     store_deep(&f);
     f.lowering = cr_lowering_new(module);
+    store_obstacles(&f);
     lower_all(&f);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
@@ -493,4 +502,6 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.spread);
     free(f.by_row);
     free(f.depth);
+    free(f.apart);
+    free(f.cleared);
 }

@@ -82,13 +82,18 @@ struct cr_bound {
     int64_t offset;
 };
 
+/* The kinds, a row of kernel_kinds.def each; cr_kernel_kinds[kind] says what one is made of. */
 enum cr_kernel_kind {
-    CR_KERNEL_TILE,
-    CR_KERNEL_GEMM,
-    CR_KERNEL_ATTENTION,
-    CR_KERNEL_COLUMNS,
-    CR_KERNEL_SCATTER,
-    CR_KERNEL_ATTENTION_BACKWARD,
+#define KIND(NAME, name, title) CR_KERNEL_##NAME,
+#include "compiler/passes/kernel_kinds.def"
+#undef KIND
+};
+
+enum {
+#define KIND(NAME, name, title) +1
+    CR_KERNEL_KINDS = 0
+#include "compiler/passes/kernel_kinds.def"
+#undef KIND
 };
 
 /* An operand of a contraction: an element is at ref[at]. */
@@ -97,6 +102,11 @@ struct cr_operand {
     struct cr_affine at;
 };
 
+/* The tile programs of a kernel, in the order in which they run, and how many operands and results
+ * it has at most.  A kind has some of them; the others are all zero. */
+enum { CR_PROLOGUE, CR_SCORES, CR_DROPOUT, CR_PROGRAM, CR_PROGRAMS };
+enum { CR_OPERANDS = 5, CR_RESULTS = 3 };
+
 struct cr_kernel {
     enum cr_kernel_kind kind;
     cr_id root;
@@ -104,66 +114,67 @@ struct cr_kernel {
     cr_id buffer; /* the node whose storage the root goes to: itself, or a concat */
     bool again;   /* what it computes was there before, and went to make room (recompute) */
     struct cr_atoms atoms;
-    struct cr_affine dest; /* the root's element in the buffer, over the atoms */
     int outer[CR_MAX_ATOMS], n_outer;
     int row, col;            /* -1: extent 1 */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads; packed weights aside */
     int n_refs;
     int64_t streams[CR_MAX_STREAMS]; /* of random numbers: like refs given with each call */
     int n_streams;
-    struct cr_tiles program; /* TILE, COLUMNS: all; else the epilogue */
 
-    /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key] and V[key, col]; SCATTER: A
-     * and B as a whole */
-    int k;                    /* the atom summed over: GEMM k, ATTENTION e; -1: extent 1 */
-    struct cr_tiles prologue; /* computes rows of A (or Q) over (row, k) if n > 0 */
-    struct cr_operand a, b;
+    union {
+        struct {
+            struct cr_tiles prologue; /* rows of A (or Q) over (row, k), if n > 0 */
+            struct cr_tiles scores;   /* ATTENTION: from CORE over (row, key) to what softmax is
+                                       * taken of, but for the keys outside the bounds, which are
+                                       * hidden: -inf */
+            struct cr_tiles dropout;  /* ATTENTION, if n > 0: over (row, key), what probabilities
+                                       * are multiplied by before the product with V */
+            struct cr_tiles program;  /* TILE, COLUMNS: all; ATTENTION_BACKWARD: from the gradient
+                                       * of the logits to that of the scores; else the epilogue */
+        };
+        struct cr_tiles programs[CR_PROGRAMS]; /* the same four */
+    };
+    union {
+        struct {
+            /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key]; SCATTER: A and B as a
+             * whole */
+            struct cr_operand a, b;
+            struct cr_operand v; /* ATTENTION: V[key, col] */
+            struct cr_operand g; /* ATTENTION_BACKWARD: the gradient of the output: G[row, col] */
+            struct cr_operand delta; /* and [row], of what softmax subtracts from it */
+        };
+        struct cr_operand operands[CR_OPERANDS]; /* the same five */
+    };
+    union {
+        struct {
+            struct cr_affine dest;           /* the root's element in the buffer, over the atoms;
+                                    * ATTENTION_BACKWARD: that of dQ[row, e] */
+            struct cr_affine dest_k, dest_v; /* ATTENTION_BACKWARD: dK[key, e], dV[key, col] */
+        };
+        struct cr_affine results[CR_RESULTS]; /* the same three */
+    };
+
+    /* contractions */
+    int k; /* the atom summed over: GEMM k, ATTENTION e; -1: extent 1 */
     int64_t K, N;
     cr_id packed; /* GEMM: the node of B if it is made of parameters alone, or CR_NONE */
 
-    /* ATTENTION */
+    /* ATTENTION, ATTENTION_BACKWARD.  Of the latter `col`, the column of V and of G, may be no part
+     * of the root. */
     int key; /* the atom of the keys; -1: one key */
     int64_t keys;
-    struct cr_operand v;
-    struct cr_tiles scores;  /* from CORE over (row, key) to what softmax is taken of, but for the
-                             * keys outside the bounds, which are hidden: -inf */
-    double factor;           /* softmax is taken of this times scores */
-    struct cr_tiles dropout; /* if n > 0: over (row, key), what probabilities are multiplied by
-                              * before the product with V */
-    bool chooses;            /* where that is 0 the product is 0, even of NaN */
-    bool sees_all;           /* keys that are hidden count: that may be infinite for them */
+    double factor; /* softmax is taken of this times scores */
+    bool chooses;  /* where dropout is 0 the product is 0, even of NaN */
+    bool sees_all; /* keys that are hidden count: dropout may be infinite for them */
     struct cr_bound bounds[CR_MAX_BOUNDS];
     int n_bounds;
-
-    /* ATTENTION_BACKWARD: of ATTENTION's fields all but col, the column of V and of G, may be a
-     * part of the root; its program goes from the gradient of the logits to that of the scores.
-     * `dest` is of dQ[row, e]. */
-    bool hides_gradients;            /* its result is 0 outside the bounds */
-    struct cr_operand g;             /* the gradient of the output: G[row, col] */
-    struct cr_operand delta;         /* [row], of what softmax subtracts from it */
-    struct cr_affine dest_k, dest_v; /* of dK[key, e] and dV[key, col] */
+    bool
+        hides_gradients; /* ATTENTION_BACKWARD: the result of its program is 0 outside the bounds */
 
     double flops, bytes_read, bytes_written;
 };
 
-/* Whether a node is a reduction down columns: over an axis that is not the innermost. */
-bool cr_goes_down(const struct cr_graph *g, cr_id id);
-
-struct cr_module;
-
-/* The state of lowering, used for one kernel after another. */
-struct cr_lowering;
-struct cr_lowering *cr_lowering_new(const struct cr_module *module);
-void cr_lowering_free(struct cr_lowering *lowering);
-
-/*
- * Lowers the kernel that computes `root` into `buffer`: itself, or a concat in which it
- * begins at `concat_start`.  If that cannot be one kernel, returns false, and *blame is a
- * node that has to be materialised first, or CR_NONE.
- */
-bool cr_lower(struct cr_lowering *lowering, cr_id root, cr_id buffer, int64_t concat_start,
-              struct cr_kernel *kernel, cr_id *blame);
-
+/* Frees the tile programs. */
 void cr_kernel_free(struct cr_kernel *kernel);
 
 /* A copy with tile programs of its own. */

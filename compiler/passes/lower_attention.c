@@ -1,12 +1,12 @@
 /*
- * lower_attention.c - attention and its gradients: tile programs from scores to logits, and from
- * the logits' gradients back to the scores', and where queries, keys and values lie.
+ * lower_attention.c - ATTENTION and ATTENTION_BACKWARD: tile programs from scores to logits, and
+ * from the logits' gradients back to the scores', and where queries, keys and values lie.
  */
 #include <math.h>
 #include <string.h>
 
 #include "factors.h"
-#include "lowering.h"
+#include "lower_common.h"
 #include "mask.h"
 
 /* ---- forward ---- */
@@ -21,12 +21,12 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
     ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
     k->scores.result = cr_evaluate(ev, attention->logits, map);
-    if (ev->blame == attention->scores) /* needed in two places: to store it alone is no help */
-        ev->blame = attention->logits;
+    if (ev->obstacle == attention->scores) /* needed in two places: to store it alone is no help */
+        ev->obstacle = attention->logits;
     if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
     k->factor = cr_leave_out_factor(&k->scores);
-    ev->blame = attention->logits;
+    ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
     return ev->core_seen; /* or a value on the way had to be stored */
 }
@@ -76,7 +76,7 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
         return false;
     cr_leave_out_core(&k->dropout);
     k->sees_all = !is_finite(lw->g, &k->dropout, k->dropout.result);
-    ev->blame = attention->logits;
+    ev->obstacle = attention->logits;
     return ev->core_seen && memcmp(ev->core_map.axis, map->axis, rank * sizeof *map->axis) == 0 &&
            cr_evaluate_end(ev, &k->dropout, k->row);
 }
@@ -90,7 +90,7 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     int r = lw->g->nodes[q].rank;
     struct cr_affine row = cr_affine_atom(k->row), col = cr_affine_atom(k->key);
     struct cr_map q_map = *at, k_map = *at;
-    lw->ev.blame = attention->logits;
+    lw->ev.obstacle = attention->logits;
     if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
         return false;
     k->K = lw->g->nodes[q].shape[r - 1];
@@ -102,18 +102,51 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     return cr_lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
 }
 
-bool cr_lower_attention(struct cr_lowering *lw, const struct cr_attention *attention)
+const struct cr_kernel_parts cr_parts_attention = {
+    .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
+                                  .across = CR_LOOP_SUM,
+                                  .reduces = true},
+                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                .across = CR_LOOP_ROW,
+                                .needed = true,
+                                .core = true},
+                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                                 .across = CR_LOOP_COL,
+                                 .needed = true,
+                                 .core = true}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
+                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL}},
+    .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+};
+
+/* The attention that ends in the root's contraction, or null. */
+static const struct cr_attention *attention_of(const struct cr_lowering *lw)
 {
+    return lw->core == CR_NONE ? NULL : cr_attention_at(lw->ev.module, lw->core);
+}
+
+/* Where the logits are stored, what is left is a product like any other. */
+bool cr_fits_attention(const struct cr_lowering *lw)
+{
+    const struct cr_attention *attention = attention_of(lw);
+    return attention && !lw->ev.module->materialised[attention->logits];
+}
+
+bool cr_lower_attention(struct cr_lowering *lw)
+{
+    const struct cr_attention *attention = attention_of(lw);
     struct cr_kernel *k = lw->k;
     const struct cr_node *node = &lw->g->nodes[attention->output];
     int r = node->rank;
-    k->kind = CR_KERNEL_ATTENTION;
     if (!cr_lower_epilogue(lw, attention->output))
         return false;
     struct cr_map logits = lw->ev.core_map, v = logits, scores;
     k->row = cr_affine_single(&logits.axis[r - 2]);
     k->keys = lw->g->nodes[attention->logits].shape[r - 1];
-    lw->ev.blame = k->root == attention->output ? attention->logits : attention->output;
+    lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
     if ((k->row < 0 && node->shape[r - 2] > 1) || !cr_new_atom(&lw->ev, k->keys, &k->key))
         return false;
     for (int a = 0; a < CR_MAX_ATOMS; a++)
@@ -124,9 +157,7 @@ bool cr_lower_attention(struct cr_lowering *lw, const struct cr_attention *atten
         !lower_query_key(lw, attention, &scores) ||
         !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
         return false;
-    for (int a = 0; a < lw->n_root_atoms; a++)
-        if (a != k->col && a != k->row && k->atoms.extent[a] > 1)
-            k->outer[k->n_outer++] = a;
+    cr_assign_outer(lw);
     return true;
 }
 
@@ -170,7 +201,7 @@ static bool lower_dscores(struct cr_lowering *lw, const struct cr_attention_back
     k->program.result = cr_evaluate(ev, b->dscores, &lw->root_map);
     if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->row))
         return false;
-    ev->blame = b->dlogits;
+    ev->obstacle = b->dlogits;
     return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
 }
 
@@ -229,7 +260,7 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
     k->keys = probs->shape[r - 1];
     k->K = lw->g->nodes[b->dq].shape[r - 1];
     k->N = lw->g->nodes[b->dv].shape[r - 1];
-    lw->ev.blame = b->probs;
+    lw->ev.obstacle = b->probs;
     if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->keys > 1) ||
         !cr_new_atom(&lw->ev, k->K, &k->k) || !cr_new_atom(&lw->ev, k->N, &k->col))
         return false;
@@ -240,13 +271,39 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
     return true;
 }
 
-bool cr_lower_backward(struct cr_lowering *lw, const struct cr_attention_backward *b)
+const struct cr_kernel_parts cr_parts_attention_backward = {
+    .programs = {[CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                .across = CR_LOOP_ROW,
+                                .needed = true,
+                                .core = true},
+                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW},
+                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                                 .across = CR_LOOP_ROW,
+                                 .needed = true,
+                                 .core = true}},
+    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
+                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+                 {true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL},
+                 {true, CR_LOOP_OUTER | CR_LOOP_ROW}},
+    .results = {CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
+                CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_SUM,
+                CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+};
+
+bool cr_fits_attention_backward(const struct cr_lowering *lw)
 {
+    return lw->backward != NULL;
+}
+
+bool cr_lower_attention_backward(struct cr_lowering *lw)
+{
+    const struct cr_attention_backward *b = lw->backward;
     struct cr_kernel *k = lw->k;
     const struct cr_attention attention = {CR_NONE, b->dropped, b->probs, b->logits, b->scores};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
-    k->kind = CR_KERNEL_ATTENTION_BACKWARD;
     if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
         !lower_scores(lw, &attention, &lw->root_map, &scores) ||
         !is_root_map(lw, &scores, b->probs) || !lower_dscores(lw, b) ||
@@ -256,14 +313,12 @@ bool cr_lower_backward(struct cr_lowering *lw, const struct cr_attention_backwar
         !lower_matrix(lw, cr_in(g, b->ddropped, 1), k->col, k->key, &k->v) ||
         !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
         return false;
-    lw->ev.blame = CR_NONE;
+    lw->ev.obstacle = CR_NONE;
     if (!lower_part(lw, b->dq, k->row, k->k, &k->dest) ||
         !lower_part(lw, b->dk, k->key, k->k, &k->dest_k) ||
         !lower_part(lw, b->dv, k->key, k->col, &k->dest_v))
         return false;
-    for (int a = 0; a < lw->n_root_atoms; a++)
-        if (a != k->key && a != k->row && k->atoms.extent[a] > 1)
-            k->outer[k->n_outer++] = a;
+    cr_assign_outer(lw);
     return true;
 }
 
@@ -292,14 +347,19 @@ static double visible_keys(const struct cr_kernel *k)
     return sum;
 }
 
-double cr_attention_flops(const struct cr_kernel *k, double elements)
+/* Two products, of the heads' queries with the keys they see. */
+double cr_flops_attention(const struct cr_kernel *k, double elements)
 {
-    double heads = elements / (double)(queries(k) * k->N), width = (double)(k->K + k->N);
-    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD) {
-        heads = 1;
-        for (int i = 0; i < k->n_outer; i++)
-            heads *= (double)k->atoms.extent[k->outer[i]];
-        width = (double)(3 * k->K + 2 * k->N);
-    }
-    return 2 * heads * visible_keys(k) * width;
+    double heads = elements / (double)(queries(k) * k->N);
+    return 2 * heads * visible_keys(k) * (double)(k->K + k->N);
+}
+
+/* Five: the scores are made again. */
+double cr_flops_attention_backward(const struct cr_kernel *k, double elements)
+{
+    double heads = 1;
+    (void)elements;
+    for (int i = 0; i < k->n_outer; i++)
+        heads *= (double)k->atoms.extent[k->outer[i]];
+    return 2 * heads * visible_keys(k) * (double)(3 * k->K + 2 * k->N);
 }

@@ -1,7 +1,6 @@
 #include "module.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "compiler/ir/mem.h"
 
@@ -14,31 +13,6 @@ struct cr_module *cr_module_new(struct cr_graph *graph)
         module->ops_before += kind != CR_KIND_LEAF && kind != CR_KIND_MOVE;
     }
     return module;
-}
-
-void cr_kernel_free(struct cr_kernel *kernel)
-{
-    free(kernel->program.values);
-    free(kernel->prologue.values);
-    free(kernel->scores.values);
-    free(kernel->dropout.values);
-}
-
-static void copy_tiles(struct cr_tiles *copy, const struct cr_tiles *tiles)
-{
-    *copy = (struct cr_tiles){.n = tiles->n, .result = tiles->result};
-    copy->values = cr_calloc((size_t)tiles->n, sizeof *copy->values);
-    if (tiles->n)
-        memcpy(copy->values, tiles->values, (size_t)tiles->n * sizeof *copy->values);
-}
-
-void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
-{
-    *copy = *kernel;
-    copy_tiles(&copy->program, &kernel->program);
-    copy_tiles(&copy->prologue, &kernel->prologue);
-    copy_tiles(&copy->scores, &kernel->scores);
-    copy_tiles(&copy->dropout, &kernel->dropout);
 }
 
 void cr_module_forget_plan(struct cr_module *m)

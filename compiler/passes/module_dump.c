@@ -6,6 +6,7 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print.h"
+#include "kernel_kinds.h"
 #include "passes.h"
 
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
@@ -49,13 +50,28 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
+/* A tile program under what it is of its kind; scores that are the bare product go without. */
+static void print_program(FILE *out, const struct cr_kernel *k, int p)
+{
+    const char *const titles[CR_PROGRAMS] = {
+        [CR_PROLOGUE] = "rows of the left operand",
+        [CR_SCORES] = "scores",
+        [CR_DROPOUT] =
+            k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
+        [CR_PROGRAM] =
+            cr_parts_of(k)->programs[CR_PROGRAM].core ? "epilogue" : cr_kernel_kinds[k->kind].name,
+    };
+    if (p != CR_SCORES || k->scores.n > 1)
+        print_tiles(out, k, titles[p], &k->programs[p]);
+    if (p == CR_SCORES && k->scores.n && k->factor != 1)
+        fprintf(out, "--     scores times %g\n", k->factor);
+}
+
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
-    static const char *const kinds[] = {"tile",    "gemm",    "attention",
-                                        "columns", "scatter", "attention backward"};
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
-    fprintf(out, "--   kernel %d: %s v[%d]", i, kinds[k->kind], (int)k->root);
+    fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
     if (k->again)
@@ -65,15 +81,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     for (int b = 0; b < k->n_bounds; b++)
         fprintf(out, "--     key %s row %+lld\n",
                 k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
-    print_tiles(out, k, "rows of the left operand", &k->prologue);
-    if (k->scores.n > 1)
-        print_tiles(out, k, "scores", &k->scores);
-    if (k->scores.n && k->factor != 1)
-        fprintf(out, "--     scores times %g\n", k->factor);
-    print_tiles(out, k, k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
-                &k->dropout);
-    bool all = k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS;
-    print_tiles(out, k, all ? kinds[k->kind] : "epilogue", &k->program);
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        print_program(out, k, p);
 }
 
 static void print_steps(FILE *out, const struct cr_module *m)

@@ -84,18 +84,14 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_int(b, k->bounds[i].offset);
     }
     put(b, &k->factor, sizeof k->factor);
-    put_tiles(b, g, &k->program);
-    put_tiles(b, g, &k->prologue);
-    put_tiles(b, g, &k->scores);
-    put_tiles(b, g, &k->dropout);
-    put_affine(b, &k->dest);
-    put_affine(b, &k->dest_k);
-    put_affine(b, &k->dest_v);
-    const struct cr_operand *operands[] = {&k->a, &k->b, &k->v, &k->g, &k->delta};
-    for (int i = 0; i < 5; i++) {
-        put_int(b, operands[i]->ref);
-        put_affine(b, &operands[i]->at);
+    for (int i = 0; i < CR_PROGRAMS; i++)
+        put_tiles(b, g, &k->programs[i]);
+    for (int i = 0; i < CR_OPERANDS; i++) {
+        put_int(b, k->operands[i].ref);
+        put_affine(b, &k->operands[i].at);
     }
+    for (int i = 0; i < CR_RESULTS; i++)
+        put_affine(b, &k->results[i]);
 }
 
 /* A word at a time; the key's bytes past the last whole word do not count. */

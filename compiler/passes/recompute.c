@@ -139,9 +139,8 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id 
         if (value < 0 || latest[value] == kernel->refs[i])
             continue;
         k->refs[i] = latest[value];
-        struct cr_tiles *tiles[] = {&k->program, &k->prologue, &k->scores, &k->dropout};
-        for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++)
-            rename_node(tiles[j], kernel->refs[i], latest[value]);
+        for (int p = 0; p < CR_PROGRAMS; p++)
+            rename_node(&k->programs[p], kernel->refs[i], latest[value]);
     }
 }
 

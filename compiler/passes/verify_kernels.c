@@ -1,21 +1,18 @@
 /*
  * Kernels on their own: loops, tile programs, operands and results.
  *
- * Each kind of kernel has a row for every tile program, operand and result it has, which says
- * the loops that may stand in its index.  All indices are affine, so their least and largest
+ * The row of a kind (kernel_kinds.h) says for every tile program, operand and result it has which
+ * loops may stand in its index.  All indices are affine, so their least and largest
  * values over the loops are exact.
  */
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "kernel_kinds.h"
 #include "verify_module.h"
-
-/* The loops of a kernel by what they are for; as bits, several of them. */
-enum loops { OUTER = 1, ROW = 2, COL = 4, SUM = 8, KEY = 16 };
 
 /* What is checked now, and where a message goes. */
 struct check {
@@ -77,10 +74,10 @@ static int verify_loops(struct check *c)
     for (int a = 0; a < k->atoms.n; a++)
         if (k->atoms.extent[a] < 1 || k->atoms.extent[a] > CR_MAX_ELEMENTS)
             return broken(c, "atom %d has extent %lld", a, (long long)k->atoms.extent[a]);
-    bool fine = take_role(c, k->row, ROW) && take_role(c, k->col, COL) &&
-                take_role(c, k->k, SUM) && take_role(c, k->key, KEY);
+    bool fine = take_role(c, k->row, CR_LOOP_ROW) && take_role(c, k->col, CR_LOOP_COL) &&
+                take_role(c, k->k, CR_LOOP_SUM) && take_role(c, k->key, CR_LOOP_KEY);
     for (int i = 0; fine && i < k->n_outer; i++)
-        fine = k->outer[i] >= 0 && take_role(c, k->outer[i], OUTER);
+        fine = k->outer[i] >= 0 && take_role(c, k->outer[i], CR_LOOP_OUTER);
     return fine ? 0 : broken(c, "an atom has two parts, or does not exist");
 }
 
@@ -118,38 +115,17 @@ static int verify_index(const struct check *c, const struct cr_affine *at, unsig
 
 /* ---- tile programs ---- */
 
-/* A tile program of a kind of kernel. */
+/* A tile program, and what its kind says of it. */
 struct program_rule {
-    enum cr_kernel_kind kind;
-    size_t tiles; /* offset in cr_kernel */
     const char *name;
-    unsigned loops;
-    unsigned across; /* the loop that goes along its columns */
-    bool needed, core, reduces;
+    const struct cr_program_part *part;
 };
-
-#define TILES(name) offsetof(struct cr_kernel, name), #name
-
-static const struct program_rule programs[] = {
-    {CR_KERNEL_TILE, TILES(program), OUTER | ROW | COL, COL, true, false, true},
-    {CR_KERNEL_COLUMNS, TILES(program), OUTER | ROW | COL, COL, true, false, true},
-    {CR_KERNEL_GEMM, TILES(prologue), OUTER | ROW | SUM, SUM, false, false, true},
-    {CR_KERNEL_GEMM, TILES(program), OUTER | ROW | COL, COL, true, true, false},
-    {CR_KERNEL_ATTENTION, TILES(prologue), OUTER | ROW | SUM, SUM, false, false, true},
-    {CR_KERNEL_ATTENTION, TILES(scores), OUTER | ROW | KEY, ROW, true, true, false},
-    {CR_KERNEL_ATTENTION, TILES(dropout), OUTER | ROW | KEY, ROW, false, false, false},
-    {CR_KERNEL_ATTENTION, TILES(program), OUTER | ROW | COL, COL, true, true, false},
-    {CR_KERNEL_ATTENTION_BACKWARD, TILES(scores), OUTER | ROW | KEY, ROW, true, true, false},
-    {CR_KERNEL_ATTENTION_BACKWARD, TILES(dropout), OUTER | ROW | KEY, ROW, false, false, false},
-    {CR_KERNEL_ATTENTION_BACKWARD, TILES(program), OUTER | ROW | KEY, ROW, true, true, false},
-};
-
-enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 
 /* The atom that goes along the columns of a program's tiles, or -1. */
 static int column_atom(const struct cr_kernel *k, const struct program_rule *rule)
 {
-    return rule->across == COL ? k->col : rule->across == SUM ? k->k : k->row;
+    unsigned across = rule->part->across;
+    return across == CR_LOOP_COL ? k->col : across == CR_LOOP_SUM ? k->k : k->row;
 }
 
 /* What a value reads from memory: inside of it, and in even steps along columns. */
@@ -179,7 +155,7 @@ static int verify_access(const struct check *c, const struct program_rule *rule,
             return broken(c, "%s: stream %d is not that of v[%d]", rule->name, v->ref,
                           (int)v->node);
     }
-    return verify_index(c, &v->at, rule->loops, size, rule->name);
+    return verify_index(c, &v->at, rule->part->loops, size, rule->name);
 }
 
 /* Whether a value that claims to be one number a row is. */
@@ -225,13 +201,13 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
             return broken(c, "%s: value %d is no %s", rule->name, i, cr_ops[v->op].name);
         break;
     case CR_REDUCE:
-        if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->reduces ||
+        if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->part->reduces ||
             down != (c->k->kind == CR_KERNEL_COLUMNS) ||
             reduced_size(c, v->node) != extent(c->k, down ? c->k->row : across))
             return broken(c, "%s: value %d cannot be reduced", rule->name, i);
         break;
     case CR_CORE:
-        if (!rule->core)
+        if (!rule->part->core)
             return broken(c, "%s: value %d is of a product that is not there", rule->name, i);
         break;
     case CR_CONST:
@@ -267,7 +243,7 @@ static int verify_program(const struct check *c, const struct program_rule *rule
 {
     int cores = 0;
     if (!tiles->n)
-        return rule->needed ? broken(c, "it has no %s", rule->name) : 0;
+        return rule->part->needed ? broken(c, "it has no %s", rule->name) : 0;
     if (tiles->n < 0 || tiles->n > CR_MAX_VALUES || tiles->result < 0 || tiles->result >= tiles->n)
         return broken(c, "%s: the result is value %d of %d", rule->name, tiles->result, tiles->n);
     for (int i = 0; i < tiles->n; i++) {
@@ -275,10 +251,10 @@ static int verify_program(const struct check *c, const struct program_rule *rule
             return -1;
         cores += tiles->values[i].source == CR_CORE;
     }
-    if (cores != rule->core)
+    if (cores != rule->part->core)
         return broken(c, "%s: it takes the product %d times", rule->name, cores);
-    if (c->k->kind == CR_KERNEL_COLUMNS && (tiles->result != tiles->n - 1 ||
-                                            tiles->values[tiles->result].source != CR_REDUCE))
+    if (c->k->kind == CR_KERNEL_COLUMNS &&
+        (tiles->result != tiles->n - 1 || tiles->values[tiles->result].source != CR_REDUCE))
         return broken(c, "%s: it does not end with a reduction", rule->name);
     return 0;
 }
@@ -286,18 +262,12 @@ static int verify_program(const struct check *c, const struct program_rule *rule
 /* Each program that the kind has, and no other. */
 static int verify_programs(const struct check *c)
 {
-    static const size_t all[] = {
-        offsetof(struct cr_kernel, program), offsetof(struct cr_kernel, prologue),
-        offsetof(struct cr_kernel, scores), offsetof(struct cr_kernel, dropout)};
-    for (size_t p = 0; p < sizeof all / sizeof *all; p++) {
-        const struct cr_tiles *tiles = (const void *)((const char *)c->k + all[p]);
-        const struct program_rule *rule = NULL;
-        for (int i = 0; i < N_PROGRAMS; i++)
-            if (programs[i].kind == c->k->kind && programs[i].tiles == all[p])
-                rule = &programs[i];
-        if (!rule && tiles->n)
+    for (int i = 0; i < CR_PROGRAMS; i++) {
+        const struct program_rule rule = {cr_program_names[i], &cr_parts_of(c->k)->programs[i]};
+        const struct cr_tiles *tiles = &c->k->programs[i];
+        if (!rule.part->loops && tiles->n)
             return broken(c, "it has a tile program that its kind has not");
-        if (rule && verify_program(c, rule, tiles))
+        if (rule.part->loops && verify_program(c, &rule, tiles))
             return -1;
     }
     return 0;
@@ -305,63 +275,35 @@ static int verify_programs(const struct check *c)
 
 /* ---- operands ---- */
 
-/* An operand of a kind of kernel. */
-struct operand_rule {
-    enum cr_kernel_kind kind;
-    size_t operand; /* offset in cr_kernel */
-    const char *name;
-    unsigned loops;
-};
-
-#define OPERAND(name) offsetof(struct cr_kernel, name), #name
-
-static const struct operand_rule operands[] = {
-    {CR_KERNEL_GEMM, OPERAND(a), OUTER | ROW | SUM},
-    {CR_KERNEL_GEMM, OPERAND(b), OUTER | SUM | COL},
-    {CR_KERNEL_ATTENTION, OPERAND(a), OUTER | ROW | SUM},
-    {CR_KERNEL_ATTENTION, OPERAND(b), OUTER | SUM | KEY},
-    {CR_KERNEL_ATTENTION, OPERAND(v), OUTER | KEY | COL},
-    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(a), OUTER | ROW | SUM},
-    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(b), OUTER | SUM | KEY},
-    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(v), OUTER | KEY | COL},
-    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(g), OUTER | ROW | COL},
-    {CR_KERNEL_ATTENTION_BACKWARD, OPERAND(delta), OUTER | ROW},
-    {CR_KERNEL_SCATTER, OPERAND(a), 0},
-    {CR_KERNEL_SCATTER, OPERAND(b), 0},
-};
-
-enum { N_OPERANDS = sizeof operands / sizeof *operands };
-
 /* Elements that a scatter reads of an operand from its index on; all others read one. */
-static int64_t elements_read(const struct cr_kernel *k, const struct operand_rule *rule)
+static int64_t elements_read(const struct cr_kernel *k, const struct cr_operand *operand)
 {
     if (k->kind != CR_KERNEL_SCATTER)
         return 1;
-    return rule->operand == offsetof(struct cr_kernel, a) ? k->K * k->N : k->K;
+    return operand == &k->a ? k->K * k->N : k->K;
 }
 
 /* Whether an operand is computed, or packed when weights are loaded, instead of read. */
-static bool is_replaced(const struct cr_kernel *k, const struct operand_rule *rule)
+static bool is_replaced(const struct cr_kernel *k, const struct cr_operand *operand)
 {
-    return (rule->operand == offsetof(struct cr_kernel, a) && k->prologue.n) ||
-           (rule->operand == offsetof(struct cr_kernel, b) && k->packed != CR_NONE);
+    return (operand == &k->a && k->prologue.n) || (operand == &k->b && k->packed != CR_NONE);
 }
 
-static int verify_operand(const struct check *c, const struct operand_rule *rule)
+static int verify_operand(const struct check *c, int i)
 {
-    const struct cr_operand *o = (const void *)((const char *)c->k + rule->operand);
-    if (is_replaced(c->k, rule))
+    const struct cr_operand *o = &c->k->operands[i];
+    if (is_replaced(c->k, o))
         return 0;
     if (o->ref < 0 || o->ref >= c->k->n_refs)
-        return broken(c, "operand %s: there is no operand %d", rule->name, o->ref);
-    int64_t size = elements(c, c->k->refs[o->ref]) - elements_read(c->k, rule) + 1;
-    return verify_index(c, &o->at, rule->loops, size, rule->name);
+        return broken(c, "operand %s: there is no operand %d", cr_operand_names[i], o->ref);
+    int64_t size = elements(c, c->k->refs[o->ref]) - elements_read(c->k, o) + 1;
+    return verify_index(c, &o->at, cr_parts_of(c->k)->operands[i].loops, size, cr_operand_names[i]);
 }
 
 static int verify_operands(const struct check *c)
 {
-    for (int i = 0; i < N_OPERANDS; i++)
-        if (operands[i].kind == c->k->kind && verify_operand(c, &operands[i]))
+    for (int i = 0; i < CR_OPERANDS; i++)
+        if (cr_parts_of(c->k)->operands[i].used && verify_operand(c, i))
             return -1;
     return 0;
 }
@@ -519,27 +461,24 @@ static int verify_result(const struct check *c, const struct cr_affine *at, unsi
 static unsigned result_loops(const struct cr_kernel *k)
 {
     bool reduced = k->kind == CR_KERNEL_TILE && k->col >= 0 && k->dest.coef[k->col] == 0;
-    bool down = k->kind == CR_KERNEL_COLUMNS;
-    return OUTER | (down ? 0 : ROW) | (reduced ? 0 : COL);
+    return cr_parts_of(k)->results[0] & ~(reduced ? (unsigned)CR_LOOP_COL : 0);
 }
 
 /* The gradients of an attention, each of which is a part of a concat. */
 static int verify_gradients(const struct check *c, struct made *made)
 {
     const struct cr_kernel *k = c->k;
-    const struct cr_affine *results[] = {&k->dest, &k->dest_k, &k->dest_v};
-    const unsigned loops[] = {OUTER | ROW | SUM, OUTER | KEY | SUM, OUTER | KEY | COL};
     const struct cr_node *node = &c->g->nodes[k->buffer];
     if (node->op != CR_OP_concat || node->n_in != 3)
         return broken(c, "v[%d] is no concat of three gradients", (int)k->buffer);
     for (; made->part < 3; made->part++) {
         int64_t width = part_width(c, k->buffer, made->part);
         int i = 0;
-        while (i < 3 && results[i]->base != made->start)
+        while (i < CR_RESULTS && k->results[i].base != made->start)
             i++;
-        if (i == 3)
+        if (i == CR_RESULTS)
             return broken(c, "it does not store part %d of v[%d]", made->part, (int)k->buffer);
-        if (verify_result(c, results[i], loops[i], made->start, width))
+        if (verify_result(c, &k->results[i], cr_parts_of(k)->results[i], made->start, width))
             return -1;
         made->start += width;
     }
@@ -552,7 +491,7 @@ static int verify_results(const struct check *c, struct made *made)
     unsigned loops = result_loops(k);
     bool part = k->root != k->buffer;
     int64_t width = part ? part_width(c, k->buffer, made->part++) : elements(c, k->buffer);
-    if (k->kind == CR_KERNEL_TILE && !(loops & COL) && extent(k, k->col) > 1 &&
+    if (k->kind == CR_KERNEL_TILE && !(loops & CR_LOOP_COL) && extent(k, k->col) > 1 &&
         !k->program.values[k->program.result].by_row)
         return broken(c, "its columns are not reduced");
     if (verify_result(c, &k->dest, loops, made->start, width))
@@ -567,7 +506,7 @@ static int verify_results(const struct check *c, struct made *made)
 static int verify_root(const struct check *c, const struct made *all)
 {
     const struct cr_kernel *k = c->k;
-    if ((unsigned)k->kind > CR_KERNEL_ATTENTION_BACKWARD)
+    if ((unsigned)k->kind >= CR_KERNEL_KINDS)
         return broken(c, "no such kind");
     if (!is_node(c, k->root) || !is_node(c, k->buffer))
         return broken(c, "no such node");

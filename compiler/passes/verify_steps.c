@@ -58,8 +58,8 @@ static bool same_bounds(const struct cr_kernel *a, const struct cr_kernel *b)
 {
     bool same = a->n_bounds == b->n_bounds;
     for (int i = 0; same && i < a->n_bounds; i++)
-        same = a->bounds[i].upper == b->bounds[i].upper &&
-               a->bounds[i].offset == b->bounds[i].offset;
+        same =
+            a->bounds[i].upper == b->bounds[i].upper && a->bounds[i].offset == b->bounds[i].offset;
     return same;
 }
 
@@ -73,19 +73,28 @@ static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
+/* Whether tile programs, operands and results are the same. */
+static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
+                       const struct cr_kernel *b)
+{
+    bool same = true;
+    for (int i = 0; same && i < CR_PROGRAMS; i++)
+        same = same_tiles(g, &a->programs[i], &b->programs[i]);
+    for (int i = 0; same && i < CR_OPERANDS; i++)
+        same = same_operand(&a->operands[i], &b->operands[i]);
+    for (int i = 0; same && i < CR_RESULTS; i++)
+        same = same_affine(&a->results[i], &b->results[i]);
+    return same;
+}
+
 /* Whether one function can do the work of both, with other tensors and random streams. */
 static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
     return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
-           a->factor == b->factor && a->chooses == b->chooses && a->sees_all == b->sees_all && a->hides_gradients == b->hides_gradients &&
-           a->n_streams == b->n_streams && (a->packed == CR_NONE) == (b->packed == CR_NONE) &&
-           same_tiles(g, &a->program, &b->program) && same_tiles(g, &a->prologue, &b->prologue) &&
-           same_tiles(g, &a->scores, &b->scores) && same_tiles(g, &a->dropout, &b->dropout) &&
-           same_operand(&a->a, &b->a) && same_operand(&a->b, &b->b) && same_operand(&a->v, &b->v) &&
-           same_operand(&a->g, &b->g) && same_operand(&a->delta, &b->delta) &&
-           same_affine(&a->dest, &b->dest) && same_affine(&a->dest_k, &b->dest_k) &&
-           same_affine(&a->dest_v, &b->dest_v);
+           a->factor == b->factor && a->chooses == b->chooses && a->sees_all == b->sees_all &&
+           a->hides_gradients == b->hides_gradients && a->n_streams == b->n_streams &&
+           (a->packed == CR_NONE) == (b->packed == CR_NONE) && same_parts(g, a, b);
 }
 
 static int verify_functions(const struct cr_module *m, struct cr_error *error)

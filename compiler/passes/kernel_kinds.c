@@ -1,0 +1,49 @@
+#include "kernel_kinds.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS] = {
+#define KIND(NAME, name, title)                                                                    \
+    {title, &cr_parts_##name, cr_fits_##name, cr_lower_##name, cr_flops_##name},
+#include "kernel_kinds.def"
+#undef KIND
+};
+
+const char *const cr_program_names[CR_PROGRAMS] = {"prologue", "scores", "dropout", "program"};
+const char *const cr_operand_names[CR_OPERANDS] = {"a", "b", "v", "g", "delta"};
+
+/* Numbers and names are of the same parts. */
+#define SAME(array, number, name)                                                                  \
+    _Static_assert(offsetof(struct cr_kernel, array[number]) == offsetof(struct cr_kernel, name),  \
+                   #name)
+SAME(programs, CR_PROLOGUE, prologue);
+SAME(programs, CR_SCORES, scores);
+SAME(programs, CR_DROPOUT, dropout);
+SAME(programs, CR_PROGRAM, program);
+SAME(operands, CR_OPERANDS - 1, delta);
+SAME(results, CR_RESULTS - 1, dest_v);
+
+void cr_kernel_free(struct cr_kernel *kernel)
+{
+    for (int i = 0; i < CR_PROGRAMS; i++)
+        free(kernel->programs[i].values);
+}
+
+static void copy_tiles(struct cr_tiles *copy, const struct cr_tiles *tiles)
+{
+    *copy = (struct cr_tiles){.n = tiles->n, .result = tiles->result};
+    copy->values = cr_calloc((size_t)tiles->n, sizeof *copy->values);
+    if (tiles->n)
+        memcpy(copy->values, tiles->values, (size_t)tiles->n * sizeof *copy->values);
+}
+
+void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
+{
+    *copy = *kernel;
+    for (int i = 0; i < CR_PROGRAMS; i++)
+        copy_tiles(&copy->programs[i], &kernel->programs[i]);
+}

@@ -1,0 +1,75 @@
+/*
+ * kernel_kinds.h - what the kinds of kernels are made of, a row each.
+ *
+ * What copies, compares, hashes, prints or checks kernels goes through their programs, operands and
+ * results by number, and asks the row of the kind what each of them is.
+ */
+#ifndef CR_KERNEL_KINDS_H
+#define CR_KERNEL_KINDS_H
+
+#include "compiler/passes/kernel.h"
+
+struct cr_lowering;
+
+/* The loops of a kernel by what they are for; as bits, several of them. */
+enum {
+    CR_LOOP_OUTER = 1,
+    CR_LOOP_ROW = 2,
+    CR_LOOP_COL = 4,
+    CR_LOOP_SUM = 8, /* the atom k */
+    CR_LOOP_KEY = 16,
+};
+
+/* A tile program; the kind has none like it if no loops may stand in its indices. */
+struct cr_program_part {
+    unsigned loops;
+    unsigned across; /* the loop that goes along the columns of its tiles */
+    bool needed;     /* else it may be empty */
+    bool core;       /* it takes the contraction's result, once */
+    bool reduces;    /* it may have reductions over its columns */
+};
+
+struct cr_operand_part {
+    bool used;
+    unsigned loops; /* that may stand in its index */
+};
+
+struct cr_kernel_parts {
+    struct cr_program_part programs[CR_PROGRAMS];
+    struct cr_operand_part operands[CR_OPERANDS];
+    unsigned results[CR_RESULTS]; /* the loops that go through a result; 0: the kind has none */
+};
+
+struct cr_kernel_kind_info {
+    const char *name;
+    const struct cr_kernel_parts *parts;
+
+    /* Whether a root is one for this kind, if for none before it (lowering.h). */
+    bool (*fits)(const struct cr_lowering *lowering);
+
+    /* Makes the kernel; false with lowering->ev.obstacle if it cannot be one. */
+    bool (*lower)(struct cr_lowering *lowering);
+
+    /* The work of a kernel whose root has so many elements. */
+    double (*flops)(const struct cr_kernel *kernel, double elements);
+};
+
+extern const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS];
+
+/* "prologue", "a" ..., by number. */
+extern const char *const cr_program_names[CR_PROGRAMS], *const cr_operand_names[CR_OPERANDS];
+
+static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *kernel)
+{
+    return cr_kernel_kinds[kernel->kind].parts;
+}
+
+#define KIND(NAME, name, title)                                                                    \
+    extern const struct cr_kernel_parts cr_parts_##name;                                           \
+    bool cr_fits_##name(const struct cr_lowering *lowering);                                       \
+    bool cr_lower_##name(struct cr_lowering *lowering);                                            \
+    double cr_flops_##name(const struct cr_kernel *kernel, double elements);
+#include "kernel_kinds.def"
+#undef KIND
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * lower.h - from a root to the kernel that computes it.
+ *
+ * What a kernel can be is limited by what it is made of: loops (atoms), values of its tile programs,
+ * operands, one contraction, one width of reductions.  So there is one description of these limits,
+ * the walk that makes a kernel: from the root through index maps down to what is stored.
+ * cr_find_obstacle asks whether the walk comes to its end, and keeps nothing of it.  The answer is a
+ * function of the root and of what is stored: once no root has an obstacle, cr_lower makes all the
+ * kernels.
+ */
+#ifndef CR_LOWER_H
+#define CR_LOWER_H
+
+#include "compiler/passes/module.h"
+
+/* What a kernel is to compute: `root`, into itself, or into its part of a concat. */
+struct cr_target {
+    cr_id root, buffer; /* the root or the concat */
+    int64_t start;      /* of the part, along the axis of the concat */
+};
+
+struct cr_lowering;
+
+/* The state of lowering, used for one target after another. */
+struct cr_lowering *cr_lowering_new(const struct cr_module *module);
+void cr_lowering_free(struct cr_lowering *lowering);
+
+/*
+ * What stands in the way of one kernel for a target: a node that is not stored and has to be, or
+ * CR_NONE if nothing does.  The buffer, which is stored, if storing nodes does not help: that is a
+ * mistake of ours, or an attention's gradients, whose parts can be kernels of their own.
+ */
+cr_id cr_find_obstacle(struct cr_lowering *lowering, const struct cr_target *target);
+
+/* Makes the kernel of a target that has no obstacle; false, and no kernel, if it has one. */
+bool cr_lower(struct cr_lowering *lowering, const struct cr_target *target,
+              struct cr_kernel *kernel);
+
+/* Whether a node is a reduction down columns: over an axis that is not the innermost. */
+bool cr_goes_down(const struct cr_graph *g, cr_id id);
+
+#endif

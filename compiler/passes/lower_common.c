@@ -1,0 +1,162 @@
+#include "lower_common.h"
+
+#include <string.h>
+
+/* ---- atoms of the root ---- */
+
+void cr_cut_root(struct cr_lowering *lw)
+{
+    const struct cr_node *root = &lw->g->nodes[lw->top];
+    for (int i = 0; i < root->rank; i++) {
+        lw->cuts.n[i] = root->shape[i] > 1;
+        lw->cuts.extent[i][0] = root->shape[i];
+    }
+}
+
+void cr_number_atoms(struct cr_lowering *lw)
+{
+    const struct cr_node *root = &lw->g->nodes[lw->top];
+    struct cr_atoms *atoms = &lw->k->atoms;
+    memset(atoms, 0, sizeof *atoms);
+    memset(&lw->root_map, 0, sizeof lw->root_map);
+    for (int i = 0; i < root->rank; i++) {
+        int64_t coef = root->shape[i];
+        for (int j = 0; j < lw->cuts.n[i]; j++) {
+            coef /= lw->cuts.extent[i][j];
+            lw->root_map.axis[i].coef[atoms->n] = coef;
+            atoms->extent[atoms->n++] = lw->cuts.extent[i][j];
+        }
+    }
+    lw->n_root_atoms = atoms->n;
+}
+
+bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
+{
+    int atom = split->atom;
+    if (atom >= lw->n_root_atoms || lw->n_root_atoms + 4 > CR_MAX_ATOMS)
+        return false;
+    int axis = 0;
+    for (; atom >= lw->cuts.n[axis]; axis++)
+        atom -= lw->cuts.n[axis];
+    int64_t *extent = lw->cuts.extent[axis];
+    memmove(extent + atom + 1, extent + atom, (size_t)(lw->cuts.n[axis] - atom) * sizeof *extent);
+    extent[atom] /= split->low;
+    extent[atom + 1] = split->low;
+    lw->cuts.n[axis]++;
+    return true;
+}
+
+/* ---- the parts of the atoms ---- */
+
+/* Applies a function to every affine of the kernel. */
+static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, void *),
+                        void *context)
+{
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; i < k->programs[p].n; i++)
+            visit(&k->programs[p].values[i].at, context);
+    for (int i = 0; i < CR_OPERANDS; i++)
+        visit(&k->operands[i].at, context);
+    for (int i = 0; i < CR_RESULTS; i++)
+        visit(&k->results[i], context);
+}
+
+struct merge {
+    int outer, inner;
+    int64_t extent; /* of inner */
+    bool fits;
+};
+
+static void check_merge(struct cr_affine *affine, void *context)
+{
+    struct merge *m = context;
+    m->fits &= affine->coef[m->outer] == affine->coef[m->inner] * m->extent;
+}
+
+static void forget_outer(struct cr_affine *affine, void *context)
+{
+    affine->coef[((struct merge *)context)->outer] = 0;
+}
+
+/* Makes one atom of two where every access steps evenly through both. */
+static bool merge_atoms(struct cr_kernel *k, int outer, int inner)
+{
+    struct merge m = {outer, inner, k->atoms.extent[inner], true};
+    each_affine(k, check_merge, &m);
+    if (!m.fits)
+        return false;
+    each_affine(k, forget_outer, &m);
+    k->atoms.extent[inner] *= k->atoms.extent[outer];
+    k->atoms.extent[outer] = 1;
+    return true;
+}
+
+void cr_assign_outer(struct cr_lowering *lw)
+{
+    struct cr_kernel *k = lw->k;
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        if (a != k->row && a != k->col && a != k->key && k->atoms.extent[a] > 1)
+            k->outer[k->n_outer++] = a;
+}
+
+void cr_assign_rows(struct cr_lowering *lw, unsigned outer)
+{
+    struct cr_kernel *k = lw->k;
+    for (int a = lw->n_root_atoms - 1; a >= 0; a--) {
+        if (a == k->col || k->atoms.extent[a] == 1 || outer >> a & 1)
+            continue;
+        if (k->row < 0)
+            k->row = a;
+        else
+            merge_atoms(k, a, k->row);
+    }
+    cr_assign_outer(lw);
+}
+
+/* ---- contractions ---- */
+
+bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    const struct cr_node *node = &lw->g->nodes[core];
+    k->core = core;
+    cr_evaluate_begin(ev, &k->program, core, CR_NO_ATOM, false);
+    k->program.result = cr_evaluate(ev, lw->top, &lw->root_map);
+    if (k->program.result < 0)
+        return false;
+    ev->obstacle = core;
+    int64_t covered = 1;
+    for (int i = 0; i < node->rank; i++) {
+        if (!cr_affine_covers(&ev->core_map.axis[i], &k->atoms, node->shape[i]))
+            return false;
+        covered *= node->shape[i];
+    }
+    int64_t all = 1;
+    for (int a = 0; a < lw->n_root_atoms; a++)
+        all *= k->atoms.extent[a];
+    k->N = node->shape[node->rank - 1];
+    k->col = cr_affine_single(&ev->core_map.axis[node->rank - 1]);
+    if (all != covered || (k->N > 1 && k->col < 0))
+        return false;
+    if (k->col >= 0)
+        ev->fixed |= 1u << k->col;
+    return cr_evaluate_end(ev, &k->program, k->col);
+}
+
+bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    cr_evaluate_begin(ev, &k->prologue, CR_NONE, k->k, true);
+    k->prologue.result = cr_evaluate(ev, id, map);
+    if (k->prologue.result < 0 || !cr_evaluate_end(ev, &k->prologue, k->k))
+        return false;
+    const struct cr_value *only = &k->prologue.values[0];
+    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
+    if (k->prologue.n == 1 && only->source == CR_LOAD && is_float) {
+        k->a = (struct cr_operand){only->ref, only->at};
+        k->prologue.n = 0;
+    }
+    return true;
+}

@@ -1,0 +1,64 @@
+/*
+ * lower_common.h - what the kinds of kernels share as they are lowered.
+ *
+ * lower.c goes through the kinds (kernel_kinds.h) for one root; each kind has a file of its own,
+ * which uses what is declared here.
+ */
+#ifndef CR_LOWER_COMMON_H
+#define CR_LOWER_COMMON_H
+
+#include "evaluate.h"
+#include "kernel_kinds.h"
+#include "lower.h"
+
+/* How the root's axes are cut into atoms. */
+struct cuts {
+    int n[CR_MAX_RANK];
+    int64_t extent[CR_MAX_RANK][CR_MAX_ATOMS]; /* outermost first */
+};
+
+/* The state of lowering one kernel. */
+struct cr_lowering {
+    struct cr_evaluate ev;
+    struct cr_kernel *k;
+    const struct cr_graph *g;
+    cr_id top;  /* whose axes the loops run over: the root, or what it is a reshape of */
+    cr_id core; /* the contraction beneath it, or CR_NONE */
+    const struct cr_attention_backward *backward; /* if the root is its output: top is probs */
+    struct cuts cuts;
+    struct cr_map root_map;
+    int n_root_atoms;
+};
+
+/* One atom for each axis of the top. */
+void cr_cut_root(struct cr_lowering *lw);
+
+/* Cuts an atom of the root in two; false if that atom is not the root's or there is no room. */
+bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split);
+
+/* Numbers the atoms of the root and maps its axes onto them. */
+void cr_number_atoms(struct cr_lowering *lw);
+
+/*
+ * Shares the root's atoms other than the column between the row atom and outer loops.  Atoms in
+ * `outer` must be loops.  The innermost of the rest becomes the row, merged with its neighbours
+ * where possible.
+ */
+void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
+
+/* Makes outer loops of the root's atoms that have no other part. */
+void cr_assign_outer(struct cr_lowering *lw);
+
+/*
+ * What contractions need of the root: evaluates it as an epilogue of `core`, checks that the root
+ * has each element of the core once, and finds the column atom.
+ */
+bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core);
+
+/* Rows of A (or of queries): in memory already, or computed by a prologue. */
+bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map);
+
+/* Whether a node is a reduction down columns, for this kernel to compute. */
+bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id);
+
+#endif
