@@ -14,7 +14,10 @@ struct field {
 
 struct finder {
     const struct cr_module *m;
+    const struct cr_loop *loops;
+    int n_loops;
     struct cr_lifetimes *found;
+    bool *output; /* by node */
     struct field *fields;
     int n_fields, cap_fields;
 };
@@ -39,10 +42,10 @@ static void find_first_and_last(struct finder *f)
     }
 }
 
-/* Whether the value is to lie in the arena. */
+/* Whether the value is to lie in the arena: a kernel makes it, and it is no output. */
 static bool is_in_arena(const struct finder *f, cr_id id)
 {
-    return f->found->first[id] >= 0 && f->m->storage[id].space == CR_SPACE_NONE;
+    return f->found->first[id] >= 0 && !f->output[id];
 }
 
 static void find_most_live(struct finder *f)
@@ -85,7 +88,7 @@ static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
 /* The first loop that keeps its values in the same stack. */
 static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
 {
-    const struct cr_loop *first = f->m->loops;
+    const struct cr_loop *first = f->loops;
     while (first < loop && !same_layers(first, loop))
         first++;
     return first;
@@ -276,27 +279,32 @@ static void find_stacks(struct finder *f)
 
 /* ---- all of it ---- */
 
-void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m)
+void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
+                       const struct cr_loop *loops, int n_loops)
 {
     size_t n = (size_t)m->graph->n_nodes;
-    struct finder f = {.m = m, .found = found};
+    struct finder f = {.m = m, .loops = loops, .n_loops = n_loops, .found = found};
     *found = (struct cr_lifetimes){0};
     found->part = cr_calloc(n, sizeof *found->part);
     found->within = cr_calloc(n, sizeof *found->within);
     found->first = cr_calloc(n, sizeof *found->first);
     found->last = cr_calloc(n, sizeof *found->last);
     found->floats = cr_calloc(n, sizeof *found->floats);
+    f.output = cr_calloc(n, sizeof *f.output);
+    for (int i = 0; i < m->graph->n_outputs; i++)
+        f.output[m->graph->outputs[i].id] = true;
     find_first_and_last(&f);
     for (size_t i = 0; i < n; i++)
         found->part[i] = -1;
-    for (int i = 0; i < m->n_loops; i++)
-        find_parts_of_loop(&f, &m->loops[i]);
+    for (int i = 0; i < n_loops; i++)
+        find_parts_of_loop(&f, &loops[i]);
     find_stacks(&f);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (is_in_arena(&f, id) && found->part[id] < 0)
             put_into(&f, add_part(&f, found->floats[id]), id, 0);
     find_most_live(&f);
     free(f.fields);
+    free(f.output);
 }
 
 void cr_lifetimes_free(struct cr_lifetimes *lifetimes)

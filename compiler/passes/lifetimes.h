@@ -39,8 +39,9 @@ struct cr_lifetimes {
     int64_t most_live; /* floats of values that are alive at once */
 };
 
-/* For a module whose inputs, outputs and weights have their storage. */
-void cr_lifetimes_find(struct cr_lifetimes *lifetimes, const struct cr_module *module);
+/* Of the values that a module's kernels make, if these go in so many loops. */
+void cr_lifetimes_find(struct cr_lifetimes *lifetimes, const struct cr_module *module,
+                       const struct cr_loop *loops, int n_loops);
 void cr_lifetimes_free(struct cr_lifetimes *lifetimes);
 
 #endif

@@ -15,27 +15,6 @@ struct cr_module *cr_module_new(struct cr_graph *graph)
     return module;
 }
 
-void cr_module_forget_plan(struct cr_module *m)
-{
-    free(m->function);
-    free(m->loops);
-    free(m->segments);
-    free(m->storage);
-    free(m->packed);
-    free(m->places);
-    m->function = NULL;
-    m->loops = NULL;
-    m->segments = NULL;
-    m->storage = NULL;
-    m->packed = NULL;
-    m->places = NULL;
-    m->n_loops = m->cap_loops = m->n_segments = m->cap_segments = 0;
-    m->n_places = m->cap_places = 0;
-    cr_program_free(m->program);
-    m->program = NULL;
-    m->weights_floats = m->arena_floats = m->lower_bound_floats = m->activation_floats = 0;
-}
-
 void cr_module_free(struct cr_module *module)
 {
     if (!module)
@@ -48,7 +27,13 @@ void cr_module_free(struct cr_module *module)
     free(module->attentions);
     free(module->backwards);
     free(module->hashes);
-    cr_module_forget_plan(module);
+    free(module->function);
+    free(module->loops);
+    free(module->segments);
+    free(module->storage);
+    free(module->packed);
+    free(module->places);
+    cr_program_free(module->program);
     free(module);
 }
 
@@ -81,12 +66,12 @@ const struct cr_attention_backward *cr_backward_at(const struct cr_module *modul
     return found ? &module->backwards[begin] : NULL;
 }
 
-const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel)
+const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel)
 {
-    int begin = 0, end = module->n_loops; /* loops are in the order of their kernels */
+    int begin = 0, end = n;
     while (begin < end) {
         int middle = begin + (end - begin) / 2;
-        const struct cr_loop *loop = &module->loops[middle];
+        const struct cr_loop *loop = &loops[middle];
         if (kernel < loop->first)
             end = middle;
         else if (kernel >= loop->first + loop->period * loop->count)

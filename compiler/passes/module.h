@@ -128,15 +128,18 @@ struct cr_module {
     struct cr_program *program;
 };
 
-/* The loop a kernel is in, or null. */
-const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel);
+/* The loop a kernel is in, or null: of some that are in the order of their kernels. */
+const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel);
+
+/* The same, of the module's. */
+static inline const struct cr_loop *cr_loop_of(const struct cr_module *module, int kernel)
+{
+    return cr_loop_at(module->loops, module->n_loops, kernel);
+}
 
 /* Takes over the graph. */
 struct cr_module *cr_module_new(struct cr_graph *graph);
 void cr_module_free(struct cr_module *module);
-
-/* Takes back what outline and plan gave. */
-void cr_module_forget_plan(struct cr_module *module);
 
 /* The attention pattern that ends in this matmul, or null. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output);

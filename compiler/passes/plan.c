@@ -100,7 +100,7 @@ static void place_weights(struct cr_module *m)
 static void plan_arena(struct cr_module *m)
 {
     struct cr_lifetimes l;
-    cr_lifetimes_find(&l, m);
+    cr_lifetimes_find(&l, m, m->loops, m->n_loops);
     m->arena_floats = cr_pack_parts(&l, m->graph->n_nodes);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (l.part[id] >= 0)

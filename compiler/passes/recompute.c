@@ -17,7 +17,10 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "functions.h"
 #include "lifetimes.h"
+#include "loops.h"
+#include "pack.h"
 #include "pass_list.h"
 #include "recompute_order.h"
 
@@ -174,19 +177,22 @@ static void set_kernels(struct recompute *r)
 
 /* ---- the ladder ---- */
 
-/* The arena that the passes to come will lay out for the module's kernels, with loops over layers
- * or without; *live is what is alive at once. */
-static int64_t arena_of(struct cr_module *m, bool unrolled, int64_t *live)
+/* What the arena takes, as plan will lay it out, if the module's kernels are called in loops over
+ * layers or one by one; *live is what is alive at once. */
+static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
 {
-    unsigned has = m->has;
-    m->unrolled = unrolled;
-    cr_pass_outline(m);
-    m->has |= CR_HAS_LOOPS;
-    cr_pass_plan(m);
-    m->has = has;
-    int64_t floats = m->arena_floats;
-    *live = m->lower_bound_floats;
-    cr_module_forget_plan(m);
+    struct cr_loops loops = {0};
+    struct cr_lifetimes lifetimes;
+    if (!unrolled) {
+        int *function = cr_find_functions(m);
+        cr_find_loops(m, function, &loops);
+        free(function);
+    }
+    cr_lifetimes_find(&lifetimes, m, loops.items, loops.n);
+    int64_t floats = cr_pack_parts(&lifetimes, m->graph->n_nodes);
+    *live = lifetimes.most_live;
+    cr_lifetimes_free(&lifetimes);
+    free(loops.items);
     return floats;
 }
 
@@ -194,6 +200,7 @@ static int64_t arena_of(struct cr_module *m, bool unrolled, int64_t *live)
 static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
 {
     int64_t loops = arena_of(m, false, live);
+    m->unrolled = false;
     if (loops <= limit)
         return loops;
     int64_t calls = arena_of(m, true, live);

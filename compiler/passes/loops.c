@@ -1,0 +1,406 @@
+/*
+ * loops.c - sequences of kernels that repeat; see loops.h.
+ *
+ * The repetitions have to hang together evenly: each operand is a weight, or the n-th input, or made
+ * by the n-th kernel, where n is the same for all iterations or goes up or down by equal steps - but
+ * for the first and the last iteration, which begin and end a chain.
+ */
+#include "loops.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+/* ---- repeated sequences ---- */
+
+enum {
+    LONGEST = 64, /* kernels of an iteration */
+    LEAST = 2,    /* calls that a loop is to save */
+};
+
+/* Where an operand comes from, or a result goes: number `at` of its kind. */
+struct origin {
+    enum { PARAM, INPUT, OUTPUT, MADE /* by kernel `at` */ } kind;
+    int at;
+};
+
+struct search {
+    const struct cr_module *m;
+    const int *function; /* by kernel: the first kernel whose code it shares */
+    struct cr_loops *found;
+    int *first_def, *last_def; /* by node: kernels, or -1 */
+    struct origin *origin;     /* by node */
+    bool *crossed;             /* by kernel, and one more: a value is made by kernels before it, and
+                                  by it or kernels behind it */
+    int *most[LONGEST + 1];    /* by period and kernel: how often a loop from there on goes round,
+                                  but 3 or 2 may be too often */
+    bool *taken;               /* by kernel: it is in a loop that was chosen */
+};
+
+static void find_uses(struct search *s)
+{
+    const struct cr_module *m = s->m;
+    size_t n = (size_t)m->graph->n_nodes;
+    s->first_def = cr_calloc(n, sizeof *s->first_def);
+    s->last_def = cr_calloc(n, sizeof *s->last_def);
+    for (size_t i = 0; i < n; i++)
+        s->first_def[i] = s->last_def[i] = -1;
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id id = m->kernels[i].buffer;
+        s->last_def[id] = i;
+        if (s->first_def[id] < 0)
+            s->first_def[id] = i;
+    }
+    s->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *s->crossed);
+    for (int i = 0, last = 0; i < m->n_kernels; i++) {
+        if (last < s->last_def[m->kernels[i].buffer])
+            last = s->last_def[m->kernels[i].buffer];
+        s->crossed[i + 1] = last > i;
+    }
+}
+
+static void find_origins(struct search *s)
+{
+    const struct cr_graph *g = s->m->graph;
+    int n_inputs = 0;
+    s->origin = cr_calloc((size_t)g->n_nodes, sizeof *s->origin);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op == CR_OP_input)
+            s->origin[id] = (struct origin){INPUT, n_inputs++};
+        else if (g->nodes[id].op == CR_OP_param)
+            s->origin[id] = (struct origin){PARAM, id};
+        else
+            s->origin[id] = (struct origin){MADE, s->first_def[id]};
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        s->origin[g->outputs[i].id] = (struct origin){OUTPUT, i};
+}
+
+static const struct cr_kernel *body(const struct search *s, const struct cr_loop *loop,
+                                    int iteration, int at)
+{
+    return &s->m->kernels[loop->first + iteration * loop->period + at];
+}
+
+/* The node that kernel `at` reads as `ref` in an iteration, or writes if RESULT. */
+enum { RESULT = -1 };
+static cr_id operand(const struct search *s, const struct cr_loop *loop, int iteration, int at,
+                     int ref)
+{
+    const struct cr_kernel *k = body(s, loop, iteration, at);
+    return ref == RESULT ? k->buffer : k->refs[ref];
+}
+
+/* Whether two nodes follow each other as a third and a fourth do. */
+static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
+{
+    const struct origin *x = &s->origin[a], *y = &s->origin[b];
+    if (x->kind != y->kind)
+        return false;
+    if (x->kind == MADE && s->function[x->at] != s->function[y->at])
+        return false;
+    return x->kind == PARAM || y->at - x->at == s->origin[d].at - s->origin[c].at;
+}
+
+/* Whether an operand goes by equal steps from one iteration to another. */
+static bool is_progression(const struct search *s, const struct cr_loop *loop, int at, int ref,
+                           int begin, int end)
+{
+    cr_id first = operand(s, loop, begin, at, ref), second = operand(s, loop, begin + 1, at, ref);
+    for (int i = begin; i + 1 < end; i++)
+        if (!is_step(s, operand(s, loop, i, at, ref), operand(s, loop, i + 1, at, ref), first,
+                     second))
+            return false;
+    return true;
+}
+
+/* The same, with an end that may be different, but not of two iterations that have no more in
+ * common than their functions. */
+static bool is_even(const struct search *s, const struct cr_loop *loop, int at, int ref)
+{
+    int n = loop->count;
+    if (is_progression(s, loop, at, ref, 0, n))
+        return true;
+    if (n == 2)
+        return s->origin[operand(s, loop, 0, at, ref)].kind == MADE ||
+               s->origin[operand(s, loop, 1, at, ref)].kind == MADE;
+    return is_progression(s, loop, at, ref, 1, n) || is_progression(s, loop, at, ref, 0, n - 1) ||
+           (n > 3 && is_progression(s, loop, at, ref, 1, n - 1));
+}
+
+/* Whether each result, of which a concat is made by several kernels, is made in one iteration. */
+static bool is_whole(const struct search *s, const struct cr_loop *loop)
+{
+    for (int i = 0; i <= loop->count; i++)
+        if (s->crossed[loop->first + i * loop->period])
+            return false;
+    return true;
+}
+
+/* Whether the kernels can be run as a loop. */
+static bool is_loop(const struct search *s, const struct cr_loop *loop)
+{
+    if (!is_whole(s, loop))
+        return false;
+    for (int at = 0; at < loop->period; at++)
+        for (int ref = RESULT; ref < body(s, loop, 0, at)->n_refs; ref++)
+            if (!is_even(s, loop, at, ref))
+                return false;
+    return true;
+}
+
+/* ---- how long loops can be ---- */
+
+/* Whether all operands go by equal steps from a kernel to the one a period later, and so on for
+ * so many iterations. */
+static bool steps_evenly(const struct search *s, int kernel, int period, int iterations)
+{
+    const struct cr_loop loop = {kernel, period, iterations, 0, 1};
+    for (int i = 1; i < iterations; i++)
+        if (kernel + i * period >= s->m->n_kernels ||
+            s->function[kernel] != s->function[kernel + i * period])
+            return false;
+    for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++)
+        if (!is_progression(s, &loop, 0, ref, 0, iterations))
+            return false;
+    return true;
+}
+
+/* Numbers of kernels in a row, or of those a period apart, of which something holds. */
+struct runs {
+    int *alike;   /* the function is that of the kernel a period later */
+    int *stepped; /* so it is, and all operands step from the one to the other */
+    int *even;    /* the next step is as wide */
+    int *whole;   /* a period apart: no value is made on both sides of the kernel's beginning */
+};
+
+static void find_runs(const struct search *s, int period, struct runs *r)
+{
+    int n = s->m->n_kernels;
+    const int *function = s->function;
+    for (int i = n; i >= 0; i--) {
+        bool alike = i + period < n && function[i] == function[i + period];
+        bool stepped = alike && steps_evenly(s, i, period, 2);
+        bool even = stepped && r->stepped[i + period] > 0 && steps_evenly(s, i, period, 3);
+        r->alike[i] = alike ? r->alike[i + 1] + 1 : 0;
+        r->stepped[i] = stepped ? r->stepped[i + 1] + 1 : 0;
+        r->even[i] = even ? r->even[i + 1] + 1 : 0;
+        r->whole[i] = s->crossed[i] ? 0 : i + period > n ? 1 : r->whole[i + period] + 1;
+    }
+}
+
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * How often a loop from `first` on goes round.  In one of four iterations or more the first and the
+ * last may differ from the others, so the steps between those count (see is_even); of three and
+ * two, only is_loop knows.
+ */
+static int most_iterations(const struct runs *r, int first, int period)
+{
+    int most = lesser(r->alike[first] / period + 1, r->whole[first] - 1);
+    if (most > 3 && r->stepped[first + period] < period)
+        return 3;
+    return most > 3 ? lesser(most, 4 + r->even[first + period] / period) : most;
+}
+
+static void find_most(struct search *s)
+{
+    int n = s->m->n_kernels, *room = cr_calloc(4 * ((size_t)n + 2), sizeof *room);
+    struct runs r = {room, room + n + 2, room + 2 * (n + 2), room + 3 * (n + 2)};
+    for (int period = 1; period <= LONGEST; period++) {
+        s->most[period] = cr_calloc((size_t)n + 1, sizeof *s->most[period]);
+        find_runs(s, period, &r);
+        for (int i = 0; i + period < n; i++)
+            s->most[period][i] = most_iterations(&r, i, period);
+    }
+    free(room);
+}
+
+/* ---- the loops ---- */
+
+/* The calls that a loop saves. */
+static int saving(const struct cr_loop *loop)
+{
+    return loop->period * (loop->count - 1);
+}
+
+/* The loop that begins with a kernel and saves the most calls, within `end`; returns how many, or
+ * 0 if there is none worth the name. */
+static int find_loop(const struct search *s, int first, int end, struct cr_loop *best)
+{
+    bool found = false;
+    *best = (struct cr_loop){first, 1, LEAST, 0, 1};
+    for (int period = 1; period <= (end - first) / 2 && period <= LONGEST; period++) {
+        struct cr_loop loop = {first, period, s->most[period][first], 0, 1};
+        if (saving(&loop) <= saving(best))
+            continue;
+        loop.count = lesser(loop.count, (end - first) / period);
+        for (; saving(&loop) > saving(best); loop.count--) {
+            if (loop.count > 3 || is_loop(s, &loop)) {
+                *best = loop;
+                found = true;
+            }
+        }
+    }
+    return found ? saving(best) : 0;
+}
+
+/* Kernels that loops begin with, in lists by what the loops save. */
+struct queue {
+    int *head; /* by saving: a kernel, or -1 */
+    int *next; /* by kernel */
+};
+
+static void put_into_queue(struct queue *q, int kernel, int saving)
+{
+    q->next[kernel] = q->head[saving];
+    q->head[saving] = kernel;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Takes out the kernels whose loops save so much; returns how many, in their order. */
+static int take_from_queue(struct queue *q, int saving, int *kernels)
+{
+    int n = 0;
+    for (int k = q->head[saving]; k >= 0; k = q->next[k])
+        kernels[n++] = k;
+    qsort(kernels, (size_t)n, sizeof *kernels, ascending);
+    return n;
+}
+
+/* The first kernel from this one on, but not beyond so many, that is in a loop; or the last. */
+static int end_of_room(const struct search *s, int kernel, int length)
+{
+    int most = lesser(length, s->m->n_kernels - kernel);
+    const bool *end = memchr(s->taken + kernel, true, (size_t)most);
+    return end ? (int)(end - s->taken) : kernel + most;
+}
+
+/* Takes the loop of a kernel if it has the room, or puts it where the loop belongs that has. */
+static void choose_loop(struct search *s, struct queue *q, int kernel, int wanted)
+{
+    struct cr_loop loop;
+    int end = end_of_room(s, kernel, wanted + LONGEST);
+    int saved = s->taken[kernel] ? 0 : find_loop(s, kernel, end, &loop);
+    if (saved == wanted) {
+        assert(is_loop(s, &loop));
+        memset(s->taken + kernel, true, (size_t)(loop.period * loop.count));
+        *CR_PUSH(s->found->items, s->found->n, s->found->cap) = loop;
+    } else if (saved) {
+        put_into_queue(q, kernel, saved);
+    }
+}
+
+/* Chooses loops that do not overlap: again and again the one that saves the most calls, of such
+ * the first. */
+static void choose_loops(struct search *s)
+{
+    int n = s->m->n_kernels, *kernels = cr_calloc((size_t)n, sizeof *kernels);
+    struct queue q = {cr_calloc((size_t)n + 1, sizeof *q.head),
+                      cr_calloc((size_t)n + 1, sizeof *q.next)};
+    struct cr_loop loop;
+    s->taken = cr_calloc((size_t)n + 1, sizeof *s->taken);
+    for (int i = 0; i < n; i++)
+        q.head[i] = -1;
+    for (int i = n - 1; i >= 0; i--)
+        put_into_queue(&q, i, find_loop(s, i, n, &loop));
+    for (int wanted = n - 1; wanted > 0; wanted--)
+        for (int i = 0, found = take_from_queue(&q, wanted, kernels); i < found; i++)
+            choose_loop(s, &q, kernels[i], wanted);
+    free(kernels);
+    free(q.head);
+    free(q.next);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    return ((const struct cr_loop *)a)->first - ((const struct cr_loop *)b)->first;
+}
+
+/* ---- numbers of layers ---- */
+
+/* A way to number the layers of a loop, and how many operands speak for it. */
+struct numbering {
+    int start, direction, votes;
+};
+
+static const struct cr_loop *made_in(const struct search *s, int kernel)
+{
+    return cr_loop_at(s->found->items, s->found->n, kernel);
+}
+
+/* The numbering by which an operand of each iteration was made in the layer of that number. */
+static bool numbering_of(const struct search *s, const struct cr_loop *loop, int at, int ref,
+                         struct numbering *found)
+{
+    for (int i = 0; i + 1 < loop->count; i++) {
+        int x = s->first_def[operand(s, loop, i, at, ref)];
+        int y = s->first_def[operand(s, loop, i + 1, at, ref)];
+        const struct cr_loop *made = x < 0 ? NULL : made_in(s, x);
+        if (!made || made->first >= loop->first || y < 0 || made_in(s, y) != made ||
+            abs(y - x) != made->period)
+            continue;
+        int layer = cr_layer_of(made, (x - made->first) / made->period);
+        found->direction = y > x ? made->direction : -made->direction;
+        found->start = layer - i * found->direction;
+        return found->start >= 0 && found->start + (loop->count - 1) * found->direction >= 0;
+    }
+    return false;
+}
+
+/* Numbers the layers as most of what earlier loops left for this one was numbered. */
+static void number_layers(const struct search *s, struct cr_loop *loop)
+{
+    struct numbering ways[16], way, best = {0, 1, 0};
+    int n = 0;
+    for (int at = 0; at < loop->period; at++) {
+        for (int ref = 0; ref < body(s, loop, 0, at)->n_refs; ref++) {
+            if (!numbering_of(s, loop, at, ref, &way))
+                continue;
+            int w = 0;
+            while (w < n && (ways[w].start != way.start || ways[w].direction != way.direction))
+                w++;
+            if (w == 16)
+                continue;
+            if (w == n)
+                ways[n++] = (struct numbering){way.start, way.direction, 0};
+            if (++ways[w].votes > best.votes)
+                best = ways[w];
+        }
+    }
+    loop->start = best.start;
+    loop->direction = best.direction;
+}
+
+/* ---- all of it ---- */
+
+void cr_find_loops(const struct cr_module *m, const int *function, struct cr_loops *loops)
+{
+    struct search s = {.m = m, .function = function, .found = loops};
+    *loops = (struct cr_loops){0};
+    find_uses(&s);
+    find_origins(&s);
+    find_most(&s);
+    choose_loops(&s);
+    if (loops->n)
+        qsort(loops->items, (size_t)loops->n, sizeof *loops->items, by_first);
+    for (int i = 0; i < loops->n; i++)
+        number_layers(&s, &loops->items[i]);
+    for (int period = 1; period <= LONGEST; period++)
+        free(s.most[period]);
+    free(s.crossed);
+    free(s.taken);
+    free(s.first_def);
+    free(s.last_def);
+    free(s.origin);
+}
