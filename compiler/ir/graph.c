@@ -10,14 +10,46 @@
 
 enum { STRING_BYTES = 64 }; /* that a string takes besides its text: in tables, and malloc's own */
 
-struct cr_graph *cr_graph_new(const char *name)
+/* Strings that are interned, of one graph or of several that were made of each other. */
+struct cr_strings {
+    struct cr_names names;
+    size_t bytes;
+    int graphs; /* that have them */
+};
+
+static struct cr_graph *new_graph(struct cr_strings *strings)
 {
     struct cr_graph *g = cr_calloc(1, sizeof *g);
-    g->strings = cr_calloc(1, sizeof *g->strings);
+    g->strings = strings;
+    g->strings->graphs++;
     g->operands = cr_grow(NULL, 0, &g->cap_operands, sizeof *g->operands);
+    return g;
+}
+
+struct cr_graph *cr_graph_new(const char *name)
+{
+    struct cr_graph *g = new_graph(cr_calloc(1, sizeof *g->strings));
     g->name = cr_intern(g, name);
     g->here.file = g->here.scope = cr_intern(g, "");
     return g;
+}
+
+struct cr_graph *cr_graph_successor(const struct cr_graph *g)
+{
+    struct cr_graph *next = new_graph(g->strings);
+    next->name = g->name;
+    next->here.file = next->here.scope = cr_intern(next, "");
+    return next;
+}
+
+static void free_strings(struct cr_strings *strings)
+{
+    if (--strings->graphs)
+        return;
+    for (int i = 0; i < strings->names.n; i++)
+        free((char *)strings->names.items[i]);
+    cr_names_free(&strings->names);
+    free(strings);
 }
 
 void cr_graph_reserve(struct cr_graph *g, int nodes, int operands)
@@ -36,10 +68,7 @@ void cr_graph_free(struct cr_graph *g)
 {
     if (!g)
         return;
-    for (int i = 0; i < g->strings->n; i++)
-        free((char *)g->strings->items[i]);
-    cr_names_free(g->strings);
-    free(g->strings);
+    free_strings(g->strings);
     free(g->nodes);
     free(g->operands);
     free(g->outputs);
@@ -49,18 +78,19 @@ void cr_graph_free(struct cr_graph *g)
 size_t cr_graph_bytes(const struct cr_graph *g)
 {
     return (size_t)g->cap_nodes * sizeof *g->nodes + (size_t)g->cap_operands * sizeof *g->operands +
-           (size_t)g->cap_outputs * sizeof *g->outputs + g->string_bytes;
+           (size_t)g->cap_outputs * sizeof *g->outputs + g->strings->bytes;
 }
 
 const char *cr_intern(struct cr_graph *g, const char *text)
 {
-    int known = cr_names_find(g->strings, text);
+    struct cr_names *names = &g->strings->names;
+    int known = cr_names_find(names, text);
     if (known < 0) {
-        known = g->strings->n;
-        cr_names_add(g->strings, cr_strdup(text));
-        g->string_bytes += strlen(text) + STRING_BYTES;
+        known = names->n;
+        cr_names_add(names, cr_strdup(text));
+        g->strings->bytes += strlen(text) + STRING_BYTES;
     }
-    return g->strings->items[known];
+    return names->items[known];
 }
 
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id)

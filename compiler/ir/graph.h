@@ -121,7 +121,7 @@ struct cr_output {
     cr_id id;
 };
 
-struct cr_names;
+struct cr_strings;
 
 struct cr_graph {
     const char *name; /* a C identifier: the model's */
@@ -134,12 +134,15 @@ struct cr_graph {
     struct cr_where here;       /* given to nodes as they are made */
     bool verified;              /* by the driver of the passes: it is not another one since */
     char error[512];            /* why the last cr_build failed */
-    struct cr_names *strings;   /* interned, freed with the graph */
-    size_t string_bytes;        /* that they take */
+    struct cr_strings *strings; /* interned; freed with the last graph that has them */
     int most_nodes;             /* cr_add_gradients stops early when there are more; 0: no bound */
 };
 
 struct cr_graph *cr_graph_new(const char *name);
+
+/* An empty graph of the same name, to be made of this one: they have their strings in common, so
+ * that those of a node can be taken over as they are. */
+struct cr_graph *cr_graph_successor(const struct cr_graph *g);
 void cr_graph_free(struct cr_graph *g);
 
 /* Room for so many nodes and operands, so that they are not moved while they are added. */

@@ -6,7 +6,7 @@
  * operation instead of two, and one rounding less.
  */
 #include "pass_list.h"
-#include "rewrite.h"
+#include "rules.h"
 #include "users.h"
 
 /* A sum of a product that nobody else reads, and of something else: its operand 1 - which. */
@@ -64,7 +64,7 @@ void cr_pass_fma(struct cr_module *module)
     struct cr_users users;
     struct cr_rewrite rw;
     cr_users_find(&users, module->graph);
-    cr_rewrite_begin(&rw, module->graph);
+    cr_rewrite_begin(&rw, module->graph, &cr_rules);
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         struct fma fma;
         if (!rw.live[id])

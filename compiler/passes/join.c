@@ -10,7 +10,7 @@
 
 #include "compiler/ir/mem.h"
 #include "pass_list.h"
-#include "rewrite.h"
+#include "rules.h"
 #include "weights.h"
 
 /* Whether the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
@@ -65,7 +65,7 @@ static void join(struct cr_rewrite *rw, const cr_id *members, int n)
         rw->map[members[i]] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
         struct cr_node *made = &rw->to->nodes[rw->map[members[i]]];
         if (node->tap && !made->tap)
-            made->tap = cr_intern(rw->to, node->tap);
+            made->tap = node->tap;
         start += node->shape[node->rank - 1];
     }
 }
@@ -120,7 +120,7 @@ static void join_all(struct cr_rewrite *rw, const cr_id *next)
 void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;
-    cr_rewrite_begin(&rw, module->graph);
+    cr_rewrite_begin(&rw, module->graph, &cr_rules);
     cr_id *next = link_projections(&rw);
     if (any_linked(next, rw.from->n_nodes)) {
         join_all(&rw, next);

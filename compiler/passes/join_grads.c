@@ -12,7 +12,7 @@
 #include "compiler/ir/mem.h"
 #include "factors.h"
 #include "pass_list.h"
-#include "rewrite.h"
+#include "rules.h"
 
 /* ---- finding the three ---- */
 
@@ -508,7 +508,7 @@ static void rewrite(struct cr_module *module, const struct joins *all)
 {
     struct cr_rewrite rw;
     bool *needed = cr_calloc((size_t)module->graph->n_nodes, sizeof *needed);
-    cr_rewrite_begin(&rw, module->graph);
+    cr_rewrite_begin(&rw, module->graph, &cr_rules);
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         if (!rw.live[id] || rw.map[id] != CR_NONE)
             continue;

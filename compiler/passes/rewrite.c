@@ -3,27 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
-#include "rules.h"
 
 /* ---- sharing equal nodes ---- */
 
-/* One more word into a hash: a multiplication, and its high half folded in. */
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
 static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
 {
-    uint64_t value, h = mix((uint64_t)node->op << 8 | (uint64_t)node->axis, (uintptr_t)node->name);
+    uint64_t value, h;
     memcpy(&value, &node->value, sizeof value);
-    h = mix(h, value);
+    h = cr_hash_word(value, (uint64_t)node->op << 8 | (uint64_t)node->axis);
+    h = cr_hash_word(h, (uintptr_t)node->name);
     for (int i = 0; i < node->n_in; i++)
-        h = mix(h, (uint64_t)cr_inputs(g, node)[i]);
+        h = cr_hash_word(h, (uint64_t)cr_inputs(g, node)[i]);
     for (int i = 0; i < node->rank; i++)
-        h = mix(h, (uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40);
+        h = cr_hash_word(h, (uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40);
     return (unsigned)h;
 }
 
@@ -35,12 +29,23 @@ static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const
            memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name;
 }
 
+/* Sizes are powers of two. */
+static unsigned first_slot(const struct cr_rewrite *rw, cr_id id)
+{
+    return hash_node(rw->to, &rw->to->nodes[id]) & (unsigned)(rw->table_size - 1);
+}
+
+static unsigned next_slot(const struct cr_rewrite *rw, unsigned at)
+{
+    return (at + 1) & (unsigned)(rw->table_size - 1);
+}
+
 static void enter(struct cr_rewrite *rw, cr_id id)
 {
-    unsigned at = hash_node(rw->to, &rw->to->nodes[id]) % (unsigned)rw->table_size;
-    while (rw->table[at] != CR_NONE)
-        at = (at + 1) % (unsigned)rw->table_size;
-    rw->table[at] = id;
+    unsigned at = first_slot(rw, id);
+    while (rw->table[at])
+        at = next_slot(rw, at);
+    rw->table[at] = id + 1;
 }
 
 /* The node is the newest one. */
@@ -68,8 +73,6 @@ static void grow_table(struct cr_rewrite *rw, int size)
     rw->older_product = grow_links(rw->older_product, rw->table_size, size);
     rw->table_size = size;
     rw->table = cr_calloc((size_t)size, sizeof *rw->table);
-    for (int i = 0; i < size; i++)
-        rw->table[i] = CR_NONE;
     for (cr_id id = 0; id < rw->to->n_nodes; id++)
         enter(rw, id);
 }
@@ -79,15 +82,15 @@ static cr_id share_newest(struct cr_rewrite *rw)
 {
     struct cr_graph *g = rw->to;
     cr_id newest = g->n_nodes - 1;
-    unsigned at = hash_node(g, &g->nodes[newest]) % (unsigned)rw->table_size;
-    for (; rw->table[at] != CR_NONE; at = (at + 1) % (unsigned)rw->table_size) {
-        if (equal_nodes(g, &g->nodes[rw->table[at]], &g->nodes[newest])) {
+    unsigned at = first_slot(rw, newest);
+    for (; rw->table[at]; at = next_slot(rw, at)) {
+        if (equal_nodes(g, &g->nodes[rw->table[at] - 1], &g->nodes[newest])) {
             g->n_operands = g->nodes[newest].first_in;
             g->n_nodes--;
-            return rw->table[at];
+            return rw->table[at] - 1;
         }
     }
-    rw->table[at] = newest;
+    rw->table[at] = newest + 1;
     if (g->nodes[newest].op == CR_OP_matmul)
         link_product(rw, newest);
     if (2 * g->n_nodes > rw->table_size)
@@ -95,15 +98,27 @@ static cr_id share_newest(struct cr_rewrite *rw)
     return newest;
 }
 
+/* ---- adding nodes ---- */
+
+/* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
+static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
+{
+    const struct cr_rewrite_rule *rule = rw->rules->items, *end = rule + rw->rules->n;
+    cr_id id = CR_NONE;
+    for (; rule < end && id == CR_NONE; rule++)
+        if (rule->ops >> draft->op & 1)
+            id = rule->apply(rw, draft);
+    return id;
+}
+
 cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
                      const struct cr_attr *attr)
 {
-    struct cr_draft draft = {.op = op, .n = n};
-    if (attr)
-        draft.attr = *attr;
+    static const struct cr_attr none;
+    struct cr_draft draft = {.op = op, .n = n, .attr = attr ? attr : &none};
     for (int i = 0; i < n && i < 3; i++)
         draft.in[i] = in[i];
-    cr_id id = cr_apply_rules(rw, &draft);
+    cr_id id = apply_rules(rw, &draft);
     if (id != CR_NONE)
         return id;
     cr_must(rw->to, op, n, in, attr);
@@ -112,41 +127,66 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
 
 void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
 {
-    const struct cr_where *where = &rw->from->nodes[id].where;
-    if (where->file != rw->origin.file)
-        rw->to->here.file = cr_intern(rw->to, where->file);
-    if (where->scope != rw->origin.scope)
-        rw->to->here.scope = cr_intern(rw->to, where->scope);
-    rw->to->here.line = where->line;
-    rw->to->here.backward = where->backward;
-    rw->origin = *where;
+    rw->to->here = rw->from->nodes[id].where;
+}
+
+/* Enters a node of `to` for one of `from`. */
+static cr_id set_map(struct cr_rewrite *rw, cr_id id, cr_id to)
+{
+    const struct cr_node *node = &rw->from->nodes[id];
+    struct cr_node *made = &rw->to->nodes[to];
+    if (!made->tap)
+        made->tap = node->tap;
+    made->kernel = node->kernel;
+    rw->map[id] = to;
+    return to;
 }
 
 cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, const cr_id *in,
                          const struct cr_attr *attr)
 {
-    const struct cr_node *node = &rw->from->nodes[id];
     cr_rewrite_at(rw, id);
-    rw->map[id] = cr_rewrite_add(rw, op, n, in, attr);
-    struct cr_node *made = &rw->to->nodes[rw->map[id]];
-    if (node->tap && !made->tap)
-        made->tap = cr_intern(rw->to, node->tap);
-    made->kernel = node->kernel;
-    return rw->map[id];
+    return set_map(rw, id, cr_rewrite_add(rw, op, n, in, attr));
+}
+
+/* A node of `to` like one of `from`: as the operands have their shapes and types, it has its own. */
+static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
+{
+    struct cr_graph *to = rw->to;
+    struct cr_node node = rw->from->nodes[id];
+    node.first_in = to->n_operands;
+    node.tap = NULL;
+    for (int i = 0; i < node.n_in; i++)
+        *CR_PUSH(to->operands, to->n_operands, to->cap_operands) =
+            rw->map[cr_in(rw->from, id, i)];
+    *CR_PUSH(to->nodes, to->n_nodes, to->cap_nodes) = node;
+    return share_newest(rw);
+}
+
+/* Of two kinds no op has attributes. */
+static bool has_attributes(enum cr_kind kind)
+{
+    return kind != CR_KIND_ELEMENTWISE && kind != CR_KIND_CONTRACT;
 }
 
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 {
+    static const struct cr_attr none;
     const struct cr_node *node = &rw->from->nodes[id];
-    struct cr_attr attr = cr_attr_of(node);
-    cr_id few[8], *in = node->n_in <= 8 ? few : cr_calloc((size_t)node->n_in, sizeof *in);
-    for (int i = 0; i < node->n_in; i++)
-        in[i] = rw->map[cr_in(rw->from, id, i)];
-    cr_rewrite_replace(rw, id, node->op, node->n_in, in, &attr);
-    if (in != few)
-        free(in);
-    return rw->map[id];
+    struct cr_draft draft = {.op = node->op, .n = node->n_in, .attr = &none};
+    struct cr_attr attr;
+    cr_rewrite_at(rw, id);
+    if (has_attributes(cr_ops[node->op].kind)) {
+        attr = cr_attr_of(node);
+        draft.attr = &attr;
+    }
+    for (int i = 0; i < node->n_in && i < 3; i++)
+        draft.in[i] = rw->map[cr_in(rw->from, id, i)];
+    cr_id to = apply_rules(rw, &draft);
+    return set_map(rw, id, to == CR_NONE ? copy_as_is(rw, id) : to);
 }
+
+/* ---- the graphs ---- */
 
 /* Leaves stay although nothing may read them: they are part of the model's interface. */
 static void mark_live(const struct cr_graph *g, bool *live)
@@ -183,15 +223,19 @@ static void drop_dead(struct cr_graph *g)
     free(moved);
 }
 
-void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from)
+void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
+                      const struct cr_rewrite_rules *rules)
 {
-    *rw = (struct cr_rewrite){.from = from, .to = cr_graph_new(from->name)};
+    *rw = (struct cr_rewrite){.rules = rules, .from = from, .to = cr_graph_successor(from)};
+    int size = 16;
+    while (size < 2 * from->n_nodes)
+        size *= 2;
     cr_graph_reserve(rw->to, from->n_nodes, from->n_operands);
     rw->map = cr_calloc((size_t)from->n_nodes, sizeof *rw->map);
     rw->live = cr_calloc((size_t)from->n_nodes, sizeof *rw->live);
     for (cr_id id = 0; id < from->n_nodes; id++)
         rw->map[id] = CR_NONE;
-    grow_table(rw, 4 * from->n_nodes + 16);
+    grow_table(rw, size);
     mark_live(from, rw->live);
 }
 
@@ -225,7 +269,7 @@ struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw)
     for (int i = 0; i < rw->from->n_outputs; i++)
         cr_add_output(rw->to, rw->from->outputs[i].name, rw->map[rw->from->outputs[i].id]);
     drop_dead(rw->to);
-    rw->is_copy = equal_graphs(rw->from, rw->to);
+    rw->is_settled = !rw->looks_around || equal_graphs(rw->from, rw->to);
     cr_graph_free(rw->from);
     free_tables(rw);
     return rw->to;

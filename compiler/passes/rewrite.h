@@ -1,28 +1,59 @@
 /*
- * rewrite.h - building a simplified copy of a graph.
+ * rewrite.h - building a changed copy of a graph.
  *
- * A pass that changes the graph walks the old one in order and adds nodes to a new one.
- * Every node added goes through the rules of rules.c, which may answer with a node
- * that exists already, so equal nodes are shared and constants folded at any time.
+ * A pass that changes the graph walks the old one in order and adds nodes to a new one.  Every node
+ * added goes through a table of rules, the caller's, one of which may answer with a node that stands
+ * for it.  Nodes that are equal are one node.
  */
 #ifndef CR_REWRITE_H
 #define CR_REWRITE_H
 
 #include "compiler/ir/graph.h"
 
+/* A node about to be made; of more than three operands the first three. */
+struct cr_draft {
+    enum cr_op op;
+    int n;
+    cr_id in[3];
+    const struct cr_attr *attr;
+};
+
+struct cr_rewrite;
+
+/*
+ * A rule, and the ops that it looks at, as bits.  It returns the node that stands for a draft, or
+ * CR_NONE.  What it makes with cr_rewrite_add goes through the rules in its turn.
+ *
+ * A rule that looks at the draft and at the nodes it is made of, and at nothing else, says of a node
+ * the same when the graph is copied as it said when the node was made: that no rule applies.  One
+ * that asks which other nodes there are sets rw->looks_around; it may say something else then.
+ */
+struct cr_rewrite_rule {
+    cr_id (*apply)(struct cr_rewrite *rw, const struct cr_draft *draft);
+    uint64_t ops;
+};
+
+/* Rules in the order in which they are tried. */
+struct cr_rewrite_rules {
+    const struct cr_rewrite_rule *items;
+    int n;
+};
+
 struct cr_rewrite {
+    const struct cr_rewrite_rules *rules;
     struct cr_graph *from, *to;
     cr_id *map;   /* by node of `from`: its node of `to`, or CR_NONE */
     bool *live;   /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
-    cr_id *table; /* open hashing over the nodes of `to` */
+    cr_id *table; /* open hashing over the nodes of `to`: one more than the node, or 0 */
     int table_size;
-    bool is_copy;           /* at the end: `to` is what `from` was, node by node */
+    bool looks_around;     /* some rule looked at nodes that its draft is not made of */
+    bool is_settled;       /* at the end: another copy by the same rules would be the same graph */
     cr_id *newest_product; /* by node of `to`: the newest matmul whose right operand it is, or 0 */
     cr_id *older_product;  /* by such a matmul: the one before it, or 0 */
-    struct cr_where origin; /* of the node copied last, with the strings of `from` */
 };
 
-void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from);
+void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
+                      const struct cr_rewrite_rules *rules);
 
 /* Nodes added from here on have the origin of this node of `from`: its line and scope. */
 void cr_rewrite_at(struct cr_rewrite *rw, cr_id id);

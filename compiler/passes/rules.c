@@ -49,8 +49,8 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
         value[i] = operand(rw, d, i)->value;
     }
     struct cr_node node;
-    if (!cr_infer(rw->to, d->op, d->n, d->in, &d->attr, &node))
-        abort();
+    if (!cr_infer(rw->to, d->op, d->n, d->in, d->attr, &node))
+        return CR_NONE; /* a bug, which is found when the node is made */
     struct cr_attr attr = cr_attr_of(&node);
     attr.value = cr_evaluator_of(d->op, node.dtype)(d->op, value[0], value[1], value[2]);
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
@@ -76,13 +76,13 @@ static bool moves_nothing(const struct cr_draft *d, const struct cr_node *in)
 {
     if (d->op == CR_OP_permute) {
         for (int i = 0; i < in->rank; i++)
-            if (d->attr.index[i] != i)
+            if (d->attr->index[i] != i)
                 return false;
         return true;
     }
-    int rank = d->op == CR_OP_slice ? in->rank : d->attr.rank;
+    int rank = d->op == CR_OP_slice ? in->rank : d->attr->rank;
     return rank == in->rank &&
-           memcmp(d->attr.shape, in->shape, (size_t)rank * sizeof *in->shape) == 0;
+           memcmp(d->attr->shape, in->shape, (size_t)rank * sizeof *in->shape) == 0;
 }
 
 /* Movement of nothing, of a constant, or of what the same op has moved already. */
@@ -95,18 +95,18 @@ static cr_id merge_moves(struct cr_rewrite *rw, const struct cr_draft *d)
         return d->in[0];
     if (in->op == CR_OP_const) {
         struct cr_node node;
-        if (!cr_infer(rw->to, d->op, 1, d->in, &d->attr, &node))
-            abort();
+        if (!cr_infer(rw->to, d->op, 1, d->in, d->attr, &node))
+            return CR_NONE;
         struct cr_attr attr = cr_attr_of(&node);
         attr.value = in->value;
         return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
     }
     if (in->op != d->op)
         return CR_NONE;
-    struct cr_attr attr = d->attr;
+    struct cr_attr attr = *d->attr;
     for (int i = 0; i < in->rank; i++) {
         if (d->op == CR_OP_permute)
-            attr.index[i] = in->index[d->attr.index[i]];
+            attr.index[i] = in->index[d->attr->index[i]];
         if (d->op == CR_OP_slice)
             attr.index[i] += in->index[i];
     }
@@ -120,7 +120,7 @@ static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
     const struct cr_graph *g = rw->to;
     if (d->op == CR_OP_expand && operand(rw, d, 0)->op == CR_OP_neg) {
         cr_id in = cr_in(g, d->in[0], 0);
-        cr_id wide = cr_rewrite_add(rw, CR_OP_expand, 1, &in, &d->attr);
+        cr_id wide = cr_rewrite_add(rw, CR_OP_expand, 1, &in, d->attr);
         return cr_rewrite_add(rw, CR_OP_neg, 1, &wide, NULL);
     }
     for (int i = 1; d->op == CR_OP_add && i >= 0; i--)
@@ -506,13 +506,13 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
     cr_id a = cr_in(g, d->in[0], 0), b = cr_in(g, d->in[0], 1);
     int rank = operand(rw, d, 0)->rank, at[CR_MAX_RANK];
     for (int i = 0; i < rank; i++)
-        at[d->attr.index[i]] = i;
+        at[d->attr->index[i]] = i;
     if (g->nodes[a].op != CR_OP_permute || at[rank - 1] > at[rank - 2])
         return CR_NONE;
     a = cr_transpose_last(rw, a);
     cr_id product =
         cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){cr_transpose_last(rw, b), a}, NULL);
-    struct cr_attr attr = d->attr;
+    struct cr_attr attr = *d->attr;
     attr.index[at[rank - 1]] = rank - 2;
     attr.index[at[rank - 2]] = rank - 1;
     return cr_rewrite_add(rw, CR_OP_permute, 1, &product, &attr);
@@ -525,11 +525,7 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 
 _Static_assert(CR_OP_COUNT <= 64, "a set of ops is a word");
 
-/* The rules in the order in which they are tried, and the ops that each looks at. */
-static const struct {
-    cr_id (*apply)(struct cr_rewrite *, const struct cr_draft *);
-    uint64_t ops;
-} rules[] = {
+static const struct cr_rewrite_rule rules[] = {
     {fold_constants, ELEMENTWISE},
     {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},
     {merge_moves, MOVES},
@@ -557,11 +553,4 @@ static const struct {
     {choose_larger, OF(where)},
 };
 
-cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
-{
-    cr_id id = CR_NONE;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules && id == CR_NONE; i++)
-        if (rules[i].ops >> draft->op & 1)
-            id = rules[i].apply(rw, draft);
-    return id;
-}
+const struct cr_rewrite_rules cr_rules = {rules, sizeof rules / sizeof *rules};

@@ -4,16 +4,9 @@
 
 #include "rewrite.h"
 
-/* A node about to be made; of more than three operands the first three. */
-struct cr_draft {
-    enum cr_op op;
-    int n;
-    cr_id in[3];
-    struct cr_attr attr;
-};
-
-/* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
-cr_id cr_apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft);
+/* All of them: a graph that went through these has one spelling for what can be spelt in several
+ * ways, which is what later passes look for. */
+extern const struct cr_rewrite_rules cr_rules;
 
 /* What rules are made of. */
 bool cr_is_gradient(const struct cr_rewrite *rw); /* what is made is a part of a gradient */

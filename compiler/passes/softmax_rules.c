@@ -158,13 +158,13 @@ cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     if (!cr_is_gradient(rw) || d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
-        d->attr.axis != g->nodes[d->in[0]].rank - 1)
+        d->attr->axis != g->nodes[d->in[0]].rank - 1)
         return CR_NONE;
     cr_id difference = cr_in(g, d->in[0], 0), p = cr_in(g, d->in[0], 1);
     if (g->nodes[difference].op != CR_OP_sub || !is_probs(g, p))
         return CR_NONE;
     cr_id wide = cr_in(g, difference, 1), terms = cr_multiply(rw, cr_in(g, difference, 0), p);
-    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
+    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &terms, d->attr);
     if (g->nodes[wide].op != CR_OP_expand || cr_in(g, wide, 0) != sum)
         return CR_NONE;
     struct cr_attr zero = cr_attr_of(&g->nodes[sum]);
@@ -206,13 +206,13 @@ static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_sum || d->attr.axis != g->nodes[d->in[0]].rank - 1)
+    if (d->op != CR_OP_sum || d->attr->axis != g->nodes[d->in[0]].rank - 1)
         return CR_NONE;
     cr_id in = d->in[0], x = g->nodes[in].n_in ? cr_in(g, in, 0) : CR_NONE;
     if (g->nodes[in].dtype != CR_F32)
         return CR_NONE;
     if (g->nodes[in].op == CR_OP_neg) {
-        cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
+        cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, d->attr);
         return cr_rewrite_add(rw, CR_OP_neg, 1, &sum, NULL);
     }
     if (!cr_is_gradient(rw) || g->nodes[in].op != CR_OP_div ||
@@ -221,7 +221,7 @@ cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
     cr_id wide = cr_in(g, in, 1), row = cr_in(g, wide, 0);
     if (!repeats_row(g, wide, row))
         return CR_NONE;
-    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, &d->attr);
+    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, d->attr);
     struct cr_attr shape = cr_attr_of(&rw->to->nodes[sum]);
     row = cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){sum, row}, NULL);
@@ -261,11 +261,12 @@ cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 /* A node older than `than` that is a b already, with an a of these factors; or CR_NONE. */
-static cr_id find_product(const struct cr_rewrite *rw, const struct cr_factors *a, cr_id b,
+static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_id b,
                           cr_id than)
 {
     const struct cr_graph *g = rw->to;
     struct cr_factors f;
+    rw->looks_around = true;
     for (cr_id id = rw->newest_product[b]; id; id = rw->older_product[id])
         if (id < than && cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
             return id;
@@ -311,7 +312,7 @@ cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
     const struct cr_graph *g = rw->to;
     struct cr_factors all;
     if (!cr_is_gradient(rw) || d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
-        d->attr.axis != g->nodes[d->in[0]].rank - 1 || !cr_find_factors(g, d->in[0], &all))
+        d->attr->axis != g->nodes[d->in[0]].rank - 1 || !cr_find_factors(g, d->in[0], &all))
         return CR_NONE;
     for (int i = 0; i < all.n; i++) {
         struct cr_factors p = all;
@@ -323,7 +324,7 @@ cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
         if (there == CR_NONE)
             continue;
         cr_id terms = multiply_viewed(rw, left, there);
-        return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &d->attr);
+        return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, d->attr);
     }
     return CR_NONE;
 }
