@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "names.h"
+#include "compiler/ir/identifiers.h"
 
 void cr_put_port(struct cr_text *t, const struct cr_port *port)
 {

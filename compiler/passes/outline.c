@@ -11,8 +11,8 @@
 #include "loops.h"
 #include "pass_list.h"
 
-/* Goes through the kernels: a step for each loop, and for each kernel in none. */
-static void add_steps(struct cr_module *m)
+/* Goes through the kernels: a segment for each loop, and for each kernel in none. */
+static void add_segments(struct cr_module *m)
 {
     int next = 0;
     for (int i = 0; i < m->n_kernels;) {
@@ -32,5 +32,5 @@ void cr_pass_outline(struct cr_module *module)
     module->loops = loops.items;
     module->n_loops = loops.n;
     module->cap_loops = loops.cap;
-    add_steps(module);
+    add_segments(module);
 }
