@@ -102,6 +102,9 @@ static int add_given(struct cr_model *m, struct seeds *s, bool *seeded, struct c
 
 static int add_seeds(struct cr_model *m, struct seeds *s, struct cr_error *error)
 {
+    if (s->g->n_lengths)
+        return cr_fail(error, "%.400s: --grads: the model has the length %.100s, expected sizes that "
+                       "are fixed", m->options->model, s->g->lengths[0].name);
     bool *seeded = cr_calloc((size_t)m->n_script_outputs, sizeof *seeded);
     int status = add_given(m, s, seeded, error);
     for (int i = 0; !status && i < m->n_script_outputs; i++)

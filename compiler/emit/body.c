@@ -280,7 +280,7 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
     for (int i = 0; i < f->n_bound; i++) {
         const struct cr_slot *slot = &f->slots[i];
         if (slot->kind == CR_SLOT_NUMBER)
-            cr_put(t, "    long %s; /* of random numbers */\n", slot->name);
+            cr_put(t, "    long %s; /* %s */\n", slot->name, slot->note);
         else
             cr_put(t, "    %s%s *%s;%s\n", slot->written ? "" : "const ",
                    cr_formats[slot->format].c_type, slot->name, slot->packed ? " /* packed */" : "");

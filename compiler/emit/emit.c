@@ -66,6 +66,9 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
     case CR_SPACE_OUTPUT:
         cr_put(t, "out%lld", offset);
         break;
+    case CR_SPACE_LENGTH:
+        cr_put(t, "length%lld", offset);
+        break;
     default:
         cr_put(t, "%lld", offset);
     }
@@ -269,6 +272,20 @@ static void print_ports(struct cr_text *t, const struct cr_program *p)
     free(named.outputs);
 }
 
+/* The lengths of this run; a run that is longer than there is room for is refused. */
+static void print_lengths(struct cr_text *t, const struct cr_program *p)
+{
+    char plain[128];
+    for (int i = 0; i < p->n_lengths; i++) {
+        cr_plain_scope(plain, sizeof plain, p->lengths[i].name);
+        cr_put(t, "    const long length%d = *(const int *)inputs[%d]; /* %s */\n", i,
+               p->input_of_length[i], plain);
+    }
+    for (int i = 0; i < p->n_lengths; i++)
+        cr_put(t, "    if (length%d < 1 || length%d > %lld)\n        return %d;\n", i, i,
+               (long long)p->lengths[i].bound, i + 1);
+}
+
 static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
 {
     cr_put(t,
@@ -280,6 +297,7 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
            p->name, entry->name, (long long)(p->scratch_bytes / (int64_t)sizeof(float)),
            (long long)(p->arena_bytes / (int64_t)sizeof(float)));
     print_ports(t, p);
+    print_lengths(t, p);
     cr_put(t, "    (void)weights, (void)inputs;\n");
     print_steps(t, p, entry);
     cr_put(t, "    return 0;\n}\n");

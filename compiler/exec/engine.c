@@ -11,6 +11,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"
 #include "memory.h"
+#include "ref_lengths.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
 
@@ -99,6 +100,30 @@ static void limit_all_ids(struct cr_engine *e, const struct cr_graph *g)
     free(number);
 }
 
+/* Which inputs hold lengths. */
+static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
+{
+    e->n_lengths = g->n_lengths;
+    for (int i = 0; i < g->n_lengths; i++) {
+        e->lengths[i].input = cr_port_find(e->inputs, e->n_inputs, g->lengths[i].name);
+        e->lengths[i].bound = g->lengths[i].bound;
+    }
+}
+
+/* A run takes lengths within their bounds. */
+static int check_lengths(const struct cr_engine *e, const void *const *inputs,
+                         struct cr_error *error)
+{
+    for (int i = 0; i < e->n_lengths; i++) {
+        int32_t value = *(const int32_t *)inputs[e->lengths[i].input];
+        if (value < 1 || value > e->lengths[i].bound)
+            return cr_fail(error, "%.400s: length %.100s is %d, expected 1 to %lld", e->path,
+                           e->inputs[e->lengths[i].input].name, (int)value,
+                           (long long)e->lengths[i].bound);
+    }
+    return 0;
+}
+
 static void read_ports(struct cr_engine *e, const struct cr_graph *g)
 {
     e->name = cr_strdup(g->name);
@@ -106,6 +131,7 @@ static void read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->inputs = ports_of(g, CR_OP_input, &e->n_inputs);
     e->outputs = outputs_of(g, &e->n_outputs);
     limit_all_ids(e, g);
+    read_lengths(e, g);
 }
 
 /* Where each of some ports stands among others, by name; the caller frees it. */
@@ -200,6 +226,9 @@ static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *
 {
     for (int i = 0; i < e->n_params; i++)
         assert(e->tensors[i]);
+    if (e->n_lengths)
+        return cr_interpret_lengths(e->graph, (const float *const *)e->tensors, inputs,
+                                    e->exact, outputs, error);
     if (cr_interpret(e->graph, (const float *const *)e->tensors, inputs, e->exact, error))
         return -1;
     for (int i = 0; i < e->n_outputs; i++)
@@ -404,6 +433,8 @@ void cr_engine_exchange_param(struct cr_engine *e, int i, float **tensor)
 int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,
                   struct cr_error *error)
 {
+    if (check_lengths(e, inputs, error))
+        return -1;
     return e->backend == CR_BACKEND_REF ? run_ref(e, inputs, outputs, error)
                                         : run_compiled(e, inputs, outputs, error);
 }

@@ -37,6 +37,11 @@ struct cr_engine {
     char *path, *name;
     struct cr_port *params, *inputs, *outputs;
     int n_params, n_inputs, n_outputs;
+    struct {
+        int input; /* that holds it */
+        int64_t bound;
+    } lengths[CR_MAX_LENGTHS]; /* sizes known at run time */
+    int n_lengths;
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
 
     float **tensors; /* parameters, row-major; compilers: if cr_engine_keep_params was called */

@@ -147,7 +147,23 @@ int cr_count_entries(lua_State *L, int index, int most)
     return n;
 }
 
+/* The number of the length that the value on the top is, or CR_NONE. */
+static int length_on_top(lua_State *L)
+{
+    const struct cr_graph *g = cr_run_of(L)->graph;
+    if (!g->n_lengths || !cr_is_tensor(L, -1))
+        return CR_NONE;
+    const struct cr_node *node = &g->nodes[cr_tensor_at(L, -1)];
+    return node->op == CR_OP_input ? cr_find_length(g, node->name) : CR_NONE;
+}
+
 int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list)
+{
+    return cr_arg_sizes(L, index, op, what, list, (int64_t[CR_MAX_RANK]){0});
+}
+
+int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
+                 int64_t *marks)
 {
     if (lua_type(L, index) != LUA_TTABLE)
         cr_raise(L, "%s: %s: found %s, a list such as {2, 3} is expected", op, what,
@@ -160,7 +176,10 @@ int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64
         char item[64];
         snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         lua_rawgeti(L, index, i + 1);
-        list[i] = cr_arg_integer(L, -1, op, item);
+        int length = length_on_top(L);
+        marks[i] = length + 1;
+        list[i] = length < 0 ? cr_arg_integer(L, -1, op, item)
+                             : cr_run_of(L)->graph->lengths[length].bound;
         lua_pop(L, 1);
     }
     return n;

@@ -32,7 +32,11 @@ int cr_arg_axis(lua_State *L, int index, const char *op, int rank);
 /* How many entries the table has, more than `most` counting as most + 1. */
 int cr_count_entries(lua_State *L, int index, int most);
 
-/* A list of at most CR_MAX_RANK whole numbers; its length. */
+/* A list of at most CR_MAX_RANK whole numbers; how many.  A length stands for its bound. */
 int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64_t *list);
+
+/* The same, and for each item 1 + the number of the length that it is, or 0. */
+int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
+                 int64_t *marks);
 
 #endif

@@ -48,6 +48,9 @@ int cr_lua_grad(lua_State *L)
     cr_id *gradients = lua_newuserdata(L, (size_t)(n + 1) * sizeof *gradients);
     check_loss(L, &g->nodes[loss]);
     check_wanted(L, g, n, wanted);
+    if (g->n_lengths)
+        cr_raise(L, "grad: the model has the length %s, gradients need sizes that are fixed",
+                 g->lengths[0].name);
     struct cr_seed seed = {loss, one_like(L, &g->nodes[loss])};
     cr_add_gradients(g, 1, &seed, n, wanted, gradients);
     cr_look(L);

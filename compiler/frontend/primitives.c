@@ -51,6 +51,9 @@ static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
         cr_raise(L, "%s: '%s' is %s %s here and %s %s before (line %d)", cr_ops[op].name,
                  attr->name, cr_dtype_name(attr->dtype), now, cr_dtype_name(old->dtype), before,
                  old->where.line);
+    if (memcmp(old->index, attr->index, sizeof old->index) != 0)
+        cr_raise(L, "%s: '%s' has other lengths than before (line %d)", cr_ops[op].name, attr->name,
+                 old->where.line);
     if (old->init != attr->init || old->value != attr->value)
         cr_raise(L, "%s: '%s' starts with other values than before (line %d)", cr_ops[op].name,
                  attr->name, old->where.line);
@@ -115,7 +118,7 @@ static int make_input(lua_State *L)
     struct cr_attr attr = {0};
     cr_arg_count(L, "input", 2, 4);
     attr.name = cr_arg_name(L, 1, "input", "name");
-    read_shape(L, 2, "input", &attr);
+    attr.rank = cr_arg_sizes(L, 2, "input", "shape", attr.shape, attr.index);
     attr.dtype = cr_arg_dtype(L, 3, "input");
     if (attr.dtype == CR_BOOL)
         cr_raise(L, "input: type bool, f32 or i32 is expected");
@@ -123,6 +126,28 @@ static int make_input(lua_State *L)
         check_integer_init(L, &attr);
     if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
         attr.init = CR_INIT_FILL; /* a width of 0 stands for no init */
+    return named_leaf(L, CR_OP_input, &attr);
+}
+
+/*
+ * length(name, bound): a size that is known when the model runs, from 1 to the bound.  It is an i32
+ * input of that name, and may stand in shapes.
+ */
+static int make_length(lua_State *L)
+{
+    struct cr_graph *g = cr_run_of(L)->graph;
+    struct cr_attr attr = {.dtype = CR_I32, .init = CR_INIT_FILL};
+    cr_arg_count(L, "length", 2, 2);
+    attr.name = cr_arg_name(L, 1, "length", "name");
+    int64_t bound = cr_arg_integer(L, 2, "length", "bound");
+    if (bound < 1 || bound > INT32_MAX)
+        cr_raise(L, "length: bound %lld, 1 to %d is expected", (long long)bound, INT32_MAX);
+    attr.value = (double)bound;
+    bool is_new = find_name(L, attr.name) == CR_NONE;
+    lua_pop(L, 1);
+    if (is_new && cr_graph_add_length(g, attr.name, bound) < 0)
+        cr_raise(L, "length: '%s' is one more than %d, which is the most", attr.name,
+                 CR_MAX_LENGTHS);
     return named_leaf(L, CR_OP_input, &attr);
 }
 
@@ -382,6 +407,7 @@ static int make_concat(lua_State *L)
 void cr_add_primitives(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"input", make_input},
+                                         {"length", make_length},
                                          {"param", make_param},
                                          {"const", make_const},
                                          {"iota", make_iota},

@@ -9,6 +9,7 @@
 
 #include "args.h"
 #include "blame.h"
+#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "limits.h"
 #include "natural_order.h"
@@ -155,6 +156,16 @@ static bool run_in_plain_locale(struct cr_run *run)
     return good;
 }
 
+/* Whether every length goes through the graph. */
+static bool lengths_fit(const struct cr_run *run)
+{
+    struct cr_lengths lengths;
+    if (cr_lengths_find(&lengths, run->graph, run->path, run->error))
+        return false;
+    cr_lengths_free(&lengths);
+    return true;
+}
+
 int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          const struct cr_setting *settings, int n_settings,
                          struct cr_script *script, struct cr_error *error)
@@ -166,7 +177,7 @@ int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          .limits = *limits,
                          .kernel = CR_NONE,
                          .last_kernel = CR_NONE};
-    bool good = run_in_plain_locale(&run);
+    bool good = run_in_plain_locale(&run) && lengths_fit(&run);
     close_run(&run);
     if (good) {
         run.graph->most_nodes = 0;

@@ -97,6 +97,23 @@ static bool check_value(struct build *b)
     return true;
 }
 
+/* Axes of an input whose sizes are lengths: as large as the bound. */
+static bool take_lengths(struct build *b)
+{
+    for (int i = 0; i < b->node->rank; i++) {
+        int64_t mark = b->attr->index[i];
+        if (mark < 0 || mark > b->g->n_lengths)
+            return misfit(b, "axis %d has length %lld of %d", i + 1, (long long)mark,
+                          b->g->n_lengths);
+        if (mark && b->g->lengths[mark - 1].bound != b->node->shape[i])
+            return misfit(b, "axis %d has size %lld, the bound of length %s is %lld", i + 1,
+                          (long long)b->node->shape[i], b->g->lengths[mark - 1].name,
+                          (long long)b->g->lengths[mark - 1].bound);
+        b->node->index[i] = mark;
+    }
+    return true;
+}
+
 static bool infer_leaf(struct build *b)
 {
     if (!take_shape(b, b->attr->rank, b->attr->shape))
@@ -113,7 +130,7 @@ static bool infer_leaf(struct build *b)
                       cr_dtype_name(b->attr->dtype));
     b->node->init = b->attr->init;
     b->node->name = cr_intern(b->g, b->attr->name);
-    return true;
+    return op != CR_OP_input || take_lengths(b);
 }
 
 static bool infer_type(struct build *b)

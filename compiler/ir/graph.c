@@ -38,6 +38,8 @@ struct cr_graph *cr_graph_successor(const struct cr_graph *g)
 {
     struct cr_graph *next = new_graph(g->strings);
     next->name = g->name;
+    memcpy(next->lengths, g->lengths, sizeof next->lengths);
+    next->n_lengths = g->n_lengths;
     next->here.file = next->here.scope = cr_intern(next, "");
     return next;
 }
@@ -91,6 +93,22 @@ const char *cr_intern(struct cr_graph *g, const char *text)
         g->strings->bytes += strlen(text) + STRING_BYTES;
     }
     return names->items[known];
+}
+
+int cr_find_length(const struct cr_graph *g, const char *name)
+{
+    for (int i = 0; i < g->n_lengths; i++)
+        if (strcmp(g->lengths[i].name, name) == 0)
+            return i;
+    return CR_NONE;
+}
+
+int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound)
+{
+    if (g->n_lengths == CR_MAX_LENGTHS)
+        return CR_NONE;
+    g->lengths[g->n_lengths] = (struct cr_length){cr_intern(g, name), bound};
+    return g->n_lengths++;
 }
 
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id)

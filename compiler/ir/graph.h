@@ -93,7 +93,8 @@ struct cr_attr {
     int rank;                   /* leaves, reshape, expand, random: of `shape` */
     int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
     int axis;                   /* iota, sum, max, concat; from 0 */
-    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts */
+    int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; input: of an axis whose size is a
+                                 * length, 1 + its number, else 0 */
     double value;               /* const; the bound of an init; the stream of random */
     const char *name;           /* input, param */
     enum cr_init init;          /* param, input */
@@ -121,6 +122,14 @@ struct cr_output {
     cr_id id;
 };
 
+/* A size known at run time: an i32 scalar input of its name holds it, from 1 to the bound. */
+struct cr_length {
+    const char *name;
+    int64_t bound;
+};
+
+enum { CR_MAX_LENGTHS = 8 };
+
 struct cr_strings;
 
 struct cr_graph {
@@ -131,6 +140,8 @@ struct cr_graph {
     int n_operands, cap_operands;
     struct cr_output *outputs;
     int n_outputs, cap_outputs;
+    struct cr_length lengths[CR_MAX_LENGTHS];
+    int n_lengths;
     struct cr_where here;       /* given to nodes as they are made */
     bool verified;              /* by the driver of the passes: it is not another one since */
     char error[512];            /* why the last cr_build failed */
@@ -172,6 +183,13 @@ cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
 
 /* The attributes a node was built with. */
 struct cr_attr cr_attr_of(const struct cr_node *node);
+
+/* Adds a length, and returns its number; the input that holds it is the caller's to build.  CR_NONE
+ * if there are too many. */
+int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound);
+
+/* The number of the length of that name, or CR_NONE. */
+int cr_find_length(const struct cr_graph *g, const char *name);
 
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id);
 

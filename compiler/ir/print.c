@@ -57,7 +57,26 @@ static void print_init(FILE *out, const struct cr_node *node)
     fputc('}', out);
 }
 
-static void print_leaf(FILE *out, const struct cr_node *node)
+/* The shape of an input: a length stands in it as the node that holds it. */
+static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
+{
+    fputs(", {", out);
+    for (int i = 0; i < node->rank; i++) {
+        cr_id id = 0;
+        fputs(i ? ", " : "", out);
+        if (!node->index[i]) {
+            fprintf(out, "%lld", (long long)node->shape[i]);
+            continue;
+        }
+        while (g->nodes[id].op != CR_OP_input ||
+               g->nodes[id].name != g->lengths[node->index[i] - 1].name)
+            id++;
+        fprintf(out, "v[%d]", (int)id);
+    }
+    fputc('}', out);
+}
+
+static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     if (node->op == CR_OP_const)
         print_number(out, node->value);
@@ -71,7 +90,14 @@ static void print_leaf(FILE *out, const struct cr_node *node)
         fprintf(out, "}, %d", node->axis + 1);
         return;
     }
-    print_list(out, node->rank, node->shape, 0);
+    if (node->op == CR_OP_input && cr_find_length(g, node->name) >= 0) {
+        fprintf(out, ", %lld", (long long)node->value);
+        return;
+    }
+    if (node->op == CR_OP_input)
+        print_sizes(out, g, node);
+    else
+        print_list(out, node->rank, node->shape, 0);
     if (node->op != CR_OP_param)
         fprintf(out, ", \"%s\"", cr_dtype_name(node->dtype));
     if (node->op == CR_OP_param || (node->op == CR_OP_input && has_init(node)))
@@ -121,11 +147,12 @@ static void print_attributes(FILE *out, const struct cr_node *node)
 static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    fprintf(out, "v[%d] = %s(", (int)id, cr_ops[node->op].name);
+    bool length = node->op == CR_OP_input && cr_find_length(g, node->name) >= 0;
+    fprintf(out, "v[%d] = %s(", (int)id, length ? "length" : cr_ops[node->op].name);
     if (node->n_in)
         print_operands(out, g, node);
     else
-        print_leaf(out, node);
+        print_leaf(out, g, node);
     print_attributes(out, node);
     fputs(")\n", out);
     if (node->tap) {

@@ -153,6 +153,7 @@ static void free_buffers(struct cr_program *p)
     for (int i = 0; i < p->n_entries; i++)
         free((char *)p->entries[i].name);
     free(p->lengths);
+    free(p->input_of_length);
     free(p->buffers);
     free(p->entries);
 }

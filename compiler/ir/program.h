@@ -57,17 +57,12 @@ void cr_number_text(char *text, size_t size, enum cr_format format, double value
 /* Where a buffer lies at run time. */
 enum cr_space {
     CR_SPACE_NONE,    /* nowhere: of a binding, a number */
+    CR_SPACE_LENGTH,  /* the same: the value of length `offset` */
     CR_SPACE_ARENA,   /* `offset` bytes into the arena */
     CR_SPACE_WEIGHTS, /* `offset` bytes into the weights */
     CR_SPACE_INPUT,   /* what the caller hands in as input `offset` */
     CR_SPACE_OUTPUT,  /* the same for an output */
     CR_SPACE_COUNT
-};
-
-/* A dimension whose size is known at run time: at most `bound`. */
-struct cr_length {
-    const char *name;
-    int64_t bound;
 };
 
 struct cr_buffer {
@@ -209,10 +204,11 @@ struct cr_slot {
     char name[64];
     bool written;      /* ARGUMENT: the function writes to it */
     bool packed;       /* ARGUMENT: a weight matrix in panels */
+    int length;        /* NUMBER: of a length, its number; else CR_NONE */
     int64_t offset;    /* SCRATCH: floats from where the thread's begins */
     int64_t elements;  /* SCRATCH */
     double number;     /* CONSTANT */
-    const char *note;  /* SCRATCH: what it holds; the program's string */
+    const char *note;  /* SCRATCH, NUMBER: what it is; the program's string */
 };
 
 /* The variables of every body that are there from the start: the items that a call does are
@@ -323,8 +319,9 @@ struct cr_program {
     const char *name;   /* a C identifier: the model's */
     const char *target; /* whose sizes the loops have */
 
-    struct cr_length *lengths;
-    int n_lengths, cap_lengths;
+    struct cr_length *lengths; /* input_of_length[i] is where length i is handed in */
+    int *input_of_length;
+    int n_lengths;
     struct cr_buffer *buffers;
     int n_buffers, cap_buffers;
     struct cr_function *functions;

@@ -28,6 +28,7 @@ struct cr_builder {
     int ref[CR_MAX_REFS];       /* slots of what the kernel reads, by ref */
     int stream[CR_MAX_STREAMS]; /* of its random streams */
     int weight, out;            /* of its packed weights, or CR_NONE; of its result */
+    int length[CR_MAX_LENGTHS]; /* of the lengths that its loops run to, or CR_NONE */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops */
     int n_temps;                /* of tile programs, to name them */
     const char *scope;          /* the last one told to the reader */

@@ -26,7 +26,7 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
     ev->n_visible = 0;
 }
 
-bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom)
+bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom)
 {
     struct cr_atoms *atoms = &ev->kernel->atoms;
     *atom = CR_NO_ATOM;
@@ -36,6 +36,7 @@ bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom)
         return false;
     *atom = atoms->n++;
     atoms->extent[*atom] = extent;
+    atoms->length[*atom] = length;
     return true;
 }
 
@@ -207,13 +208,15 @@ static bool depends_on(const struct cr_map *map, int rank, int atom)
  * The first reduction of a program without a column atom decides it: the root's last axis
  * if it has that extent and the reduction does not move along it, else a new atom.
  */
-static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int rank, int64_t extent)
+static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int rank, int64_t extent,
+                       int length)
 {
     struct cr_kernel *k = ev->kernel;
     int last = k->atoms.n - 1;
-    if (last >= 0 && k->atoms.extent[last] == extent && !depends_on(map, rank, last))
+    if (last >= 0 && k->atoms.extent[last] == extent && k->atoms.length[last] == length &&
+        !depends_on(map, rank, last))
         ev->col = last;
-    else if (!cr_new_atom(ev, extent, &ev->col))
+    else if (!cr_new_atom(ev, extent, length, &ev->col))
         return false;
     ev->fixed |= 1u << ev->col;
     return true;
@@ -230,14 +233,15 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
 {
     const struct cr_node *node = &ev->g->nodes[id], *in = &ev->g->nodes[cr_in(ev->g, id, 0)];
     int64_t extent = in->shape[node->axis];
+    int length = cr_length_at(ev->lengths, cr_in(ev->g, id, 0), node->axis);
     struct cr_map operand = *map;
     if (extent > 1) {
         if (!ev->may_reduce)
             return stop_at(ev, id);
-        if (ev->col == CR_COL_UNKNOWN && !choose_col(ev, map, node->rank, extent))
+        if (ev->col == CR_COL_UNKNOWN && !choose_col(ev, map, node->rank, extent, length))
             return stop_at(ev, id);
         if (ev->col < 0 || ev->kernel->atoms.extent[ev->col] != extent ||
-            depends_on(map, node->rank, ev->col))
+            ev->kernel->atoms.length[ev->col] != length || depends_on(map, node->rank, ev->col))
             return stop_at(ev, id);
         operand.axis[node->axis] = cr_affine_atom(ev->col);
     }

@@ -8,6 +8,7 @@
 #ifndef CR_EVALUATE_H
 #define CR_EVALUATE_H
 
+#include "compiler/ir/lengths.h"
 #include "module.h"
 
 enum { CR_NO_ATOM = -1, CR_COL_UNKNOWN = -2 };
@@ -22,6 +23,7 @@ struct cr_choice {
 struct cr_evaluate {
     const struct cr_module *module;
     const struct cr_graph *g;
+    const struct cr_lengths *lengths;
     struct cr_kernel *kernel;
     struct cr_tiles *tiles;            /* the program being made */
     int capacity;                      /* of its values */
@@ -61,7 +63,7 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
 bool cr_is_stored(const struct cr_evaluate *ev, cr_id id);
 
 /* A new atom, or CR_NO_ATOM for extent 1; false if there are too many. */
-bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int *atom);
+bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom);
 
 /* Ends a program once the column atom is known: gives values their by_row; false if a value does
  * not fit. */

@@ -63,6 +63,7 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
                         k->sees_all};
     put(b, fields, sizeof fields);
     put(b, k->atoms.extent, (size_t)k->atoms.n * sizeof *k->atoms.extent);
+    put(b, k->atoms.length, (size_t)k->atoms.n * sizeof *k->atoms.length);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
     for (int i = 0; i < k->n_refs; i++)
         put_int(b, g->nodes[k->refs[i]].dtype);

@@ -29,6 +29,8 @@ struct cr_map {
 struct cr_atoms {
     int n;
     int64_t extent[CR_MAX_ATOMS];
+    int length[CR_MAX_ATOMS]; /* 1 + the number of the length that it runs to, whose bound is the
+                               * extent; or 0 */
 };
 
 enum cr_map_status {

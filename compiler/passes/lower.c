@@ -7,6 +7,7 @@
  */
 #include "lower.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -159,13 +160,19 @@ static bool make_kernel(struct cr_lowering *lw, const struct cr_target *target,
 struct cr_lowering *cr_lowering_new(const struct cr_module *module)
 {
     struct cr_lowering *lw = cr_calloc(1, sizeof *lw);
+    struct cr_error error;
     lw->g = lw->ev.g = module->graph;
     lw->ev.module = module;
+    lw->ev.lengths = &lw->lengths;
+    if (cr_lengths_find(&lw->lengths, lw->g, "", &error))
+        assert(!"the driver looked at the lengths");
     return lw;
 }
 
 void cr_lowering_free(struct cr_lowering *lowering)
 {
+    if (lowering)
+        cr_lengths_free(&lowering->lengths);
     free(lowering);
 }
 

@@ -22,6 +22,7 @@ struct cr_target {
 struct cr_lowering;
 
 /* The state of lowering, used for one target after another. */
+/* The graph's lengths have been found to go through it. */
 struct cr_lowering *cr_lowering_new(const struct cr_module *module);
 void cr_lowering_free(struct cr_lowering *lowering);
 

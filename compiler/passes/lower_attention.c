@@ -94,7 +94,7 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
         return false;
     k->K = lw->g->nodes[q].shape[r - 1];
-    if (!cr_new_atom(&lw->ev, k->K, &k->k))
+    if (!cr_new_atom(&lw->ev, k->K, cr_inner_length(lw, attention->scores), &k->k))
         return false;
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
@@ -147,7 +147,11 @@ bool cr_lower_attention(struct cr_lowering *lw)
     k->row = cr_affine_single(&logits.axis[r - 2]);
     k->keys = lw->g->nodes[attention->logits].shape[r - 1];
     lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
-    if ((k->row < 0 && node->shape[r - 2] > 1) || !cr_new_atom(&lw->ev, k->keys, &k->key))
+    int length = cr_inner_length(lw, attention->output);
+    if (length != cr_length_at(&lw->lengths, attention->logits, r - 1))
+        return false; /* softmax takes other keys than the product */
+    if ((k->row < 0 && node->shape[r - 2] > 1) ||
+        !cr_new_atom(&lw->ev, k->keys, length, &k->key))
         return false;
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         if (a == k->row || a == k->key)
@@ -262,7 +266,7 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
     k->N = lw->g->nodes[b->dv].shape[r - 1];
     lw->ev.obstacle = b->probs;
     if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->keys > 1) ||
-        !cr_new_atom(&lw->ev, k->K, &k->k) || !cr_new_atom(&lw->ev, k->N, &k->col))
+        !cr_new_atom(&lw->ev, k->K, 0, &k->k) || !cr_new_atom(&lw->ev, k->N, 0, &k->col))
         return false;
     const int own[] = {k->row, k->key, k->k, k->col};
     for (int i = 0; i < 4; i++)

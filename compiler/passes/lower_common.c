@@ -10,6 +10,7 @@ void cr_cut_root(struct cr_lowering *lw)
     for (int i = 0; i < root->rank; i++) {
         lw->cuts.n[i] = root->shape[i] > 1;
         lw->cuts.extent[i][0] = root->shape[i];
+        lw->cuts.length[i] = cr_length_at(&lw->lengths, lw->top, i);
     }
 }
 
@@ -24,6 +25,7 @@ void cr_number_atoms(struct cr_lowering *lw)
         for (int j = 0; j < lw->cuts.n[i]; j++) {
             coef /= lw->cuts.extent[i][j];
             lw->root_map.axis[i].coef[atoms->n] = coef;
+            atoms->length[atoms->n] = lw->cuts.length[i];
             atoms->extent[atoms->n++] = lw->cuts.extent[i][j];
         }
     }
@@ -39,6 +41,8 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
     for (; atom >= lw->cuts.n[axis]; axis++)
         atom -= lw->cuts.n[axis];
     int64_t *extent = lw->cuts.extent[axis];
+    if (lw->cuts.length[axis])
+        return false;
     memmove(extent + atom + 1, extent + atom, (size_t)(lw->cuts.n[axis] - atom) * sizeof *extent);
     extent[atom] /= split->low;
     extent[atom + 1] = split->low;
@@ -78,11 +82,14 @@ static void forget_outer(struct cr_affine *affine, void *context)
     affine->coef[((struct merge *)context)->outer] = 0;
 }
 
-/* Makes one atom of two where every access steps evenly through both. */
+/* Makes one atom of two where every access steps evenly through both, and no rows lie between that
+ * do not exist. */
 static bool merge_atoms(struct cr_kernel *k, int outer, int inner)
 {
-    struct merge m = {outer, inner, k->atoms.extent[inner], true};
-    each_affine(k, check_merge, &m);
+    struct merge m = {outer, inner, k->atoms.extent[inner],
+                      !k->atoms.length[outer] && !k->atoms.length[inner]};
+    if (m.fits)
+        each_affine(k, check_merge, &m);
     if (!m.fits)
         return false;
     each_affine(k, forget_outer, &m);
@@ -114,6 +121,14 @@ void cr_assign_rows(struct cr_lowering *lw, unsigned outer)
 }
 
 /* ---- contractions ---- */
+
+int cr_inner_length(const struct cr_lowering *lw, cr_id contraction)
+{
+    int r = lw->g->nodes[contraction].rank;
+    int left = cr_length_at(&lw->lengths, cr_in(lw->g, contraction, 0), r - 1);
+    int right = cr_length_at(&lw->lengths, cr_in(lw->g, contraction, 1), r - 2);
+    return left ? left : right;
+}
 
 bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
 {

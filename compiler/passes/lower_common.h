@@ -13,6 +13,7 @@
 
 /* How the root's axes are cut into atoms. */
 struct cuts {
+    int length[CR_MAX_RANK]; /* of a length's axis 1 + its number: it is not cut; else 0 */
     int n[CR_MAX_RANK];
     int64_t extent[CR_MAX_RANK][CR_MAX_ATOMS]; /* outermost first */
 };
@@ -22,6 +23,7 @@ struct cr_lowering {
     struct cr_evaluate ev;
     struct cr_kernel *k;
     const struct cr_graph *g;
+    struct cr_lengths lengths;
     cr_id top;  /* whose axes the loops run over: the root, or what it is a reshape of */
     cr_id core; /* the contraction beneath it, or CR_NONE */
     const struct cr_attention_backward *backward; /* if the root is its output: top is probs */
@@ -48,6 +50,9 @@ void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
 
 /* Makes outer loops of the root's atoms that have no other part. */
 void cr_assign_outer(struct cr_lowering *lw);
+
+/* Of the axis that a contraction sums over: 1 + the number of its length, or 0. */
+int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);
 
 /*
  * What contractions need of the root: evaluates it as an epilogue of `core`, checks that the root

@@ -57,7 +57,7 @@ bool cr_lower_gemm(struct cr_lowering *lw)
     struct cr_map a = lw->ev.core_map, b = a;
     k->K = lw->g->nodes[cr_in(lw->g, core, 0)].shape[r - 1];
     lw->ev.obstacle = core;
-    if (!cr_new_atom(&lw->ev, k->K, &k->k))
+    if (!cr_new_atom(&lw->ev, k->K, cr_inner_length(lw, core), &k->k))
         return false;
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;

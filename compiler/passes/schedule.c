@@ -5,12 +5,14 @@
  * The sizes of loops are those of the module's target.  Kernels that share a function (outline)
  * give one function here, and each call binds its arguments to buffers.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bindings.h"
 #include "compiler/ir/identifiers.h"
+#include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "describe.h"
 #include "pass_list.h"
@@ -22,6 +24,7 @@ struct scheduling {
     const struct cr_graph *g;
     struct cr_program *p;
     struct cr_titles titles;
+    struct cr_lengths lengths;
     int *function; /* by kernel: its function in the program */
     int *buffer;   /* by node: where it is stored, or CR_NONE */
     int *panels;   /* by node: where its packed form is, or CR_NONE */
@@ -58,7 +61,7 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
                                  .entries = 1};
     memcpy(buffer->shape, node->shape, sizeof buffer->shape);
     for (int i = 0; i < CR_MAX_RANK; i++)
-        buffer->length[i] = CR_NONE;
+        buffer->length[i] = cr_length_at(&s->lengths, id, i) - 1;
     buffer->bytes = cr_format_bytes(buffer->format, cr_elements(node->rank, node->shape));
     return buffer;
 }
@@ -122,7 +125,7 @@ static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_f
                         const char *name)
 {
     struct cr_slot *slot = CR_PUSH(f->slots, f->n_slots, f->cap_slots);
-    *slot = (struct cr_slot){.kind = kind, .format = format};
+    *slot = (struct cr_slot){.kind = kind, .format = format, .length = CR_NONE};
     snprintf(slot->name, sizeof slot->name, "%s", name);
     return f->n_bound++;
 }
@@ -143,6 +146,37 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, int i)
     return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
 }
 
+/* Whether some loop runs to a length. */
+static bool runs_to(const struct cr_kernel *k, int length)
+{
+    for (int a = 0; a < k->atoms.n; a++)
+        if (k->atoms.length[a] == length + 1)
+            return true;
+    return false;
+}
+
+static int bind_number(struct cr_builder *b, const char *name, const char *note)
+{
+    int slot = add_argument(b->f, CR_SLOT_NUMBER, CR_FORMAT_i32, name);
+    b->f->slots[slot].note = cr_strdup(note);
+    return slot;
+}
+
+static void add_lengths(const struct scheduling *s, struct cr_builder *b)
+{
+    char name[32], note[96];
+    for (int i = 0; i < s->g->n_lengths; i++) {
+        b->length[i] = CR_NONE;
+        if (!runs_to(b->k, i))
+            continue;
+        snprintf(name, sizeof name, "length%d", i);
+        snprintf(note, sizeof note, "%.60s, at most %lld", s->g->lengths[i].name,
+                 (long long)s->g->lengths[i].bound);
+        b->length[i] = bind_number(b, name, note);
+        b->f->slots[b->length[i]].length = i;
+    }
+}
+
 static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -156,8 +190,9 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     }
     for (int i = 0; i < k->n_streams; i++) {
         snprintf(name, sizeof name, "stream%d", i);
-        b->stream[i] = add_argument(b->f, CR_SLOT_NUMBER, CR_FORMAT_i32, name);
+        b->stream[i] = bind_number(b, name, "of random numbers");
     }
+    add_lengths(s, b);
     b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
     b->f->slots[b->out].written = true;
 }
@@ -236,19 +271,23 @@ static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
         return s->panels[k->packed];
     if (slot < first_stream + k->n_streams)
         return k->streams[slot - first_stream];
+    slot -= first_stream + k->n_streams;
+    for (int i = 0; i < s->g->n_lengths; i++)
+        if (runs_to(k, i) && slot-- == 0)
+            return i;
     return s->buffer[k->buffer];
 }
 
-static struct cr_location location_at(const struct cr_program *p, enum cr_slot_kind kind,
+static struct cr_location location_at(const struct cr_program *p, const struct cr_slot *slot,
                                       int64_t bound)
 {
-    if (kind == CR_SLOT_NUMBER)
-        return (struct cr_location){CR_SPACE_NONE, bound};
+    if (slot->kind == CR_SLOT_NUMBER)
+        return (struct cr_location){slot->length < 0 ? CR_SPACE_NONE : CR_SPACE_LENGTH, bound};
     return (struct cr_location){p->buffers[bound].space, p->buffers[bound].offset};
 }
 
 static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
-                        enum cr_slot_kind kind)
+                        const struct cr_slot *of)
 {
     struct cr_program *p = s->p;
     struct cr_binding *binding = CR_PUSH(p->bindings, p->n_bindings, p->cap_bindings);
@@ -258,7 +297,7 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     for (int i = 0; i < n; i++) {
         int64_t bound = bound_to(s, kernel + (loop ? i * loop->period : 0), slot);
         *CR_PUSH(p->bound, p->n_bound, p->cap_bound) = bound;
-        at[i] = location_at(p, kind, bound);
+        at[i] = location_at(p, of, bound);
     }
     cr_find_form(p, binding, loop, at);
     free(at);
@@ -272,7 +311,7 @@ static void add_call(struct scheduling *s, const struct cr_loop *loop, int kerne
     *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){
         .kind = CR_STEP_CALL, .function = function, .first_binding = p->n_bindings};
     for (int slot = 0; slot < f->n_bound; slot++)
-        add_binding(s, loop, kernel, slot, f->slots[slot].kind);
+        add_binding(s, loop, kernel, slot, &f->slots[slot]);
 }
 
 /* The distance from layer to layer of the first argument of a space that has one and goes up with
@@ -335,6 +374,27 @@ static void add_steps(struct scheduling *s)
 }
 
 /* ---- what the caller must know ---- */
+
+/* The lengths, and which input holds each. */
+static void add_program_lengths(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    int n = 0;
+    p->n_lengths = s->g->n_lengths;
+    p->lengths = cr_calloc((size_t)p->n_lengths, sizeof *p->lengths);
+    p->input_of_length = cr_calloc((size_t)p->n_lengths, sizeof *p->input_of_length);
+    for (int i = 0; i < p->n_lengths; i++)
+        p->lengths[i] = (struct cr_length){cr_strdup(s->g->lengths[i].name),
+                                           s->g->lengths[i].bound};
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        if (s->g->nodes[id].op != CR_OP_input)
+            continue;
+        int length = cr_find_length(s->g, s->g->nodes[id].name);
+        if (length >= 0)
+            p->input_of_length[length] = n;
+        n++;
+    }
+}
 
 static struct cr_port port_of(const struct cr_node *node, const char *name)
 {
@@ -472,10 +532,14 @@ void cr_pass_schedule(struct cr_module *module)
     s.p = cr_calloc(1, sizeof *s.p);
     s.p->name = cr_model_name(s.g->name);
     s.p->target = module->target->name;
+    add_program_lengths(&s);
     s.function = cr_calloc(kernels, sizeof *s.function);
     s.buffer = cr_calloc(nodes, sizeof *s.buffer);
     s.panels = cr_calloc(nodes, sizeof *s.panels);
+    struct cr_error error;
     cr_titles_find(&s.titles, s.g);
+    if (cr_lengths_find(&s.lengths, s.g, "", &error))
+        assert(!"the driver looked at the lengths");
     add_buffers(&s);
     add_functions(&s);
     add_steps(&s);
@@ -484,6 +548,7 @@ void cr_pass_schedule(struct cr_module *module)
     add_infos(&s);
     add_sizes(&s);
     cr_titles_free(&s.titles);
+    cr_lengths_free(&s.lengths);
     free(s.function);
     free(s.buffer);
     free(s.panels);

@@ -77,7 +77,7 @@ static void pack_values(struct cr_builder *b, struct attention *s, int i1)
     const struct cr_kernel *k = b->k;
     bool upper = cr_has_bound(k, true);
     s->finite = cr_let_finite(b, "finite", &k->v, k->key, k->col);
-    s->visible = cr_let_noted(b, "visible", cr_number(b, s->keys), upper,
+    s->visible = cr_let_noted(b, "visible", cr_size(b, k->key), upper,
                               "keys that any query sees lie before");
     cr_narrow_to_bounds(b, true, s->visible, cr_var(b, i1), s->finite);
     if (upper) {
@@ -236,7 +236,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     struct cr_call finite = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
     const struct cr_argument arguments[] = {n1, m, scale, n0, n1};
     cr_expr is_finite = cr_call_value(b, cr_make_call(b, finite, 5, arguments));
-    cr_expr keys = cr_number(b, s->keys);
+    cr_expr keys = cr_size(b, b->k->key);
     cr_begin_keys(b, &s->v, cr_select(b, is_finite, keys, cr_number(b, 0)), keys);
     cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout);
     see_chosen(b, s);
@@ -281,7 +281,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     cut(&s, b->k, b->target);
     take_scratch(b, &s);
     cr_begin_items(b, s.chunks);
-    struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, s.M);
+    struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
     pack_values(b, &s, i.last);
     s.v.i = cr_begin_steps(b, "i", "m", cr_var(b, i.first), cr_var(b, i.last), s.rows, CR_NONE);
     start_rows(b, &s);
@@ -289,6 +289,6 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     loop_over_keys(b, &s);
     end_rows(b, &s);
     cr_end(b);
-    cr_end(b);
+    cr_end_items(b);
     return cr_outer_items(b->k) * s.chunks;
 }

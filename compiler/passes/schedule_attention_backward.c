@@ -339,6 +339,6 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     widen_key_range(b, &s);
     add_gradients(b, &s);
     cr_end(b);
-    cr_end(b);
+    cr_end_items(b);
     return cr_outer_items(b->k);
 }

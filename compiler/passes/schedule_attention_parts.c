@@ -82,7 +82,7 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
     }
     cr_remark(b, "0 times NaN is NaN: hidden blocks are skipped if there is none");
     const struct cr_argument arguments[] = {
-        cr_n(b, cr_extent(k, row)), cr_n(b, cr_extent(k, col)),
+        cr_x(cr_size(b, row)), cr_x(cr_size(b, col)),
         cr_at(cr_operand_at(b, operand, -1, CR_NONE, -1, CR_NONE)),
         cr_n(b, cr_coef(&operand->at, row)), cr_n(b, cr_coef(&operand->at, col))};
     struct cr_call call = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};

@@ -64,7 +64,7 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     groups = cr_ceil_div(N, c.cols);
     c.lanes = cr_scratch(b, "lanes", c.format, CR_LANES * c.cols, "16 partial results a column");
     cr_begin_items(b, groups);
-    struct cr_share j = cr_let_share(b, "j0", "j1", 1, groups, c.cols, N);
+    struct cr_share j = cr_let_share(b, "j0", "j1", 1, groups, c.cols, cr_size(b, k->col));
     c.j0 = j.first;
     c.n = cr_let(b, "n", cr_minus_var(b, j.last, j.first));
     struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(c.lanes));
@@ -72,13 +72,13 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     struct cr_argument start = cr_at(cr_start_of(cr_constant(b, c.format, empty)));
     CR_CALL(b, CR_CALLEE_load, c.format, cr_n(b, CR_LANES), n, lanes, n, start, cr_n(b, 0),
             cr_n(b, 0));
-    c.rows = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, k->K), CR_LANES, CR_NONE);
+    c.rows = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_size(b, k->row), CR_LANES, CR_NONE);
     reduce_tile(b, &c);
     cr_end(b);
     call_reduction(b, &c, CR_CALLEE_REDUCE_LANES, 2, (const struct cr_argument[]){n, lanes});
     CR_CALL(b, CR_CALLEE_store, c.format, cr_n(b, 1), n,
             cr_at(cr_result_at(b, &k->dest, -1, CR_NONE, k->col, c.j0)), cr_n(b, 0),
             cr_n(b, cr_coef(&k->dest, k->col)), lanes, cr_n(b, 0));
-    cr_end(b);
+    cr_end_items(b);
     return cr_outer_items(k) * groups;
 }

@@ -56,8 +56,9 @@ void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v)
 {
     cr_begin_items(b, s->blocks * s->groups);
-    v->i_part = cr_let_share(b, "i0", "i1", s->groups, s->blocks, s->block, s->M);
-    v->j_part = cr_let_share(b, "j0", "j1", 1, s->groups, s->group, s->N);
+    v->i_part = cr_let_share(b, "i0", "i1", s->groups, s->blocks, s->block,
+                             cr_size(b, b->k->row));
+    v->j_part = cr_let_share(b, "j0", "j1", 1, s->groups, s->group, cr_size(b, b->k->col));
 }
 
 struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
@@ -91,7 +92,7 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
         .first_row = i.first,
         .first_col = CR_NONE,
         .rows = cr_var(b, i.count),
-        .cols = cr_number(b, s->K),
+        .cols = cr_size(b, k->k),
         .dest = {cr_offset(b, cr_start_of(slot), i.first, v->i_part.first, s->K), s->K}};
     cr_schedule_tiles(b, &job);
     cr_end(b);
@@ -178,10 +179,10 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
     struct cr_argument to = cr_at(c->address);
     if (s->stream)
-        CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_n(b, s->K), x, row_step, k_step,
+        CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
                 y, panel, to, ld);
     else if (s->depth == s->K)
-        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_n(b, s->K), x, row_step, k_step, y,
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
                 panel, to, ld, bias, cr_n(b, 0));
     else
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,
@@ -248,8 +249,9 @@ static int64_t schedule_weights(struct cr_builder *b)
     panels = (struct cr_gemm_operand){.address = cr_panel_at(b, b->weight, v.j.first, CR_NONE, s.K),
                                       .k_step = s.K * CR_PANEL_FLOATS};
     cr_schedule_gemm_tile(b, &s, &v, &rows, &panels);
-    for (int loops = 0; loops < 3; loops++)
-        cr_end(b);
+    cr_end(b);
+    cr_end(b);
+    cr_end_items(b);
     return cr_outer_items(k) * s.blocks * s.groups;
 }
 

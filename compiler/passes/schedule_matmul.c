@@ -115,7 +115,7 @@ static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_g
         cr_operand_at(b, x->operand, whole ? -1 : k->k, whole ? CR_NONE : v->k.first, x->across,
                       step ? x->step->first : x->part->first);
     CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32,
-            whole ? cr_n(b, m->s.K) : cr_x(cr_var(b, v->k.count)),
+            cr_x(whole ? cr_size(b, k->k) : cr_var(b, v->k.count)),
             cr_x(step ? cr_var(b, x->step->count)
                       : cr_minus_var(b, x->part->last, x->part->first)),
             cr_at(cr_start_of(x->slot)), cr_n(b, m->s.depth * CR_PANEL_FLOATS), cr_at(at),
@@ -223,11 +223,11 @@ int64_t cr_schedule_matmul(struct cr_builder *b)
     if (k->prologue.n)
         row_slot = cr_schedule_prologue(b, s, &v, CR_NONE);
     if (!is_whole(&m))
-        v.k = cr_begin_steps(b, "k0", "d", cr_number(b, 0), cr_number(b, s->K), s->depth, CR_NONE);
+        v.k = cr_begin_steps(b, "k0", "d", cr_number(b, 0), cr_size(b, k->k), s->depth, CR_NONE);
     schedule_loops(b, &m, &v, &o, row_slot);
     if (!is_whole(&m))
         cr_end(b);
-    cr_end(b);
+    cr_end_items(b);
     if (s->stream)
         cr_do_call(b, cr_make_call(b, (struct cr_call){.callee = CR_CALLEE_stream_end}, 0, NULL));
     return cr_outer_items(k) * s->blocks * s->groups;

@@ -20,6 +20,12 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top)
     return digit;
 }
 
+cr_expr cr_size(struct cr_builder *b, int atom)
+{
+    int length = atom < 0 ? 0 : b->k->atoms.length[atom];
+    return length ? cr_field(b, b->length[length - 1]) : cr_number(b, cr_extent(b->k, atom));
+}
+
 void cr_begin_items(struct cr_builder *b, int64_t below)
 {
     const struct cr_kernel *k = b->k;
@@ -30,22 +36,42 @@ void cr_begin_items(struct cr_builder *b, int64_t below)
         snprintf(name, sizeof name, "o%d", i);
         b->outer[i] = cr_let(b, name, cr_digit(b, below, size, i == 0));
         below *= size;
+        if (k->atoms.length[k->outer[i]]) {
+            cr_expr inside = cr_binary(b, CR_EXPR_LESS, cr_var(b, b->outer[i]),
+                                       cr_size(b, k->outer[i]));
+            cr_begin_if(b, inside, NULL);
+        }
     }
 }
 
+void cr_end_items(struct cr_builder *b)
+{
+    for (int i = 0; i < b->k->n_outer; i++)
+        if (b->k->atoms.length[b->k->outer[i]])
+            cr_end(b);
+    cr_end(b);
+}
+
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
-                           int64_t below, int64_t parts, int64_t step, int64_t size)
+                           int64_t below, int64_t parts, int64_t step, cr_expr size)
 {
     struct cr_share part;
     if (parts == 1) {
         part.first = cr_let(b, first, cr_number(b, 0));
-        part.last = cr_let(b, last, cr_number(b, size));
+        part.last = cr_let(b, last, size);
         return part;
     }
     cr_expr digit = cr_digit(b, below, parts, false);
     part.first = cr_let(b, first, cr_binary(b, CR_EXPR_MUL, digit, cr_number(b, step)));
-    part.last = cr_let(b, last, cr_binary(b, CR_EXPR_MIN, cr_plus(b, cr_var(b, part.first), step),
-                                          cr_number(b, size)));
+    cr_expr end = cr_binary(b, CR_EXPR_MIN, cr_plus(b, cr_var(b, part.first), step), size);
+    bool fixed = b->f->exprs[size].op == CR_EXPR_NUMBER;
+    part.last = cr_let_noted(b, last, end, !fixed, NULL);
+    if (!fixed) {
+        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, part.last), cr_var(b, part.first)),
+                    NULL);
+        cr_set(b, part.last, cr_var(b, part.first));
+        cr_end(b);
+    }
     return part;
 }
 

@@ -35,23 +35,31 @@ static inline int64_t cr_coef(const struct cr_affine *at, int atom)
     return atom < 0 ? 0 : at->coef[atom];
 }
 
+/* The same at run time: a number, or the value of a length. */
+cr_expr cr_size(struct cr_builder *b, int atom);
+
 /* Iterations of all outer loops together. */
 int64_t cr_outer_items(const struct cr_kernel *k);
 
 /* Which of `extent` an item is, if `below` items share each; at the `top` there are no others. */
 cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
 
-/* Begins the loop over the items; each is taken apart into outer loops and `below` smaller parts. */
+/*
+ * Begins the loop over the items; each is taken apart into outer loops and `below` smaller parts.
+ * There are as many items as for the bounds of lengths: those past a length do nothing.
+ */
 void cr_begin_items(struct cr_builder *b, int64_t below);
+void cr_end_items(struct cr_builder *b);
 
 /* The part of a dimension that an item does: the variables of its first and its last + 1. */
 struct cr_share {
     int first, last;
 };
 
-/* Of a dimension of some size, cut into parts of `step` each. */
+/* Of a dimension of some size, cut into parts of `step` each.  A share past a length is empty: its
+ * last is less than its first. */
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
-                           int64_t below, int64_t parts, int64_t step, int64_t size);
+                             int64_t below, int64_t parts, int64_t step, cr_expr size);
 
 /* A loop over steps of a part, and how many rows or columns each has. */
 struct cr_steps {

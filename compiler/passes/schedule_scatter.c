@@ -11,7 +11,8 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     int64_t rows = b->g->nodes[k->root].shape[0];
     int64_t block = cr_ceil_div(rows, b->target->scatter_items), items = cr_ceil_div(rows, block);
     cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
-    struct cr_share part = cr_let_share(b, "first", "last", 1, items, block, rows);
+    struct cr_share part = cr_let_share(b, "first", "last", 1, items, block,
+                                        cr_number(b, rows));
     struct cr_argument width = cr_n(b, k->N);
     CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32,
             cr_x(cr_minus_var(b, part.last, part.first)), width,

@@ -27,6 +27,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
     int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));
     int64_t blocks = cr_ceil_div(M, rows);
+    bool past = blocks > 1 && k->atoms.length[k->row]; /* there may be blocks past a length */
     struct cr_tile_job job = {.tiles = &k->program,
                               .row = k->row,
                               .col = k->col,
@@ -34,13 +35,15 @@ int64_t cr_schedule_tile(struct cr_builder *b)
                               .max_cols = cols,
                               .first_row = CR_NONE,
                               .first_col = CR_NONE,
-                              .rows = cr_number(b, M),
-                              .cols = cr_number(b, N),
+                              .rows = cr_size(b, k->row),
+                              .cols = cr_size(b, k->col),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1};
     cr_begin_items(b, blocks);
     if (blocks > 1) {
         cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
         job.first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
+        if (past)
+            cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, job.first_row), job.rows), NULL);
         job.rows = cr_var(b, cr_let_count(b, "m", job.first_row, rows, job.rows));
     }
     if (cut) {
@@ -55,6 +58,8 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     cr_schedule_tiles(b, &job);
     if (cut)
         cr_end(b);
-    cr_end(b);
+    if (past)
+        cr_end(b);
+    cr_end_items(b);
     return cr_outer_items(k) * blocks;
 }

@@ -51,6 +51,8 @@ static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
            a->keys == b->keys &&
            !memcmp(a->atoms.extent, b->atoms.extent,
                    (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
+           !memcmp(a->atoms.length, b->atoms.length,
+                   (size_t)a->atoms.n * sizeof *a->atoms.length) &&
            !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
 }
 

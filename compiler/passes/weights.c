@@ -1,5 +1,7 @@
 #include "weights.h"
 
+#include <string.h>
+
 #include "compiler/ir/mem.h"
 
 bool *cr_find_weights(const struct cr_graph *g)
@@ -45,7 +47,8 @@ static bool single_piece(struct pieces *p, cr_id id)
 {
     const struct cr_graph *g = p->g;
     const struct cr_node *node = &g->nodes[id];
-    struct cr_atoms atoms = {2, {node->shape[node->rank - 2], node->shape[node->rank - 1]}};
+    struct cr_atoms atoms = {.n = 2};
+    memcpy(atoms.extent, node->shape + node->rank - 2, 2 * sizeof *atoms.extent);
     struct cr_map map = {0}, operand;
     struct cr_split split;
     map.axis[node->rank - 2] = cr_affine_atom(0);

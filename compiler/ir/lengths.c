@@ -1,0 +1,299 @@
+#include "lengths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+/* What a rule sees: the lengths of a node's operands, to find its own. */
+struct finder {
+    const struct cr_graph *g;
+    signed char (*of)[CR_MAX_RANK];
+    cr_id id;
+    const struct cr_node *node;
+    const char *path;
+    struct cr_error *error;
+};
+
+static int fail_at(const struct finder *f, const char *what, int axis)
+{
+    const struct cr_where *where = &f->node->where;
+    int length = 0;
+    for (int i = 0; i < f->node->n_in; i++)
+        for (int a = 0; a < CR_MAX_RANK && !length; a++)
+            length = f->of[cr_in(f->g, f->id, i)][a];
+    return cr_fail(f->error, "%.400s:%d: %s: %s length %s (axis %d), expected it to stay an axis "
+                   "of its own and whole", *where->file ? where->file : f->path, where->line,
+                   cr_ops[f->node->op].name, what, length ? f->g->lengths[length - 1].name : "",
+                   axis + 1);
+}
+
+/* What two axes of one size give where they meet. */
+static int meet(const struct finder *f, int axis, int a, int b, signed char *result)
+{
+    const struct cr_where *where = &f->node->where;
+    if (a && b && a != b)
+        return cr_fail(f->error, "%.400s:%d: %s: axis %d is the length %s and the length %s, "
+                       "expected one", *where->file ? where->file : f->path, where->line,
+                       cr_ops[f->node->op].name, axis + 1, f->g->lengths[a - 1].name,
+                       f->g->lengths[b - 1].name);
+    *result = (signed char)(a ? a : b);
+    return 0;
+}
+
+static const signed char *of_operand(const struct finder *f, int i)
+{
+    return f->of[cr_in(f->g, f->id, i)];
+}
+
+/* ---- a rule for each kind of op ---- */
+
+static int find_leaf(struct finder *f)
+{
+    for (int i = 0; f->node->op == CR_OP_input && i < f->node->rank; i++)
+        f->of[f->id][i] = (signed char)f->node->index[i];
+    return 0;
+}
+
+/* All operands alike; of a concat, but for its axis. */
+static int find_meeting(struct finder *f)
+{
+    bool concat = f->node->op == CR_OP_concat;
+    for (int i = 0; i < f->node->n_in; i++) {
+        const signed char *in = of_operand(f, i);
+        for (int a = 0; a < f->node->rank; a++) {
+            if (concat && a == f->node->axis && in[a])
+                return fail_at(f, "found along the", a);
+            if (meet(f, a, f->of[f->id][a], in[a], &f->of[f->id][a]))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int find_reduce(struct finder *f)
+{
+    memcpy(f->of[f->id], of_operand(f, 0), CR_MAX_RANK);
+    f->of[f->id][f->node->axis] = 0;
+    return 0;
+}
+
+static int find_contract(struct finder *f)
+{
+    const signed char *x = of_operand(f, 0), *y = of_operand(f, 1);
+    int r = f->node->rank;
+    signed char inner;
+    for (int a = 0; a < r - 2; a++)
+        if (meet(f, a, x[a], y[a], &f->of[f->id][a]))
+            return -1;
+    f->of[f->id][r - 2] = x[r - 2];
+    f->of[f->id][r - 1] = y[r - 1];
+    return meet(f, r - 1, x[r - 1], y[r - 2], &inner);
+}
+
+/* Elements of the axes behind one. */
+static int64_t behind(const struct cr_node *node, int axis)
+{
+    return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
+}
+
+/* A length stays an axis if one of the result has its size and as many elements behind it. */
+static int find_reshape(struct finder *f)
+{
+    const struct cr_node *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
+    const signed char *from = of_operand(f, 0);
+    for (int a = 0; a < in->rank; a++) {
+        int to = 0;
+        if (!from[a] || in->shape[a] == 1)
+            continue;
+        while (to < f->node->rank && (f->node->shape[to] != in->shape[a] ||
+                                      behind(f->node, to) != behind(in, a)))
+            to++;
+        if (to == f->node->rank)
+            return fail_at(f, "cannot merge or cut the", a);
+        f->of[f->id][to] = from[a];
+    }
+    return 0;
+}
+
+static int find_slice(struct finder *f)
+{
+    const struct cr_node *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
+    const signed char *from = of_operand(f, 0);
+    for (int a = 0; a < in->rank; a++) {
+        if (from[a] && f->node->shape[a] != in->shape[a])
+            return fail_at(f, "found a part of the", a);
+        f->of[f->id][a] = from[a];
+    }
+    return 0;
+}
+
+static int find_move(struct finder *f)
+{
+    const struct cr_node *node = f->node, *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
+    const signed char *from = of_operand(f, 0);
+    signed char *to = f->of[f->id];
+    switch (node->op) {
+    case CR_OP_reshape:
+        return find_reshape(f);
+    case CR_OP_slice:
+        return find_slice(f);
+    case CR_OP_permute:
+        for (int a = 0; a < node->rank; a++)
+            to[a] = from[node->index[a]];
+        return 0;
+    default: /* expand, detach */
+        for (int a = 0; a < in->rank; a++)
+            to[node->rank - in->rank + a] = from[a];
+        return 0;
+    }
+}
+
+/* Rows of a table of a fixed size. */
+static int find_gather(struct finder *f)
+{
+    const signed char *table = of_operand(f, 0), *index = of_operand(f, 1);
+    int r = f->g->nodes[cr_in(f->g, f->id, 1)].rank;
+    if (table[0])
+        return fail_at(f, "found a table of the", 0);
+    memcpy(f->of[f->id], index, (size_t)r);
+    memcpy(f->of[f->id] + r, table + 1, (size_t)(f->node->rank - r));
+    return 0;
+}
+
+static int find_scatter(struct finder *f)
+{
+    for (int i = 0; i < f->node->n_in; i++)
+        for (int a = 0; a < CR_MAX_RANK; a++)
+            if (of_operand(f, i)[a])
+                return fail_at(f, "cannot add up rows along the", a);
+    return 0;
+}
+
+static int find_random(struct finder *f)
+{
+    (void)f;
+    return 0;
+}
+
+static int (*const find[])(struct finder *) = {
+    [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_meeting,
+    [CR_KIND_REDUCE] = find_reduce,     [CR_KIND_CONTRACT] = find_contract,
+    [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_meeting,
+    [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_scatter,
+    [CR_KIND_RANDOM] = find_random,
+};
+
+int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const char *path,
+                    struct cr_error *error)
+{
+    *lengths = (struct cr_lengths){0};
+    if (!g->n_lengths)
+        return 0;
+    lengths->of = cr_calloc((size_t)g->n_nodes, sizeof *lengths->of);
+    struct finder f = {.g = g, .of = lengths->of, .path = path, .error = error};
+    for (f.id = 0; f.id < g->n_nodes; f.id++) {
+        f.node = &g->nodes[f.id];
+        if (find[cr_kind_of(g, f.id)](&f)) {
+            cr_lengths_free(lengths);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void cr_lengths_free(struct cr_lengths *lengths)
+{
+    free(lengths->of);
+    *lengths = (struct cr_lengths){0};
+}
+
+/* ---- fixed ---- */
+
+struct fixing {
+    const struct cr_graph *from;
+    struct cr_graph *to;
+    const struct cr_lengths *lengths;
+    const int64_t *values;
+    cr_id *map;
+};
+
+/* The size of an axis: the value of its length, if it is one. */
+static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
+{
+    int length = cr_length_at(f->lengths, id, axis);
+    return length ? f->values[length - 1] : f->from->nodes[id].shape[axis];
+}
+
+/* A node of `to`, cut to the sizes that are wanted; those are no larger. */
+static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
+{
+    struct cr_attr attr = {.rank = f->to->nodes[id].rank};
+    bool same = true;
+    for (int a = 0; a < attr.rank; a++) {
+        attr.shape[a] = sizes[a];
+        same &= sizes[a] == f->to->nodes[id].shape[a];
+    }
+    return same ? id : cr_must(f->to, CR_OP_slice, 1, &id, &attr);
+}
+
+/* Operand i, cut where it meets a length of the node or of another operand. */
+static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
+{
+    cr_id in = f->map[cr_in(f->from, id, i)];
+    const struct cr_node *node = &f->from->nodes[id];
+    enum cr_kind kind = cr_kind_of(f->from, id);
+    int64_t sizes[CR_MAX_RANK];
+    int r = f->to->nodes[in].rank;
+    memcpy(sizes, f->to->nodes[in].shape, sizeof sizes);
+    if (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONCAT)
+        for (int a = 0; a < r; a++)
+            sizes[a] = kind == CR_KIND_CONCAT && a == node->axis ? sizes[a] : fixed_size(f, id, a);
+    if (kind == CR_KIND_CONTRACT) {
+        int inner = i == 0 ? r - 1 : r - 2;
+        const struct cr_node *other = &f->to->nodes[f->map[cr_in(f->from, id, 1 - i)]];
+        int64_t size = other->shape[i == 0 ? r - 2 : r - 1];
+        for (int a = 0; a < r - 2; a++)
+            sizes[a] = fixed_size(f, id, a);
+        sizes[inner] = size < sizes[inner] ? size : sizes[inner];
+    }
+    return cut_to(f, in, sizes);
+}
+
+static cr_id fix_node(struct fixing *f, cr_id id)
+{
+    const struct cr_node *node = &f->from->nodes[id];
+    struct cr_attr attr = cr_attr_of(node);
+    cr_id in[CR_MAX_RANK], *many = in;
+    if (node->n_in > CR_MAX_RANK)
+        many = cr_calloc((size_t)node->n_in, sizeof *many);
+    for (int i = 0; i < node->n_in; i++)
+        many[i] = fixed_operand(f, id, i);
+    for (int a = 0; a < node->rank && node->op != CR_OP_scatter_add; a++)
+        attr.shape[a] = fixed_size(f, id, a);
+    if (node->op == CR_OP_input)
+        memset(attr.index, 0, sizeof attr.index);
+    f->to->here = node->where;
+    cr_id made = cr_must(f->to, node->op, node->n_in, many, &attr);
+    if (many != in)
+        free(many);
+    return made;
+}
+
+struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values,
+                                struct cr_error *error)
+{
+    struct cr_lengths lengths;
+    if (cr_lengths_find(&lengths, g, g->name, error))
+        return NULL;
+    struct fixing f = {g, cr_graph_successor(g), &lengths, values, NULL};
+    f.to->n_lengths = 0;
+    f.map = cr_calloc((size_t)g->n_nodes, sizeof *f.map);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        f.map[id] = fix_node(&f, id);
+    for (int i = 0; i < g->n_outputs; i++)
+        cr_add_output(f.to, g->outputs[i].name, f.map[g->outputs[i].id]);
+    free(f.map);
+    cr_lengths_free(&lengths);
+    return f.to;
+}
