@@ -158,6 +158,7 @@ fuzz_look = N=2000 SEED=1 JOBS=2 SECONDS=30 REACH=1
 
 # Includes follow the layers, and no file calls others in circles.
 layers = 'sh tests/check_layers.sh $(BUILD)/obj $(LUA)'
+comments = 'sh tests/check_comments.sh'
 
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
@@ -167,18 +168,21 @@ standalone = $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
     $(call script,$(LUA),standalone.sh)
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
-	@sh tests/run.sh $(layers) $(call statics,$(LUA)) $(call docs,--check) \
+	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \
 	    'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' $(foreach lua,$(LUAS),$(call suites_of,$(lua))) \
 	    $(standalone)
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA))
-	@sh tests/run.sh $(layers) $(call statics,$(LUA)) $(call docs,--check) \
+	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \
 	    $(call suites_of,$(LUA)) \
 	    $(standalone)
 
 layers: all
 	@sh -c $(layers)
+
+comments:
+	@sh -c $(comments)
 
 # Random graphs against every oracle (docs/testing.md): N of them, from number FIRST of SEED on, by
 # JOBS processes.  What is found is reduced, which may take SECONDS, and left in OUT.
@@ -347,6 +351,7 @@ help:
 	@echo 'make fuzz-readers      the readers and the front end on mutated files; N= SECONDS= SEED='
 	@echo 'make tsan              the library in several threads, under ThreadSanitizer'
 	@echo 'make layers            prove that includes and calls follow the layers'
+	@echo 'make comments          prove that long functions have comments'
 	@echo 'make generated         write generated/ anew; check-generated compares'
 	@echo 'make docs              write anew what the pages show of the program'
 	@echo 'make bless             accept the current output in golden files, generated/, docs/'
@@ -358,6 +363,6 @@ help:
 	@echo 'make clean             remove build/'
 
 always:
-.PHONY: all always asan bench bench-peers bless check check-generated check-threads clean demo docs \
-    experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup test train-demo \
-    tsan valgrind
+.PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
+    demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
+    test train-demo tsan valgrind

@@ -1313,6 +1313,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -2366,6 +2367,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -3419,6 +3421,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -5211,6 +5214,7 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
                        cr_show(string, length).text);
 }
 
+/* True or False, as Python writes them. */
 static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
 {
     size_t room;
@@ -5247,6 +5251,8 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
                     : cr_npy_read_shape(t, file);
 }
 
+/* The header: a dict of Python with each of three keys once, which `seen` has bits for, and
+ * nothing but space behind it. */
 static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
 {
     int comma = 1;
@@ -5750,6 +5756,7 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 
 /* ---- what it says of a tensor ---- */
 
+/* The value of "dtype": one of the types of the format, by name. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
@@ -5770,6 +5777,7 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
                       cr_st_show(tensor->name).text, cr_st_show(type).text);
 }
 
+/* The value of "shape": integers from 0 on, put behind the shapes that were read before. */
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
@@ -5887,6 +5895,7 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     return status;
 }
 
+/* The header: an object of tensors, and of the metadata under a name of its own. */
 static int cr_st_read_header(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -6004,6 +6013,7 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     return -1;
 }
 
+/* The file keeps the mapping until it is closed. */
 CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
                                size_t size)
 {

@@ -2857,6 +2857,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -3772,6 +3773,7 @@ static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const
                       (const float *)&none);
 }
 
+/* A vector of indices at a time, from the first to the last column. */
 static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
                                  long cs)
 {
@@ -4385,6 +4387,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -5300,6 +5303,7 @@ static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const
                       (const float *)&none);
 }
 
+/* A vector of indices at a time, from the first to the last column. */
 static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
                                  long cs)
 {
@@ -5913,6 +5917,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -6828,6 +6833,7 @@ static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const
                       (const float *)&none);
 }
 
+/* A vector of indices at a time, from the first to the last column. */
 static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
                                  long cs)
 {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # check_layers.sh [OBJECTS [LUA]] - proves that #include lines follow the layers of the
 # architecture; and, of the objects of a build in the folder OBJECTS, that the files of a folder do
-# not call each other in circles, and that everything that other files see is used by one.
+# not call each other in circles, and that everything that other files see is used by one.  No two
+# types that files share have one name.
 #
 #     ir <- passes <- emit <- exec <- cli;  frontend sees ir;  cli sees everything
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec and cli see it
@@ -157,6 +158,24 @@ found=$(violations .)
 [ -z "$found" ] || echo "$found"
 [ -z "$found" ]
 report $? 'the tree breaks the rules above'
+
+# ---- types ----
+
+# twice FOLDER...: the names beginning with cr_ under which two files define types.
+twice() {
+    find "$@" -name '*.[ch]' | xargs grep -HoE '^(struct|enum|union) cr_[a-z0-9_]+ \{' |
+        sed -E 's/:(struct|enum|union) / /; s/ \{$//' | sort -u | awk '{ print $2 }' | sort | uniq -d
+}
+
+mkdir "$T/types"
+printf 'struct cr_a {\n};\nenum cr_b {\n};\n' >"$T/types/a.h"
+printf 'enum cr_a {\n};\nstruct cr_b;\n' >"$T/types/b.c"
+found=$(twice "$T/types")
+[ "$found" = cr_a ]
+report $? "cr_a, a struct and an enum, should be caught; found: ${found:-nothing}"
+twice compiler runtime >"$log"
+[ ! -s "$log" ]
+report $? 'two types have one of these names'
 
 # ---- calls ----
 

@@ -171,6 +171,8 @@ static void keep(struct cr_code *code, int object)
     code->release = release;
 }
 
+/* Compiles into a file without a name, which nothing can leave behind.  Returns 1 where the
+ * system makes no such file. */
 static int compile_nameless(struct job *job, const char *const *options, const char *symbol,
                             struct cr_code *code, struct cr_error *error)
 {

@@ -181,6 +181,8 @@ static int check_memory(const struct cr_engine *e, int64_t bytes, struct cr_erro
 
 /* ---- the interpreter ---- */
 
+/* Checks what the interpreter needs at least before any of it is taken: the parameters as floats
+ * and the outputs as doubles. */
 static int open_ref(struct cr_engine *e, struct cr_error *error)
 {
     int64_t elements = 0;
@@ -265,6 +267,7 @@ static int compile_tcc(struct cr_engine *e, struct cr_error *error)
     return 0;
 }
 
+/* Compiles by the backend, and notes how long it took. */
 static int make_code(struct cr_engine *e, struct cr_error *error)
 {
     int64_t start = cr_clock();

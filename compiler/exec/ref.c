@@ -244,6 +244,8 @@ static void row_fold(const struct walk *walk, int64_t n, double *const *at, cons
         at[0][i * step[0]] = walk->eval(walk->op, at[0][i * step[0]], at[1][i * step[1]], 0);
 }
 
+/* Each element of the result begins as the value of the empty reduction.  A stride of 0 along the
+ * axis makes all elements of a row fold into it. */
 static int do_reduce(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
@@ -315,6 +317,8 @@ static double *matrix_at(const struct value *value, const struct cr_node *node, 
     return at;
 }
 
+/* Batch by batch.  Rows of b have to lie in one piece, else they are copied; once for all batches
+ * that share a matrix. */
 static int do_matmul(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -371,6 +375,7 @@ static int do_reshape(struct interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
+/* Another view of the operand: only strides and the first element change. */
 static int do_move(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
@@ -400,6 +405,7 @@ static int do_move(struct interpreter *in, const struct cr_node *node, struct va
     return 0;
 }
 
+/* Copies the operands side by side along the axis. */
 static int do_concat(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -564,6 +570,7 @@ static int check_sizes(struct interpreter *in)
     return 0;
 }
 
+/* Computes every node that an output depends on, in order, and copies the outputs row-major. */
 static int interpret(struct interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;

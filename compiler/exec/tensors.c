@@ -117,6 +117,7 @@ static int load_param(struct cr_engine *e, int i, const struct files *files, str
     return missing(files, &e->params[i], error);
 }
 
+/* Counts the tensors of a file that no parameter is called by, and notes the first. */
 static void count_surplus(const struct cr_names *params, const struct cr_safetensors *file,
                           const char *path, struct cr_surplus *surplus)
 {

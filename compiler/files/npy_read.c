@@ -150,6 +150,7 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
                        cr_show(string, length).text);
 }
 
+/* True or False, as Python writes them. */
 static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
 {
     size_t room;
@@ -186,6 +187,8 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
                     : cr_npy_read_shape(t, file);
 }
 
+/* The header: a dict of Python with each of three keys once, which `seen` has bits for, and
+ * nothing but space behind it. */
 static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
 {
     int comma = 1;

@@ -125,6 +125,7 @@ static int add_string(struct text *t, const char *string)
     return 0;
 }
 
+/* The object of metadata, if there is any. */
 static int add_metadata(struct text *t, const struct cr_st_metadata *metadata, int n)
 {
     if (n > 0)
@@ -196,6 +197,7 @@ static int check_names(struct text *t, const char **names, int n)
     return 0;
 }
 
+/* No two tensors and no two keys of the metadata may have one name. */
 static int check_all_names(struct text *t, const struct cr_st_tensor *tensors, int n_tensors,
                            const struct cr_st_metadata *metadata, int n_metadata)
 {
@@ -234,6 +236,7 @@ static int make_header(struct text *t, const struct cr_st_tensor *tensors, int n
     return 0;
 }
 
+/* The length of the header, the header, and the bytes of the tensors in order. */
 static void put_file(struct cr_writer *writer, const char *header, size_t length,
                      const struct cr_st_tensor *tensors, int n)
 {

@@ -195,6 +195,7 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 
 /* ---- what it says of a tensor ---- */
 
+/* The value of "dtype": one of the types of the format, by name. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
@@ -215,6 +216,7 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
                       cr_st_show(tensor->name).text, cr_st_show(type).text);
 }
 
+/* The value of "shape": integers from 0 on, put behind the shapes that were read before. */
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
@@ -332,6 +334,7 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     return status;
 }
 
+/* The header: an object of tensors, and of the metadata under a name of its own. */
 static int cr_st_read_header(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -449,6 +452,7 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     return -1;
 }
 
+/* The file keeps the mapping until it is closed. */
 CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
                                size_t size)
 {

@@ -58,6 +58,7 @@ static int open_stream(struct cr_writer *writer)
     return writer->file ? 0 : -1;
 }
 
+/* Nothing is left behind where this fails: neither memory nor a file. */
 int cr_writer_open(struct cr_writer *writer, const char *path, char *error, size_t size)
 {
     int reason;

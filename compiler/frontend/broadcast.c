@@ -96,6 +96,7 @@ static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
     return CR_F32;
 }
 
+/* A number among tensors as a constant of their type and shape; raises if it cannot be one. */
 static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype dtype,
                       const struct shape *shape)
 {

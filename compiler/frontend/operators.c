@@ -137,6 +137,7 @@ static int size(lua_State *L)
     return 1;
 }
 
+/* The operators that are elementwise ops, as closures over the op. */
 static void add_operators(lua_State *L)
 {
     static const struct {

@@ -404,6 +404,8 @@ static int make_concat(lua_State *L)
     return cr_return(L, CR_OP_concat, n, in, &attr);
 }
 
+/* The op table knows neither which arguments a primitive takes nor how they are read, so each
+ * has a function here. */
 void cr_add_primitives(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"input", make_input},

@@ -114,6 +114,7 @@ static bool take_lengths(struct build *b)
     return true;
 }
 
+/* A leaf is of the shape it is given; an iota counts in i32, a parameter is f32. */
 static bool infer_leaf(struct build *b)
 {
     if (!take_shape(b, b->attr->rank, b->attr->shape))
@@ -133,6 +134,8 @@ static bool infer_leaf(struct build *b)
     return op != CR_OP_input || take_lengths(b);
 }
 
+/* The type of an elementwise op, by its rule.  All operands but the condition of a select are of
+ * one type. */
 static bool infer_type(struct build *b)
 {
     const struct cr_node *a = b->in[0], *last = b->in[b->n - 1];
@@ -179,6 +182,8 @@ static bool infer_reduce(struct build *b)
     return true;
 }
 
+/* [.., m, k] and [.., k, n] give [.., m, n]; the leading axes are equal, as nothing broadcasts
+ * here. */
 static bool infer_contract(struct build *b)
 {
     const struct cr_node *x = b->in[0], *y = b->in[1];
@@ -210,6 +215,7 @@ static bool infer_reshape(struct build *b)
     return true;
 }
 
+/* Axis i of the result is axis index[i] of the operand. */
 static bool infer_permute(struct build *b)
 {
     const struct cr_node *a = b->in[0];
@@ -252,6 +258,7 @@ static bool infer_slice(struct build *b)
     return take_shape(b, a->rank, b->attr->shape);
 }
 
+/* Moves keep the type; each has a rule for its shape. */
 static bool infer_move(struct build *b)
 {
     b->node->dtype = b->in[0]->dtype;
@@ -270,6 +277,7 @@ static bool infer_move(struct build *b)
     }
 }
 
+/* Operands are alike but for their sizes along the axis, which add up. */
 static bool infer_concat(struct build *b)
 {
     const struct cr_node *first = b->in[0];
@@ -291,6 +299,7 @@ static bool infer_concat(struct build *b)
     return take_shape(b, first->rank, shape);
 }
 
+/* A row of the table for each index: the shape of the index, and behind it that of a row. */
 static bool infer_gather(struct build *b)
 {
     const struct cr_node *table = b->in[0], *index = b->in[1];
@@ -309,6 +318,8 @@ static bool infer_gather(struct build *b)
     return take_shape(b, rank, shape);
 }
 
+/* A table of as many rows as the attribute says, each of the shape that rows have behind the
+ * axes of the index. */
 static bool infer_scatter(struct build *b)
 {
     const struct cr_node *rows = b->in[0], *index = b->in[1];

@@ -66,6 +66,7 @@ static double wrapped(int64_t result)
     return (double)bits - (bits > INT32_MAX ? 0x1p32 : 0);
 }
 
+/* The expression of the op table over integers, by the rule of the op; not wrapped yet. */
 static int64_t eval_integers(enum cr_op op, int64_t a, int64_t b, int64_t c)
 {
     (void)b, (void)c;

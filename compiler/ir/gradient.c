@@ -185,6 +185,8 @@ static struct term (*const part_of[CR_OP_COUNT])(int, struct term, struct term, 
 #undef ROW
 };
 
+/* Hands to each operand that leads to a wanted node its part, by the column `gradient` of the op
+ * table. */
 static void back_elementwise(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);

@@ -66,6 +66,7 @@ void cr_graph_reserve(struct cr_graph *g, int nodes, int operands)
     }
 }
 
+/* The graph owns its texts; names in nodes and outputs point to them. */
 void cr_graph_free(struct cr_graph *g)
 {
     if (!g)

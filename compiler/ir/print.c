@@ -76,6 +76,7 @@ static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_nod
     fputc('}', out);
 }
 
+/* The arguments of a leaf, as the front end reads them: name or value, shape, type, init. */
 static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     if (node->op == CR_OP_const)
@@ -115,6 +116,7 @@ static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_
         fputc('}', out);
 }
 
+/* What stands behind the operands. */
 static void print_attributes(FILE *out, const struct cr_node *node)
 {
     switch (node->op) {

@@ -108,6 +108,7 @@ static int verify_names(const struct cr_graph *g, enum cr_op op, struct cr_error
     return twice ? cr_fail(error, "%s %.200s: there are two", cr_ops[op].name, twice) : 0;
 }
 
+/* Outputs are nodes of the graph, under names that are interned and differ. */
 static int verify_outputs(struct cr_graph *g, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice;
@@ -183,6 +184,8 @@ uint64_t cr_hash_outputs(const struct cr_graph *g)
 
 /* ---- simple graphs ---- */
 
+/* Walks from the outputs to all they depend on: in a simple graph nothing else is there, but for
+ * inputs and parameters. */
 static int verify_live(const struct cr_graph *g, struct cr_error *error)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
