@@ -144,7 +144,7 @@ struct cr_runtime {
 
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* Says that rows of x, rs apart, will be read soon. */
+    /* Prefetches rows of x, rs apart. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
@@ -182,8 +182,8 @@ struct cr_runtime {
                  long panel_stride, float *c, long ldc, const float *start, long lds);
 
     /*
-     * c = a b with the same bits, for a c so large that it will not be read from a cache: where
-     * its rows are aligned to cache lines they are stored past the caches, which spares reading
+     * c = a b with the same bits, for a c so large that it will not be read from a cache: rows
+     * that are aligned to cache lines are written by non-temporal stores, which spares reading
      * them first.  Other threads see them after stream_end, to be called at the end of a body.
      */
     void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
@@ -253,7 +253,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* Memory enough for a pool of so many threads, as a constant. */
+/* Bytes that suffice for a pool of so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (512 + 64 * (threads))
 
 /* The memory that a pool of so many threads needs, aligned as malloc would. */
@@ -754,8 +754,8 @@ int decoder_block_run(const void *weights, const float *in_x, float *out_y, void
 /*
  * vector.h - what all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once
- * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
+ * of them.  It calls fma where it means one; the compiler must not fuse anything else.
  */
 #ifndef CR_VECTOR_H
 #define CR_VECTOR_H
@@ -775,14 +775,14 @@ int decoder_block_run(const void *weights, const float *in_x, float *out_y, void
 #include <math.h>
 #include <stdint.h>
 
-/* Functions that are meant to vanish into their callers, used there or not. */
+/* Functions that are always inlined, and may go unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define CR_INLINE static inline
 #endif
 
-/* A float and a word of 32 bits by which elements are moved whatever they are, f32 or i32. */
+/* A float and a word of 32 bits that may alias any element, f32 or i32. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float __attribute__((may_alias)) cr_float;
 typedef uint32_t __attribute__((may_alias)) cr_word;
@@ -811,7 +811,7 @@ typedef uint32_t cr_word;
 
 #endif
 
-/* Asks for memory that is needed soon, in the second-level cache. */
+/* Prefetches into the second-level cache. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
 #else
@@ -822,12 +822,12 @@ typedef uint32_t cr_word;
 
 enum {
     CR_LANES = 16,    /* of a row reduction */
-    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it asks for more */
-    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it asks for more */
+    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it prefetches */
+    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null.  And how they end: whether they are stored past the caches. */
+ * scale may be null.  With `stream` the results are written by non-temporal stores. */
 struct cr_start {
     const float *start;
     long ld;
@@ -850,7 +850,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
     }
 }
 
-/* A line of memory at a time. */
+/* Prefetches each cache line of the rows. */
 static void cr_fetch(long rows, long cols, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++, x += rs) {
@@ -1222,7 +1222,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, n being anything. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -1383,7 +1383,7 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return sum == 0.0f;
 }
 
-/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -1404,8 +1404,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
- * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
                                     const float *b, long rs)
@@ -1420,7 +1420,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long pan
     }
 }
 
-/* What is missing in the last panel becomes zeros. */
+/* The columns that the last panel lacks are filled with zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
@@ -1561,9 +1561,9 @@ CR_COLUMN_REDUCTION(cr_max, CR_MAX)
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
  *
- * Weights mostly come from memory, once a run.  The processor foresees the way through
- * them only up to the end of a page, so the taller tiles, which have the time, ask for
- * what they will need a while later.
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -1671,7 +1671,7 @@ CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K,
     }
 }
 
-/* Goes through the columns, wide tiles first if the rows are few. */
+/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
 CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                                const float *b, long panel_stride, float *c, long ldc,
                                struct cr_start start)
@@ -1720,8 +1720,8 @@ static void CR_NAME(cr_stream_end)(void)
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
- * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
- * vector ever need to be folded.
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
  */
 
 /* The largest score of each of n queries, times factor. */
@@ -1838,7 +1838,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .parallel = cr_pool_parallel,
 };
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME
@@ -1923,7 +1923,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
-#define v_stream(p, x) _mm256_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm256_set1_ps(x)
 #define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
@@ -2276,7 +2276,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, n being anything. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -2437,7 +2437,7 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return sum == 0.0f;
 }
 
-/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -2458,8 +2458,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
- * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
                                     const float *b, long rs)
@@ -2474,7 +2474,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long pan
     }
 }
 
-/* What is missing in the last panel becomes zeros. */
+/* The columns that the last panel lacks are filled with zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
@@ -2615,9 +2615,9 @@ CR_COLUMN_REDUCTION(cr_max, CR_MAX)
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
  *
- * Weights mostly come from memory, once a run.  The processor foresees the way through
- * them only up to the end of a page, so the taller tiles, which have the time, ask for
- * what they will need a while later.
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -2725,7 +2725,7 @@ CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K,
     }
 }
 
-/* Goes through the columns, wide tiles first if the rows are few. */
+/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
 CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                                const float *b, long panel_stride, float *c, long ldc,
                                struct cr_start start)
@@ -2774,8 +2774,8 @@ static void CR_NAME(cr_stream_end)(void)
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
- * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
- * vector ever need to be folded.
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
  */
 
 /* The largest score of each of n queries, times factor. */
@@ -2892,7 +2892,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .parallel = cr_pool_parallel,
 };
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME
@@ -2976,7 +2976,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
-#define v_stream(p, x) _mm512_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream(p, x) _mm512_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
 #define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
@@ -3330,7 +3330,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, n being anything. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -3491,7 +3491,7 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return sum == 0.0f;
 }
 
-/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -3512,8 +3512,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
- * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
                                     const float *b, long rs)
@@ -3528,7 +3528,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long pan
     }
 }
 
-/* What is missing in the last panel becomes zeros. */
+/* The columns that the last panel lacks are filled with zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
@@ -3669,9 +3669,9 @@ CR_COLUMN_REDUCTION(cr_max, CR_MAX)
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
  *
- * Weights mostly come from memory, once a run.  The processor foresees the way through
- * them only up to the end of a page, so the taller tiles, which have the time, ask for
- * what they will need a while later.
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -3779,7 +3779,7 @@ CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K,
     }
 }
 
-/* Goes through the columns, wide tiles first if the rows are few. */
+/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
 CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                                const float *b, long panel_stride, float *c, long ldc,
                                struct cr_start start)
@@ -3828,8 +3828,8 @@ static void CR_NAME(cr_stream_end)(void)
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
- * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
- * vector ever need to be folded.
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
  */
 
 /* The largest score of each of n queries, times factor. */
@@ -3946,7 +3946,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .parallel = cr_pool_parallel,
 };
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME
@@ -4006,7 +4006,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #endif
 /* clang-format on */
 
-/* Whether the processor and the operating system support an instruction set. */
+/* True if the processor and the operating system support an instruction set. */
 static int cr_has(const struct cr_runtime *rt)
 {
 #if CR_X86
@@ -4041,9 +4041,9 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * A call of cr_pool_parallel publishes a job under a new number.  Workers look out for
- * it for some microseconds, since the next kernel mostly follows at once, and then
- * sleep.  All changes happen under the mutex; only the looking is done without it.
+ * A call of cr_pool_parallel publishes a job under a new number.  Workers poll for it for some
+ * microseconds, since the next kernel usually follows at once, and then sleep.  All writes happen
+ * under the mutex; only polling reads without it.
  */
 #include <assert.h>
 #include <limits.h>
@@ -4065,7 +4065,7 @@ struct cr_job {
     long scratch_stride;
 };
 
-/* The share of thread t of so many: it runs the items from items * t / threads on. */
+/* Runs the share of thread t: the items from items * t / threads to items * (t + 1) / threads. */
 static void cr_job_share(const struct cr_job *job, int t, int threads)
 {
     long begin = job->items * t / threads;
@@ -4113,8 +4113,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 
 #else
 
-/* Looking at a variable that another thread changes under the mutex. */
-#ifdef __TINYC__ /* has no atomics: nobody looks, everybody sleeps */
+/* Reads, and writes, a variable that is polled without the mutex. */
+#ifdef __TINYC__ /* has no atomics: workers sleep at once and do not poll */
 #define CR_PEEK(p) (*(p))
 #define CR_POKE(p, value) ((void)(*(p) = (value)))
 #else
@@ -4129,7 +4129,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to look before sleeping: some 10 to 50 microseconds. */
+/* How often to poll before sleeping: some 10 to 50 microseconds. */
 enum { CR_LOOKS = 2000 };
 
 struct cr_worker {
@@ -4176,7 +4176,7 @@ static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
     return number;
 }
 
-/* A worker's life.  Job and stop do not change while it is among the running. */
+/* The loop of a worker.  Job and stop do not change while the worker counts as running. */
 static void *cr_worker_main(void *argument)
 {
     struct cr_worker *self = argument;
@@ -4248,8 +4248,8 @@ CR_API size_t cr_pool_bytes(int threads)
 }
 
 /*
- * Workers start while the number is that of no job and learn of the final count of
- * threads with the first job.
+ * Workers start while no job has been published.  They read the final number of threads with the
+ * first job.
  */
 static void cr_pool_populate(struct cr_pool *pool, int threads)
 {
@@ -4679,7 +4679,7 @@ CR_API int cr_json_take(struct cr_json *json, char c);
  * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end);
 
-/* Whether nothing but space is left. */
+/* True if nothing but space is left. */
 CR_API int cr_json_ended(struct cr_json *json);
 
 /* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
@@ -4687,7 +4687,7 @@ CR_API int cr_json_ended(struct cr_json *json);
  * with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out);
 
-/* Takes an integer; a number with a fraction or an exponent, and -0, is taken for none. */
+/* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
 /* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
@@ -4855,7 +4855,7 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out)
 
 /* ---- numbers ---- */
 
-/* Whether a fraction or an exponent begins here: then the number is no integer. */
+/* True if a fraction or an exponent begins here: then the number is no integer. */
 static int cr_json_goes_on(const struct cr_json *json)
 {
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
@@ -5146,7 +5146,7 @@ static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t
     return cr_npy_expect(t, quote);
 }
 
-/* Whether a string of the file is exactly `word`. */
+/* True if a string of the file is exactly `word`. */
 static int cr_npy_is_word(const char *string, size_t length, const char *word)
 {
     return length == strlen(word) && memcmp(string, word, length) == 0;
@@ -5194,7 +5194,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
     return 0;
 }
 
-/* "<f4" and its like; of what cannot be read the message says how to make what can. */
+/* A type such as "<f4".  The message about one that cannot be read says how to convert it. */
 static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
 {
     const char *string;
@@ -5319,7 +5319,7 @@ CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shap
     return bytes;
 }
 
-/* The strides of the elements; those of a shape that has none do not overflow either. */
+/* The strides of the elements.  They do not overflow for a shape without elements either. */
 static void cr_npy_set_strides(struct cr_npy *file, int fortran)
 {
     int64_t stride = 1;
@@ -5332,7 +5332,7 @@ static void cr_npy_set_strides(struct cr_npy *file, int fortran)
     }
 }
 
-/* Sets elements and data, which has to be all that is left of the file. */
+/* Sets elements and data; the data has to fill the rest of the file. */
 static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
 {
     int64_t width = (int64_t)cr_npy_width(file->type);
@@ -5398,7 +5398,7 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
     return file->data + (size_t)offset * cr_npy_width(file->type);
 }
 
-/* Whether the elements stand side by side in C order. */
+/* True if the elements stand side by side in C order. */
 static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
@@ -5486,10 +5486,9 @@ CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type
 /*
  * safetensors_read.h - reading .safetensors files.
  *
- * Such a file is the length of a header (8 bytes), the header (a JSON object that
- * gives each tensor's type, shape and place), and the tensors' bytes without gaps.
- * A file is checked as a whole when it is opened: every size below is true
- * afterwards.  Errors: see mapping.h.
+ * Such a file is the length of a header (8 bytes), the header (a JSON object that gives each
+ * tensor's type, shape and place), and the tensors' bytes without gaps.  A file is checked as a
+ * whole when it is opened, so that every size below holds.  Errors: see mapping.h.
  */
 #ifndef CR_SAFETENSORS_READ_H
 #define CR_SAFETENSORS_READ_H
@@ -5634,7 +5633,7 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 
 /* ---- the header ---- */
 
-/* What the bytes are, where that is worth telling to whoever took them for safetensors. */
+/* The name of a format that is sometimes taken for safetensors; null if the bytes are of none. */
 static const char *cr_st_other_format(struct cr_mapping mapping)
 {
     static const struct {
@@ -5682,7 +5681,8 @@ static int cr_st_find_header(struct cr_st_reader *r)
     return 0;
 }
 
-/* Counts what begins a value, outside of strings: a bound on what there has to be room for. */
+/* Counts the characters outside of strings that can begin a value: an upper bound on the number
+ * of values. */
 static void cr_st_count(struct cr_st_reader *r)
 {
     const char *at = r->json.begin;
@@ -5724,7 +5724,7 @@ static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
                       r->json.wrong ? r->json.wrong : otherwise);
 }
 
-/* Whether a value, of any kind, comes next: then it is of a wrong kind, not a wrong text. */
+/* True if a value of any type comes next: then its type is wrong, and the text is JSON. */
 static int cr_st_is_value(struct cr_st_reader *r)
 {
     char c = r->json.at < r->json.end ? *r->json.at : '\0';
@@ -6114,10 +6114,10 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
  * write.inc - a file that appears whole or not at all.
  *
  * Where the system can do it, the file has no name while it is written, and a program that ends
- * early leaves nothing; elsewhere, and for the moment in which it takes the place of an older
- * file, it is called .crescent-N.tmp.  It is locked as long as it is open, so what an interrupted
- * program left under such a name is told from what is being written, and is removed by the next
- * one that writes into the folder.
+ * early leaves nothing.  Elsewhere, and while it replaces an older file, it is called
+ * .crescent-N.tmp.  It is locked as long as it is open.  So the next program that writes into the
+ * folder can tell a file that is being written from one that an interrupted program left, and
+ * removes the latter.
  */
 #if defined(__unix__) || defined(__APPLE__)
 
@@ -6137,8 +6137,8 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
 #define O_NOFOLLOW 0
 #endif
 
-/* A new file is of mode 0666 less the umask.  Functions return 0, or -1 with errno set; a draft is
- * closed, also one that could not be opened. */
+/* A new file is of mode 0666 less the umask.  Functions return 0, or -1 with errno set.  Every
+ * draft has to be closed, also one that could not be opened. */
 struct cr_new_file {
     int fd;           /* to write to */
     int named;        /* whether the file is called `temporary` now */
@@ -6152,7 +6152,7 @@ static void cr_new_file_name(struct cr_new_file *draft, int number)
     snprintf(draft->temporary + draft->folder, 32, ".crescent-%d.tmp", number);
 }
 
-/* Whether an open file of this user's has that name. */
+/* True if an open file of this user's has that name. */
 static int cr_new_file_is_named(int fd, const char *name)
 {
     struct stat file, found;
@@ -6171,7 +6171,8 @@ static void cr_new_file_sweep(const char *name)
     close(fd);
 }
 
-/* Makes and locks a file of a name of its own.  A sweep may come before the lock: again, then. */
+/* Makes and locks a file of a name of its own.  Another program may sweep it away before it is
+ * locked; then the next name is tried. */
 static int cr_new_file_create(struct cr_new_file *draft)
 {
     int number, fd;
@@ -6203,8 +6204,8 @@ static const char *cr_new_file_link(char room[40], int fd)
     return room;
 }
 
-/* Makes and locks a file without a name; -1 where there is none.  Some versions of Linux forget
- * the umask: a file that anybody may write to is not taken. */
+/* Makes and locks a file without a name; -1 where there is none.  Some versions of Linux ignore
+ * the umask: a file that anybody may write to is refused. */
 static int cr_new_file_unnamed(struct cr_new_file *draft)
 {
     char room[40];
@@ -6240,8 +6241,8 @@ static int cr_new_file_copy(struct cr_new_file *draft)
     return done ? 0 : -1;
 }
 
-/* Gives the file a name: the target's if nothing has it, else a temporary one.  A system that
- * links no such file gets a copy. */
+/* Gives the file a name: the target's if nothing has it, else a temporary one.  Where the system
+ * cannot link a file without a name, it is copied. */
 static int cr_new_file_give_name(struct cr_new_file *draft)
 {
     char room[40];
@@ -6375,7 +6376,7 @@ static const char *cr_main_shape(char *room, const struct cr_tensor *tensor)
     return room;
 }
 
-/* Whether a shape of a file is the tensor's. */
+/* True if a shape of a file is the tensor's. */
 static int cr_main_fits(const struct cr_tensor *tensor, int rank, const int64_t *shape)
 {
     int i = 0;

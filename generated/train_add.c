@@ -102,8 +102,8 @@
 /*
  * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
  *
- * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.
- * A bool is a float here, too: what is compared gives floats, where takes one first.
+ * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A
+ * bool is a float here, too: comparisons return floats, and the first operand of where is one.
  */
 #ifndef CR_I32_H
 #define CR_I32_H
@@ -129,7 +129,7 @@
     CR_I32_MAP3(name##_svs, Y, A, B)                                                               \
     CR_I32_MAP3(name##_ssv, Y, A, B)
 
-/* The types by the rule of the op; nothing for a rule that has no place for i32. */
+/* The types by the rule of the op; nothing for a rule that does not admit i32. */
 #define CR_I32_MEMBER_ARITH(arity, name) CR_I32_MEMBER_##arity(name, int, int, int)
 #define CR_I32_MEMBER_COMPARE(arity, name) CR_I32_MEMBER_##arity(name, float, int, int)
 #define CR_I32_MEMBER_SELECT(arity, name) CR_I32_MEMBER_##arity(name, int, float, int)
@@ -213,7 +213,7 @@ struct cr_runtime {
 
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* Says that rows of x, rs apart, will be read soon. */
+    /* Prefetches rows of x, rs apart. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
@@ -251,8 +251,8 @@ struct cr_runtime {
                  long panel_stride, float *c, long ldc, const float *start, long lds);
 
     /*
-     * c = a b with the same bits, for a c so large that it will not be read from a cache: where
-     * its rows are aligned to cache lines they are stored past the caches, which spares reading
+     * c = a b with the same bits, for a c so large that it will not be read from a cache: rows
+     * that are aligned to cache lines are written by non-temporal stores, which spares reading
      * them first.  Other threads see them after stream_end, to be called at the end of a body.
      */
     void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
@@ -322,7 +322,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* Memory enough for a pool of so many threads, as a constant. */
+/* Bytes that suffice for a pool of so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (512 + 64 * (threads))
 
 /* The memory that a pool of so many threads needs, aligned as malloc would. */
@@ -2296,8 +2296,8 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 /*
  * vector.h - what all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once
- * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
+ * of them.  It calls fma where it means one; the compiler must not fuse anything else.
  */
 #ifndef CR_VECTOR_H
 #define CR_VECTOR_H
@@ -2317,14 +2317,14 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 #include <math.h>
 #include <stdint.h>
 
-/* Functions that are meant to vanish into their callers, used there or not. */
+/* Functions that are always inlined, and may go unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define CR_INLINE static inline
 #endif
 
-/* A float and a word of 32 bits by which elements are moved whatever they are, f32 or i32. */
+/* A float and a word of 32 bits that may alias any element, f32 or i32. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float __attribute__((may_alias)) cr_float;
 typedef uint32_t __attribute__((may_alias)) cr_word;
@@ -2353,7 +2353,7 @@ typedef uint32_t cr_word;
 
 #endif
 
-/* Asks for memory that is needed soon, in the second-level cache. */
+/* Prefetches into the second-level cache. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
 #else
@@ -2364,12 +2364,12 @@ typedef uint32_t cr_word;
 
 enum {
     CR_LANES = 16,    /* of a row reduction */
-    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it asks for more */
-    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it asks for more */
+    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it prefetches */
+    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null.  And how they end: whether they are stored past the caches. */
+ * scale may be null.  With `stream` the results are written by non-temporal stores. */
 struct cr_start {
     const float *start;
     long ld;
@@ -2392,7 +2392,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
     }
 }
 
-/* A line of memory at a time. */
+/* Prefetches each cache line of the rows. */
 static void cr_fetch(long rows, long cols, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++, x += rs) {
@@ -2764,7 +2764,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, n being anything. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -2925,7 +2925,7 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return sum == 0.0f;
 }
 
-/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -2946,8 +2946,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
- * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
                                     const float *b, long rs)
@@ -2962,7 +2962,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long pan
     }
 }
 
-/* What is missing in the last panel becomes zeros. */
+/* The columns that the last panel lacks are filled with zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
@@ -3103,9 +3103,9 @@ CR_COLUMN_REDUCTION(cr_max, CR_MAX)
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
  *
- * Weights mostly come from memory, once a run.  The processor foresees the way through
- * them only up to the end of a page, so the taller tiles, which have the time, ask for
- * what they will need a while later.
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -3213,7 +3213,7 @@ CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K,
     }
 }
 
-/* Goes through the columns, wide tiles first if the rows are few. */
+/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
 CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                                const float *b, long panel_stride, float *c, long ldc,
                                struct cr_start start)
@@ -3262,8 +3262,8 @@ static void CR_NAME(cr_stream_end)(void)
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
- * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
- * vector ever need to be folded.
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
  */
 
 /* The largest score of each of n queries, times factor. */
@@ -3345,7 +3345,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     }
 }
 /*
- * scatter.inc - rows added up in the rows of a table.
+ * scatter.inc - sums of rows, by the row of a table that an index names.
  */
 
 /* y = y + x */
@@ -3372,7 +3372,7 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
     }
 }
 /*
- * uniform.inc - tiles of random numbers, each by its index.
+ * uniform.inc - tiles of random numbers, each a function of its index.
  */
 /*
  * philox.inc - Philox, a vector of blocks at a time; see philox.h.
@@ -3545,8 +3545,8 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
     }
 }
 
-/* Where numbers follow one another down the columns, a few columns at a time are made as rows and
- * transposed; where they do not follow one another at all, each is made alone. */
+/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
+ * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
@@ -3575,8 +3575,8 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
  * i32.inc - the functions of i32.h for one instruction set.
  *
  * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  What is compared gives the
- * floats 0 and 1.
+ * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
+ * and 1.
  */
 #undef VU
 #undef u_load
@@ -3705,7 +3705,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 
 #define CR_I32_ADD(a, b) ((a) + (b))
 
-/* Over rows, of which `empty` is the reduction of none; and down the columns. */
+/* Reductions over rows and down columns; `empty` is the reduction of no elements. */
 #define CR_I32_REDUCTION(name, OP, empty)                                                          \
     static void CR_NAME(name)(long rows, long cols, int *y, const int *a, long lda)                \
     {                                                                                              \
@@ -3751,7 +3751,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 CR_I32_REDUCTION(cr_i32_sum, CR_I32_ADD, 0)
 CR_I32_REDUCTION(cr_i32_max, CR_MAX, INT32_MIN)
 
-/* ---- movement: that of floats, which keeps all bits ---- */
+/* ---- movement: by the functions for floats, which keep all bits ---- */
 
 static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
                                  long cs)
@@ -3856,7 +3856,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .parallel = cr_pool_parallel,
 };
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME
@@ -3941,7 +3941,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
-#define v_stream(p, x) _mm256_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm256_set1_ps(x)
 #define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
@@ -4294,7 +4294,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, n being anything. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -4455,7 +4455,7 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return sum == 0.0f;
 }
 
-/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -4476,8 +4476,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
- * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
                                     const float *b, long rs)
@@ -4492,7 +4492,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long pan
     }
 }
 
-/* What is missing in the last panel becomes zeros. */
+/* The columns that the last panel lacks are filled with zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
@@ -4633,9 +4633,9 @@ CR_COLUMN_REDUCTION(cr_max, CR_MAX)
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
  *
- * Weights mostly come from memory, once a run.  The processor foresees the way through
- * them only up to the end of a page, so the taller tiles, which have the time, ask for
- * what they will need a while later.
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -4743,7 +4743,7 @@ CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K,
     }
 }
 
-/* Goes through the columns, wide tiles first if the rows are few. */
+/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
 CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                                const float *b, long panel_stride, float *c, long ldc,
                                struct cr_start start)
@@ -4792,8 +4792,8 @@ static void CR_NAME(cr_stream_end)(void)
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
- * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
- * vector ever need to be folded.
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
  */
 
 /* The largest score of each of n queries, times factor. */
@@ -4875,7 +4875,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     }
 }
 /*
- * scatter.inc - rows added up in the rows of a table.
+ * scatter.inc - sums of rows, by the row of a table that an index names.
  */
 
 /* y = y + x */
@@ -4902,7 +4902,7 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
     }
 }
 /*
- * uniform.inc - tiles of random numbers, each by its index.
+ * uniform.inc - tiles of random numbers, each a function of its index.
  */
 /*
  * philox.inc - Philox, a vector of blocks at a time; see philox.h.
@@ -5075,8 +5075,8 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
     }
 }
 
-/* Where numbers follow one another down the columns, a few columns at a time are made as rows and
- * transposed; where they do not follow one another at all, each is made alone. */
+/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
+ * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
@@ -5105,8 +5105,8 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
  * i32.inc - the functions of i32.h for one instruction set.
  *
  * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  What is compared gives the
- * floats 0 and 1.
+ * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
+ * and 1.
  */
 #undef VU
 #undef u_load
@@ -5235,7 +5235,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 
 #define CR_I32_ADD(a, b) ((a) + (b))
 
-/* Over rows, of which `empty` is the reduction of none; and down the columns. */
+/* Reductions over rows and down columns; `empty` is the reduction of no elements. */
 #define CR_I32_REDUCTION(name, OP, empty)                                                          \
     static void CR_NAME(name)(long rows, long cols, int *y, const int *a, long lda)                \
     {                                                                                              \
@@ -5281,7 +5281,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 CR_I32_REDUCTION(cr_i32_sum, CR_I32_ADD, 0)
 CR_I32_REDUCTION(cr_i32_max, CR_MAX, INT32_MIN)
 
-/* ---- movement: that of floats, which keeps all bits ---- */
+/* ---- movement: by the functions for floats, which keep all bits ---- */
 
 static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
                                  long cs)
@@ -5386,7 +5386,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .parallel = cr_pool_parallel,
 };
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME
@@ -5470,7 +5470,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
-#define v_stream(p, x) _mm512_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream(p, x) _mm512_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
 #define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
@@ -5824,7 +5824,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, n being anything. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -5985,7 +5985,7 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
     return sum == 0.0f;
 }
 
-/* Rows of a table of f32 or i32; *none stands in a row that the table does not have. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -6006,8 +6006,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Whole panels of a matrix whose rows are contiguous: side by side, since a row of several is
- * read faster than as many pieces of rows, and rows that lie far apart are asked for early.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
                                     const float *b, long rs)
@@ -6022,7 +6022,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long pan
     }
 }
 
-/* What is missing in the last panel becomes zeros. */
+/* The columns that the last panel lacks are filled with zeros. */
 static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
                              long cs)
 {
@@ -6163,9 +6163,9 @@ CR_COLUMN_REDUCTION(cr_max, CR_MAX)
  * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
  * may lie in several panels.
  *
- * Weights mostly come from memory, once a run.  The processor foresees the way through
- * them only up to the end of a page, so the taller tiles, which have the time, ask for
- * what they will need a while later.
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
  */
 
 /* Vector j of a tile, counted from column 0 of a panel. */
@@ -6273,7 +6273,7 @@ CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K,
     }
 }
 
-/* Goes through the columns, wide tiles first if the rows are few. */
+/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
 CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                                const float *b, long panel_stride, float *c, long ldc,
                                struct cr_start start)
@@ -6322,8 +6322,8 @@ static void CR_NAME(cr_stream_end)(void)
 /*
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
- * Queries are columns, so a maximum or a sum over keys runs down the rows and no lanes of a
- * vector ever need to be folded.
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
  */
 
 /* The largest score of each of n queries, times factor. */
@@ -6405,7 +6405,7 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     }
 }
 /*
- * scatter.inc - rows added up in the rows of a table.
+ * scatter.inc - sums of rows, by the row of a table that an index names.
  */
 
 /* y = y + x */
@@ -6432,7 +6432,7 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
     }
 }
 /*
- * uniform.inc - tiles of random numbers, each by its index.
+ * uniform.inc - tiles of random numbers, each a function of its index.
  */
 /*
  * philox.inc - Philox, a vector of blocks at a time; see philox.h.
@@ -6605,8 +6605,8 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
     }
 }
 
-/* Where numbers follow one another down the columns, a few columns at a time are made as rows and
- * transposed; where they do not follow one another at all, each is made alone. */
+/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
+ * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
@@ -6635,8 +6635,8 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
  * i32.inc - the functions of i32.h for one instruction set.
  *
  * The vector type is one of unsigned words, for which + - * and unary minus wrap; the CR_
- * functions of the table are defined anew, with signed operands.  What is compared gives the
- * floats 0 and 1.
+ * functions of the table are defined anew, with signed operands.  Comparisons return the floats 0
+ * and 1.
  */
 #undef VU
 #undef u_load
@@ -6765,7 +6765,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 
 #define CR_I32_ADD(a, b) ((a) + (b))
 
-/* Over rows, of which `empty` is the reduction of none; and down the columns. */
+/* Reductions over rows and down columns; `empty` is the reduction of no elements. */
 #define CR_I32_REDUCTION(name, OP, empty)                                                          \
     static void CR_NAME(name)(long rows, long cols, int *y, const int *a, long lda)                \
     {                                                                                              \
@@ -6811,7 +6811,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
 CR_I32_REDUCTION(cr_i32_sum, CR_I32_ADD, 0)
 CR_I32_REDUCTION(cr_i32_max, CR_MAX, INT32_MIN)
 
-/* ---- movement: that of floats, which keeps all bits ---- */
+/* ---- movement: by the functions for floats, which keep all bits ---- */
 
 static void CR_NAME(cr_i32_load)(long rows, long cols, int *y, long ldy, const int *x, long rs,
                                  long cs)
@@ -6916,7 +6916,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
     .parallel = cr_pool_parallel,
 };
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME
@@ -6976,7 +6976,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #endif
 /* clang-format on */
 
-/* Whether the processor and the operating system support an instruction set. */
+/* True if the processor and the operating system support an instruction set. */
 static int cr_has(const struct cr_runtime *rt)
 {
 #if CR_X86
@@ -7011,9 +7011,9 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * A call of cr_pool_parallel publishes a job under a new number.  Workers look out for
- * it for some microseconds, since the next kernel mostly follows at once, and then
- * sleep.  All changes happen under the mutex; only the looking is done without it.
+ * A call of cr_pool_parallel publishes a job under a new number.  Workers poll for it for some
+ * microseconds, since the next kernel usually follows at once, and then sleep.  All writes happen
+ * under the mutex; only polling reads without it.
  */
 #include <assert.h>
 #include <limits.h>
@@ -7035,7 +7035,7 @@ struct cr_job {
     long scratch_stride;
 };
 
-/* The share of thread t of so many: it runs the items from items * t / threads on. */
+/* Runs the share of thread t: the items from items * t / threads to items * (t + 1) / threads. */
 static void cr_job_share(const struct cr_job *job, int t, int threads)
 {
     long begin = job->items * t / threads;
@@ -7083,8 +7083,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 
 #else
 
-/* Looking at a variable that another thread changes under the mutex. */
-#ifdef __TINYC__ /* has no atomics: nobody looks, everybody sleeps */
+/* Reads, and writes, a variable that is polled without the mutex. */
+#ifdef __TINYC__ /* has no atomics: workers sleep at once and do not poll */
 #define CR_PEEK(p) (*(p))
 #define CR_POKE(p, value) ((void)(*(p) = (value)))
 #else
@@ -7099,7 +7099,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to look before sleeping: some 10 to 50 microseconds. */
+/* How often to poll before sleeping: some 10 to 50 microseconds. */
 enum { CR_LOOKS = 2000 };
 
 struct cr_worker {
@@ -7146,7 +7146,7 @@ static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
     return number;
 }
 
-/* A worker's life.  Job and stop do not change while it is among the running. */
+/* The loop of a worker.  Job and stop do not change while the worker counts as running. */
 static void *cr_worker_main(void *argument)
 {
     struct cr_worker *self = argument;
@@ -7218,8 +7218,8 @@ CR_API size_t cr_pool_bytes(int threads)
 }
 
 /*
- * Workers start while the number is that of no job and learn of the final count of
- * threads with the first job.
+ * Workers start while no job has been published.  They read the final number of threads with the
+ * first job.
  */
 static void cr_pool_populate(struct cr_pool *pool, int threads)
 {

@@ -12,7 +12,7 @@
 #include "select.h"
 #include "vector.h"
 
-/* Asks for memory that is needed soon, in the second-level cache. */
+/* Prefetches into the second-level cache. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 2)
 #else
@@ -23,12 +23,12 @@
 
 enum {
     CR_LANES = 16,    /* of a row reduction */
-    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it asks for more */
-    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it asks for more */
+    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it prefetches */
+    CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
 /* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null.  And how they end: whether they are stored past the caches. */
+ * scale may be null.  With `stream` the results are written by non-temporal stores. */
 struct cr_start {
     const float *start;
     long ld;
@@ -51,7 +51,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
     }
 }
 
-/* A line of memory at a time. */
+/* Prefetches each cache line of the rows. */
 static void cr_fetch(long rows, long cols, const float *x, long rs)
 {
     for (long r = 0; r < rows; r++, x += rs) {
@@ -77,7 +77,7 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 #endif
 /* clang-format on */
 
-/* Whether the processor and the operating system support an instruction set. */
+/* True if the processor and the operating system support an instruction set. */
 static int cr_has(const struct cr_runtime *rt)
 {
 #if CR_X86

@@ -1,8 +1,8 @@
 /*
  * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
  *
- * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.
- * A bool is a float here, too: what is compared gives floats, where takes one first.
+ * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A
+ * bool is a float here, too: comparisons return floats, and the first operand of where is one.
  */
 #ifndef CR_I32_H
 #define CR_I32_H
@@ -28,7 +28,7 @@
     CR_I32_MAP3(name##_svs, Y, A, B)                                                               \
     CR_I32_MAP3(name##_ssv, Y, A, B)
 
-/* The types by the rule of the op; nothing for a rule that has no place for i32. */
+/* The types by the rule of the op; nothing for a rule that does not admit i32. */
 #define CR_I32_MEMBER_ARITH(arity, name) CR_I32_MEMBER_##arity(name, int, int, int)
 #define CR_I32_MEMBER_COMPARE(arity, name) CR_I32_MEMBER_##arity(name, float, int, int)
 #define CR_I32_MEMBER_SELECT(arity, name) CR_I32_MEMBER_##arity(name, int, float, int)

@@ -1,9 +1,9 @@
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * A call of cr_pool_parallel publishes a job under a new number.  Workers look out for
- * it for some microseconds, since the next kernel mostly follows at once, and then
- * sleep.  All changes happen under the mutex; only the looking is done without it.
+ * A call of cr_pool_parallel publishes a job under a new number.  Workers poll for it for some
+ * microseconds, since the next kernel usually follows at once, and then sleep.  All writes happen
+ * under the mutex; only polling reads without it.
  */
 #include <assert.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ struct cr_job {
     long scratch_stride;
 };
 
-/* The share of thread t of so many: it runs the items from items * t / threads on. */
+/* Runs the share of thread t: the items from items * t / threads to items * (t + 1) / threads. */
 static void cr_job_share(const struct cr_job *job, int t, int threads)
 {
     long begin = job->items * t / threads;
@@ -74,8 +74,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 
 #else
 
-/* Looking at a variable that another thread changes under the mutex. */
-#ifdef __TINYC__ /* has no atomics: nobody looks, everybody sleeps */
+/* Reads, and writes, a variable that is polled without the mutex. */
+#ifdef __TINYC__ /* has no atomics: workers sleep at once and do not poll */
 #define CR_PEEK(p) (*(p))
 #define CR_POKE(p, value) ((void)(*(p) = (value)))
 #else
@@ -90,7 +90,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to look before sleeping: some 10 to 50 microseconds. */
+/* How often to poll before sleeping: some 10 to 50 microseconds. */
 enum { CR_LOOKS = 2000 };
 
 struct cr_worker {
@@ -137,7 +137,7 @@ static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
     return number;
 }
 
-/* A worker's life.  Job and stop do not change while it is among the running. */
+/* The loop of a worker.  Job and stop do not change while the worker counts as running. */
 static void *cr_worker_main(void *argument)
 {
     struct cr_worker *self = argument;
@@ -209,8 +209,8 @@ CR_API size_t cr_pool_bytes(int threads)
 }
 
 /*
- * Workers start while the number is that of no job and learn of the final count of
- * threads with the first job.
+ * Workers start while no job has been published.  They read the final number of threads with the
+ * first job.
  */
 static void cr_pool_populate(struct cr_pool *pool, int threads)
 {

@@ -17,7 +17,7 @@
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* Memory enough for a pool of so many threads, as a constant. */
+/* Bytes that suffice for a pool of so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (512 + 64 * (threads))
 
 /* The memory that a pool of so many threads needs, aligned as malloc would. */

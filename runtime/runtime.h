@@ -71,7 +71,7 @@ struct cr_runtime {
 
     /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* Says that rows of x, rs apart, will be read soon. */
+    /* Prefetches rows of x, rs apart. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
     /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
@@ -109,8 +109,8 @@ struct cr_runtime {
                  long panel_stride, float *c, long ldc, const float *start, long lds);
 
     /*
-     * c = a b with the same bits, for a c so large that it will not be read from a cache: where
-     * its rows are aligned to cache lines they are stored past the caches, which spares reading
+     * c = a b with the same bits, for a c so large that it will not be read from a cache: rows
+     * that are aligned to cache lines are written by non-temporal stores, which spares reading
      * them first.  Other threads see them after stream_end, to be called at the end of a body.
      */
     void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,

@@ -1,8 +1,8 @@
 /*
  * vector.h - what all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once
- * with each of them.  It says fma where it means one; nothing may be fused beyond that.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
+ * of them.  It calls fma where it means one; the compiler must not fuse anything else.
  */
 #ifndef CR_VECTOR_H
 #define CR_VECTOR_H
@@ -22,14 +22,14 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Functions that are meant to vanish into their callers, used there or not. */
+/* Functions that are always inlined, and may go unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define CR_INLINE static inline
 #endif
 
-/* A float and a word of 32 bits by which elements are moved whatever they are, f32 or i32. */
+/* A float and a word of 32 bits that may alias any element, f32 or i32. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float __attribute__((may_alias)) cr_float;
 typedef uint32_t __attribute__((may_alias)) cr_word;

@@ -25,7 +25,7 @@
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
-#define v_stream(p, x) _mm512_stream_ps(p, x) /* past the caches, to an aligned place */
+#define v_stream(p, x) _mm512_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
 #define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)

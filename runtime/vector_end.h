@@ -1,5 +1,5 @@
 /*
- * vector_end.h - closes what vector_*.h opened, so that the next one can follow.
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
  */
 #undef CR_ISA
 #undef CR_NAME

@@ -87,7 +87,7 @@ static void resolve(char path[64], const char *includer, const char *quoted)
     path[folder + (size_t)(end - quoted)] = 0;
 }
 
-/* Whether a line is one of the table of ops, and of an op that the text does not need. */
+/* True if a line is one of the table of ops, and of an op that the text does not need. */
 static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
 {
     char name[64];
@@ -101,7 +101,7 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
-/* Whether a line ends in "only for NAME", a function of the runtime that the text does not need. */
+/* True if a line ends in "only for NAME", a function of the runtime that the text does not need. */
 static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
 {
     static const char mark[] = "/* only for ";
@@ -117,7 +117,8 @@ static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
-/* Behind a line: of a row of the table of ops, behind the row, which may go on, further in. */
+/* The end of a line; of a row of the table of ops, which may have several lines, the end of the
+ * row. */
 static const char *end_of(const char *line)
 {
     bool row = strncmp(line, "    OP(", 7) == 0;
@@ -128,7 +129,7 @@ static const char *end_of(const char *line)
     return line;
 }
 
-/* The guard's two lines and its end say nothing in a text where the file stands once. */
+/* True if the text has an include guard, so that it goes in once. */
 static bool is_guarded(const char *text)
 {
     const char *guard = strstr(text, "#ifndef CR_");

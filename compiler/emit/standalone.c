@@ -95,7 +95,7 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* Whether the model's text calls a function of the runtime, a strip of the op of that name, or
+/* True if the model's text calls a function of the runtime, a strip of the op of that name, or
  * one of a group of functions (i32). */
 static bool needs_op(void *context, const char *name)
 {
@@ -263,7 +263,7 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n#endif\n");
 }
 
-/* What a reader finds in the file. */
+/* Describes the contents of the file. */
 static void print_contents(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
@@ -288,8 +288,8 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
            name, header, w->upper, w->upper);
 }
 
-/* What stands before all else: what a reader finds, and the header.  A main needs more of POSIX
- * than compilers show by themselves. */
+/* The beginning of the file: a description of its contents, and the header.  A main needs
+ * declarations of POSIX that compilers hide by default. */
 static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
 {
     print_contents(t, w);
@@ -347,7 +347,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- files ---- */
 
-/* Both files are on the disk before the first has its name. */
+/* Writes both files to the disk before the first gets its name. */
 static int write_both(const char *const paths[2], const struct cr_text texts[2],
                       struct cr_error *error)
 {
@@ -367,9 +367,9 @@ static int write_both(const char *const paths[2], const struct cr_text texts[2],
     return status;
 }
 
-/* Whether a compiler takes what begins here for something else in #include, where nothing can be
- * escaped: quotes, backslashes, trigraphs, control characters, also those of Unicode that turn
- * the direction of text. */
+/* True if #include, in which nothing can be escaped, would misread what begins here: quotes,
+ * backslashes, trigraphs, control characters, and those of Unicode that change the direction of
+ * text. */
 static bool is_dangerous(const char *c)
 {
     unsigned char third = c[0] == '\xe2' && c[1] ? (unsigned char)c[2] : 0;

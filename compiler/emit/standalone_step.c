@@ -66,7 +66,7 @@ static void free_state(struct state *s)
     free(s->of_input);
 }
 
-/* Whether an output is handed to the caller by itself, and is not part of the state. */
+/* True if an output is handed to the caller by itself, and is not part of the state. */
 static bool is_result(const struct cr_standalone *w, int output)
 {
     return w->handover->to_param[output] == CR_NONE && w->handover->to_input[output] == CR_NONE;
@@ -212,7 +212,7 @@ static void put_place(struct cr_text *t, const char *side, int i, const char *st
            plain);
 }
 
-/* Where each port of the kernels lies: in a state, or where the caller says. */
+/* The address of each port of the kernels: in a state, or an argument. */
 static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;

@@ -118,7 +118,7 @@ static int load(const char *path, const char *symbol, struct cr_code *code, stru
     return 0;
 }
 
-/* 0, or -1; 1 if the compiler failed, which another object may cure. */
+/* 0, or -1; 1 if the compiler failed; it may succeed with an object in a folder. */
 static int compile(const struct job *job, const char *const *options, const char *symbol,
                    struct cr_code *code, struct cr_error *error)
 {
@@ -206,7 +206,8 @@ static char *path_of(const char *a, const char *b, const char *c)
     return path;
 }
 
-/* Opens and locks a folder, so that it is known to be in use; -1 if it is, or is not this user's. */
+/* Opens and locks a folder, which marks it as in use; -1 if another program does, or another user
+ * owns it. */
 static int lock_folder(const char *folder)
 {
     struct stat status;
@@ -246,7 +247,7 @@ static void sweep_folders(const char *tmp)
         closedir(all);
 }
 
-/* Without a folder the error stays as it is: that of the compiler before. */
+/* If no folder can be made, the error of the first attempt stays. */
 static int compile_in_folder(struct job *job, const char *const *options, const char *symbol,
                              struct cr_code *code, struct cr_error *error)
 {

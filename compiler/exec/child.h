@@ -1,4 +1,4 @@
-/* child.h - a program of somebody else's, run to its end. */
+/* child.h - running another program to its end. */
 #ifndef CR_CHILD_H
 #define CR_CHILD_H
 

@@ -71,8 +71,8 @@ static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
     return ports;
 }
 
-/* Narrows the limit of the input an index comes from to the rows of the table it reads; `number`
- * is by node, of inputs. */
+/* Narrows the limit of an input that is an index to the rows of the table it reads; `number` has
+ * the number of each input, by node. */
 static void limit_ids(struct cr_engine *e, const struct cr_graph *g, const struct cr_node *gather,
                       const int *number)
 {
@@ -258,7 +258,7 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
     return status;
 }
 
-/* TinyCC fails for reasons of the script alone: its size, or what we made of it. */
+/* TinyCC fails only because of the text: its size, or a bug of ours. */
 static int compile_tcc(struct cr_engine *e, struct cr_error *error)
 {
     struct cr_error why;

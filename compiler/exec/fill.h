@@ -1,5 +1,5 @@
 /*
- * fill.h - a tensor's elements on their way to where they are needed.
+ * fill.h - writing the elements of a tensor to where the kernels read them.
  *
  * They are moved tile by tile, tiles shared between the threads, so that a tensor which is
  * drawn at random or converted from another type never exists as a whole but where the

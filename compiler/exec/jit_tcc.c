@@ -60,7 +60,7 @@ static bool keep_text(const char *text, char *path, size_t size)
     return fclose(file) == 0 && good;
 }
 
-/* TinyCC ran out of memory, or it dislikes a text of ours: a bug, whose text is kept. */
+/* TinyCC ran out of memory, or it rejects our text: a bug, and the text is kept in a file. */
 static int report(const char *text, const struct complaint *complaint, struct cr_error *error)
 {
     char path[256];
@@ -81,7 +81,7 @@ static int report(const char *text, const struct complaint *complaint, struct cr
  */
 enum { STATE_BYTES = 4 << 20 };
 
-/* Memory to be given back when it is needed; null if there is none. */
+/* Memory that is reserved and freed before TinyCC needs it; null if there is none. */
 static void *reserve(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

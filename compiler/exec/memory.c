@@ -36,7 +36,7 @@ static void find_limit(void)
     }
 }
 
-/* Bytes this process may hope for: the machine's memory, or its control group's limit.  The
+/* Bytes that this process can have: the machine's memory, or its control group's limit.  The
  * interpreter asks for every node, so the files are read once. */
 static int64_t memory_limit(void)
 {
@@ -65,7 +65,7 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
         cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
         return NULL;
     }
-    if (align == huge) /* a wish: weights streamed from memory miss the TLB on small pages */
+    if (align == huge) /* a hint: weights streamed from memory miss the TLB on small pages */
         madvise(memory, room, MADV_HUGEPAGE);
     return memory;
 }

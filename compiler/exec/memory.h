@@ -11,7 +11,7 @@
 
 #include "compiler/ir/error.h"
 
-/* 0 if `bytes` for `what` can be had at all. */
+/* 0 if this machine can hold `bytes`, else -1 and an error about `what`. */
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
 
 /* `bytes` bytes aligned to 64; null (with the error set) if there are

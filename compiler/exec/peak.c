@@ -1,9 +1,9 @@
 /*
  * peak.c - the machine's limits; see peak.h.
  *
- * Enough independent chains of fma to hide its latency, all in registers: the fastest
- * a program can multiply and add.  And loads one behind the other, with the least work
- * that keeps them from being left out: the fastest it can read.
+ * Independent chains of fma, enough to hide its latency, all in registers: the fastest that a
+ * program can multiply and add.  And loads with the least work that keeps the compiler from
+ * removing them: the fastest that it can read.
  */
 #include "peak.h"
 
@@ -18,8 +18,8 @@
 
 enum { CHAINS = 12, ROUNDS = 400000 };
 
-/* Returns how many floating-point operations it did.  What they came to goes to *sink, so
- * that it is not left out. */
+/* Returns the number of floating-point operations.  Their result goes to *sink, so that the
+ * compiler does not remove them. */
 typedef double chains_function(float *sink);
 
 #define EACH_CHAIN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
@@ -92,7 +92,7 @@ double cr_peak_work(void)
     float sink = 1e-6f;
     double operations = widest()(&sink);
     if (sink > 1e30f)
-        abort(); /* it never is; asking keeps the chains alive */
+        abort(); /* never: the test keeps the compiler from removing the chains */
     return operations;
 }
 

@@ -1,5 +1,4 @@
-/* peak.h - work for the machine's floating-point units, and for its memory, that nothing
- * holds up. */
+/* peak.h - loops that reach the peak of the floating-point units, and of the memory. */
 #ifndef CR_PEAK_H
 #define CR_PEAK_H
 

@@ -113,7 +113,7 @@ typedef void row_function(const struct walk *walk, int64_t n, double *const *at,
 
 /* A shape and the strides of up to MAX_OPERANDS tensors over it, the result first. */
 struct walk {
-    enum cr_op op; /* handed on, with how it is evaluated */
+    enum cr_op op; /* passed on to `row`, and the function that evaluates it */
     cr_evaluator *eval;
     int rank;
     const int64_t *shape;
@@ -420,8 +420,8 @@ static int do_concat(struct interpreter *in, const struct cr_node *node, struct 
     return 0;
 }
 
-/* Rows of the table one after another; for an index it does not have a row of NaN, or of the
- * least i32. */
+/* Copies rows of the table; an index outside the table yields a row of NaN, or of the least
+ * i32. */
 static int do_gather(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -527,7 +527,7 @@ static void number_leaves(struct interpreter *in)
         in->place[id] = n[in->graph->nodes[id].op]++;
 }
 
-/* Where a node's maker stands, in front of why it cannot be computed. */
+/* Puts the line of the script that made the node before the error. */
 static int blame(struct interpreter *in, const struct cr_node *node, const struct cr_error *why)
 {
     bool known = node->where.file && node->where.line > 0;

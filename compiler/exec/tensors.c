@@ -39,7 +39,7 @@ static int open_files(struct files *files, const char *const *paths, int n, stru
     return 0;
 }
 
-/* A tensor with the same last names, in a model of another prefix; or null. */
+/* A tensor whose name ends as this one does, under another prefix; or null. */
 static const char *namesake(const struct files *files, const char *name)
 {
     size_t length = strlen(name);
@@ -93,7 +93,7 @@ static void read_file(const void *tensor, int64_t first, int64_t n, float *out)
     cr_st_convert(tensor, first, n, out);
 }
 
-/* Hands in a tensor from where it lies in the file, or as it is converted. */
+/* Sets a parameter from the mapped file, or converts it tile by tile. */
 static int set_from_file(struct cr_engine *e, int i, const struct cr_safetensors *file,
                          const struct cr_st_tensor *tensor, struct cr_error *error)
 {
@@ -212,7 +212,7 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 
 /* ---- inputs ---- */
 
-/* Without a table that says how many ids there are, 0 and 1 are ids of any. */
+/* The rows of the table that the ids index; without a table 2, since 0 and 1 fit any. */
 static int64_t id_limit(const struct cr_engine *e, int i)
 {
     return e->id_limits[i] ? e->id_limits[i] : 2;
@@ -253,7 +253,7 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
         ((int32_t *)data)[j] = (int32_t)port->bound;
 }
 
-/* A table has only so many rows to look up. */
+/* Refuses an id that the table has no row for. */
 static int check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
                      struct cr_error *error)
 {

@@ -28,7 +28,7 @@ int cr_take_input(const struct cr_engine *engine, int i, const struct cr_npy *fi
 int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
                   struct cr_error *error);
 
-/* Whether the script says with what a parameter or an input starts. */
+/* True if the script says with what a parameter or an input starts. */
 bool cr_has_init(const struct cr_port *port);
 
 /* Input i as its init says, else at random: standard normal, or uniform ids. */

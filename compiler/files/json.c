@@ -160,7 +160,7 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out)
 
 /* ---- numbers ---- */
 
-/* Whether a fraction or an exponent begins here: then the number is no integer. */
+/* True if a fraction or an exponent begins here: then the number is no integer. */
 static int cr_json_goes_on(const struct cr_json *json)
 {
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');

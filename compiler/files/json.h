@@ -27,7 +27,7 @@ CR_API int cr_json_take(struct cr_json *json, char c);
  * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end);
 
-/* Whether nothing but space is left. */
+/* True if nothing but space is left. */
 CR_API int cr_json_ended(struct cr_json *json);
 
 /* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
@@ -35,7 +35,7 @@ CR_API int cr_json_ended(struct cr_json *json);
  * with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out);
 
-/* Takes an integer; a number with a fraction or an exponent, and -0, is taken for none. */
+/* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
 /* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */

@@ -80,7 +80,7 @@ static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t
     return cr_npy_expect(t, quote);
 }
 
-/* Whether a string of the file is exactly `word`. */
+/* True if a string of the file is exactly `word`. */
 static int cr_npy_is_word(const char *string, size_t length, const char *word)
 {
     return length == strlen(word) && memcmp(string, word, length) == 0;
@@ -128,7 +128,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
     return 0;
 }
 
-/* "<f4" and its like; of what cannot be read the message says how to make what can. */
+/* A type such as "<f4".  The message about one that cannot be read says how to convert it. */
 static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
 {
     const char *string;
@@ -253,7 +253,7 @@ CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shap
     return bytes;
 }
 
-/* The strides of the elements; those of a shape that has none do not overflow either. */
+/* The strides of the elements.  They do not overflow for a shape without elements either. */
 static void cr_npy_set_strides(struct cr_npy *file, int fortran)
 {
     int64_t stride = 1;
@@ -266,7 +266,7 @@ static void cr_npy_set_strides(struct cr_npy *file, int fortran)
     }
 }
 
-/* Sets elements and data, which has to be all that is left of the file. */
+/* Sets elements and data; the data has to fill the rest of the file. */
 static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
 {
     int64_t width = (int64_t)cr_npy_width(file->type);
@@ -332,7 +332,7 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
     return file->data + (size_t)offset * cr_npy_width(file->type);
 }
 
-/* Whether the elements stand side by side in C order. */
+/* True if the elements stand side by side in C order. */
 static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;

@@ -67,7 +67,7 @@ static struct cr_shown show_name(const char *name)
     return cr_show(name, strlen(name));
 }
 
-/* Adds bytes while there is memory: else all of the text is gone. */
+/* Adds bytes.  Where memory runs out the text is freed, and stays null. */
 static void add(struct text *t, const char *bytes, size_t n)
 {
     if (!t->bytes)

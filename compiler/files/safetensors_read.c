@@ -71,7 +71,7 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 
 /* ---- the header ---- */
 
-/* What the bytes are, where that is worth telling to whoever took them for safetensors. */
+/* The name of a format that is sometimes taken for safetensors; null if the bytes are of none. */
 static const char *cr_st_other_format(struct cr_mapping mapping)
 {
     static const struct {
@@ -119,7 +119,8 @@ static int cr_st_find_header(struct cr_st_reader *r)
     return 0;
 }
 
-/* Counts what begins a value, outside of strings: a bound on what there has to be room for. */
+/* Counts the characters outside of strings that can begin a value: an upper bound on the number
+ * of values. */
 static void cr_st_count(struct cr_st_reader *r)
 {
     const char *at = r->json.begin;
@@ -161,7 +162,7 @@ static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
                       r->json.wrong ? r->json.wrong : otherwise);
 }
 
-/* Whether a value, of any kind, comes next: then it is of a wrong kind, not a wrong text. */
+/* True if a value of any type comes next: then its type is wrong, and the text is JSON. */
 static int cr_st_is_value(struct cr_st_reader *r)
 {
     char c = r->json.at < r->json.end ? *r->json.at : '\0';

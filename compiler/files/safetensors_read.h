@@ -1,10 +1,9 @@
 /*
  * safetensors_read.h - reading .safetensors files.
  *
- * Such a file is the length of a header (8 bytes), the header (a JSON object that
- * gives each tensor's type, shape and place), and the tensors' bytes without gaps.
- * A file is checked as a whole when it is opened: every size below is true
- * afterwards.  Errors: see mapping.h.
+ * Such a file is the length of a header (8 bytes), the header (a JSON object that gives each
+ * tensor's type, shape and place), and the tensors' bytes without gaps.  A file is checked as a
+ * whole when it is opened, so that every size below holds.  Errors: see mapping.h.
  */
 #ifndef CR_SAFETENSORS_READ_H
 #define CR_SAFETENSORS_READ_H

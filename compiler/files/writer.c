@@ -9,8 +9,8 @@
 
 #include "write.inc"
 
-/* Finds where a write to `path` has to end up.  A link is followed; what is no regular file or
- * write-protected is refused. */
+/* Sets the path to write to.  A link is followed; what is not a regular file, or is
+ * write-protected, is refused. */
 static int find_target(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;

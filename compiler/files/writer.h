@@ -24,16 +24,15 @@ int cr_writer_open(struct cr_writer *writer, const char *path, char *error, size
 /* Adds bytes; a failure is remembered and reported by cr_writer_commit. */
 void cr_writer_put(struct cr_writer *writer, const void *bytes, size_t count);
 
-/* Brings all of the file to the disk, so that nothing but the name is left to be given: with
- * several files, each is finished before the first is committed.  On failure nothing is left
- * behind and the writer is closed. */
+/* Writes all of the file to the disk; only its name is missing then.  With several files, finish
+ * each before committing the first.  On failure nothing is left behind and the writer is closed. */
 int cr_writer_finish(struct cr_writer *writer, char *error, size_t size);
 
 /* Gives the file its name, in place of an older one.  On failure nothing is left behind
  * and the older file stands.  Either way the writer is closed. */
 int cr_writer_commit(struct cr_writer *writer, char *error, size_t size);
 
-/* Gives up: closes the writer and removes what it wrote.  Of a closed one there is nothing. */
+/* Closes the writer and removes what it wrote.  Nothing happens to a closed writer. */
 void cr_writer_discard(struct cr_writer *writer);
 
 #endif

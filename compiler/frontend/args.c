@@ -100,7 +100,7 @@ double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
     return lua_tonumber(L, index);
 }
 
-/* Whole numbers are told by their value, as 768 / 12 is 64.0 in one Lua and 64 in another. */
+/* A whole number is one by its value: 768 / 12 is 64.0 in one Lua and 64 in another. */
 int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what)
 {
     if (lua_type(L, index) != LUA_TNUMBER)
@@ -109,7 +109,7 @@ int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what
     double value = lua_tonumber(L, index);
     if (!(fabs(value) <= MAX_EXACT && value == floor(value)))
         cr_raise(L, "%s: %s: found %.14g, a whole number is expected", op, what,
-                 isnan(value) ? (double)NAN : value); /* which has a sign to print */
+                 isnan(value) ? (double)NAN : value); /* a NaN prints its sign */
     return (int64_t)value;
 }
 

@@ -25,7 +25,7 @@ static const struct cr_chunk *chunk_number(const struct cr_run *run, long number
     return number >= 0 && number < run->n_chunks ? &run->chunks[number] : NULL;
 }
 
-/* Every node asks for all frames of the stack, so the name is not parsed by scanf. */
+/* Called for each frame of the stack for every node; scanf would be too slow. */
 static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char *name)
 {
     char *end;
@@ -35,7 +35,8 @@ static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char
     return end > name + 2 ? chunk_number(run, number) : NULL;
 }
 
-/* Looks at so many frames only, as finding a frame takes time in its depth. */
+/* Visits at most MAX_LEVELS frames, since Lua takes time in proportion to the depth to find
+ * one. */
 void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
                    struct cr_line *inner)
 {

@@ -1,4 +1,4 @@
-/* Gradients: nodes that the language makes by walking back through those it has. */
+/* Gradients: the function grad of the language. */
 #include "language.h"
 
 #include "args.h"

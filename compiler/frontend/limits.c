@@ -50,9 +50,9 @@ static double time_used(const struct cr_run *run)
     return (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - run->started);
 }
 
-/* Whether the time is over: processor time, or two seconds more by the clock on the wall, which
- * counts where the machine has other work.  Asking for processor time is a call of the system,
- * so it is asked for only if the other clock, which is never slower, has moved on. */
+/* True if the time is over: processor time, or two seconds more by the clock on the wall, which
+ * counts where the machine has other work.  Processor time costs a call of the system, so it is
+ * read only if the other clock, which is never slower, has moved on. */
 static bool is_late(struct cr_run *run)
 {
     int64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
@@ -84,8 +84,8 @@ static _Noreturn void stop(lua_State *L, struct cr_run *run)
     cr_raise(L, "the script takes more than %s", run->passed);
 }
 
-/* Notes the line that asked for too much: Lua calls no handler when memory runs out.  The last
- * one counts, as Lua may collect garbage and ask again. */
+/* Notes the line that asked for too much, since Lua calls no handler when memory runs out.  The
+ * last one counts: Lua may collect garbage and ask again. */
 static void *refuse(struct cr_run *run)
 {
     struct cr_line user = {NULL, 0}, inner;
@@ -103,7 +103,7 @@ static size_t nodes_of(size_t size)
     return nodes * NODE_BYTES == size && (nodes & (nodes - 1)) == 0 ? nodes : 0;
 }
 
-/* Whether the block is the hash part of a table that is too large.  All its keys may share one
+/* True if the block is the hash part of a table that is too large.  All its keys may share one
  * chain, as scripts know how numbers are hashed; then filling it takes a time in the square of
  * their number, within one instruction.  A step of a chain takes about a nanosecond. */
 static bool is_long_table(struct cr_run *run, size_t size)
@@ -119,7 +119,7 @@ static bool is_long_table(struct cr_run *run, size_t size)
     return *run->passed;
 }
 
-/* Whether the block is a string that is too long.  Only one Lua tells its allocator what a new
+/* True if the block is a string that is too long.  Only one Lua tells its allocator what a new
  * block is for, and only that one takes long to compare strings. */
 static bool is_long_string(struct cr_run *run, size_t kind, size_t size)
 {
@@ -134,7 +134,7 @@ static bool is_long_string(struct cr_run *run, size_t kind, size_t size)
 #endif
 }
 
-/* Whether a block may grow; `kind` is what a new one is for. */
+/* True if a block may grow; `kind` is what a new one is for. */
 static bool may_grow(struct cr_run *run, bool is_new, size_t kind, size_t size, size_t had)
 {
     if (run->stopping) /* by an error with a message */
@@ -238,7 +238,7 @@ void cr_start_limits(struct cr_run *run)
     run->largest = PERIOD_BYTES / MOST_PERIOD;
 }
 
-/* The state unwinds by an error that ends the script, so there is no need to count down then. */
+/* Not counted down after an error: it ends the script. */
 void cr_enter(lua_State *L)
 {
     if (++cr_run_of(L)->n_calls > MOST_CALLS)

@@ -14,7 +14,7 @@ void *cr_allocate(void *data, void *block, size_t old, size_t size);
 
 void cr_start_limits(struct cr_run *run);
 
-/* Has the instructions of the state counted. */
+/* Sets the hook that counts the instructions of the state. */
 void cr_watch(lua_State *L, struct cr_run *run);
 
 /* Raises if the time is over.  For functions whose single call can take long. */

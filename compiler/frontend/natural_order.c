@@ -9,7 +9,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Passes over the digits of a number, zeros before it aside; returns how many are left. */
+/* Skips leading zeros of a number; returns how many digits follow. */
 static size_t take_number(const char **text)
 {
     size_t n = 0;

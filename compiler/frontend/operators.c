@@ -72,7 +72,7 @@ static int power(lua_State *L)
     return 1;
 }
 
-/* Lua makes a boolean of what < returns, so tensors have functions instead. */
+/* Lua turns the result of < into a boolean, so that tensors are compared by functions. */
 static int comparison(lua_State *L)
 {
     cr_raise(L, "tensors are compared by lt, le, gt, ge, eq and ne, not by Lua's operators");

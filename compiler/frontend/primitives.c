@@ -245,7 +245,7 @@ static int make_max(lua_State *L)
     return reduce(L, CR_OP_max);
 }
 
-/* Puts what is left of the elements in place of the one size that is -1. */
+/* Replaces the one size that is -1 by the number of elements divided by the other sizes. */
 static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
 {
     int64_t known = 1;
@@ -267,7 +267,7 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
         attr->shape[unknown] = elements / known;
 }
 
-/* reshape(a, shape); one size may be -1, which is what is left */
+/* reshape(a, shape); one size may be -1, which is inferred */
 static int make_reshape(lua_State *L)
 {
     struct cr_attr attr = {0};

@@ -1,9 +1,9 @@
 /*
  * The part of Lua's library a model script may use.
  *
- * Chosen from the originals by name, so that nothing comes in unasked; replaced
- * where the original could reach outside, run without end inside one call, or
- * give another result from run to run or under another Lua.
+ * Functions are taken from the originals by name, so that nothing else comes in.  A function is
+ * replaced where the original could reach outside, run without end inside one call, or give
+ * different results from run to run or under different versions of Lua.
  */
 #include "safelib.h"
 

@@ -10,7 +10,7 @@ void cr_add_safe_library(lua_State *L);
 void cr_add_safe_string(lua_State *L);
 void cr_add_safe_table(lua_State *L);
 
-/* Pushes tostring(value at index), which tells no address. */
+/* Pushes tostring(value at index), which contains no address. */
 void cr_push_text(lua_State *L, int index);
 
 /* Adds to the length of a string that is being made; raises if it becomes too long. */

@@ -1,7 +1,7 @@
 /*
  * Strings: rep, format and tostring; the rest is Lua's own.
  *
- * There are no patterns: matching one can take time without end.  No text tells an address, so
+ * There are no patterns: matching one can take exponential time.  No text contains an address, so
  * that two runs of a script print the same.
  */
 #include "safelib.h"
@@ -43,7 +43,7 @@ static int string_rep(lua_State *L)
     char *result = lua_newuserdata(L, total);
     memcpy(result, text, size);
     memcpy(result + size, separator, gap);
-    for (size_t done = unit; done < total;) { /* what is there, again */
+    for (size_t done = unit; done < total;) { /* doubles what is there */
         size_t more = done < total - done ? done : total - done;
         memcpy(result + done, result, more);
         done += more;

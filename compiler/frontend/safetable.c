@@ -1,8 +1,9 @@
 /*
  * Tables: insert, remove, unpack, concat, sort and pairs.
  *
- * Lua's own run within one call for as long as the table is long, and sort for longer; these
- * count their work.  They take tables without a metatable, so none of them calls back but sort.
+ * A call of Lua's own takes time in proportion to the table, or more for sort, without a look at
+ * the limits; these count their work.  They take tables without a metatable, so that only sort
+ * calls back.
  */
 #include "safelib.h"
 
@@ -130,10 +131,10 @@ static int list_concat(lua_State *L)
 
 /* ---- Sorting ---- */
 
-/* Whether the value at stack index a comes before the one at b; neither is taken off. */
+/* True if the value at stack index a comes before the one at b; neither is taken off. */
 typedef bool less_function(lua_State *L, int a, int b);
 
-/* What comparing two values may cost, counted. */
+/* Counts the work of comparing two values. */
 static void count_comparison(lua_State *L, int a, int b)
 {
     size_t n = 0;

@@ -88,8 +88,8 @@ static int run_script(lua_State *L)
     return 0;
 }
 
-/* The handler before cr_sandbox_fill has made cr_run_of work is never needed: nothing
- * that comes earlier raises but the lack of memory, for which Lua calls no handler. */
+/* Before cr_sandbox_fill has bound the run to the state, only a lack of memory raises, and Lua
+ * calls no handler for that. */
 static bool run_protected(lua_State *L, struct cr_run *run)
 {
     lua_pushcfunction(L, cr_report);

@@ -69,7 +69,7 @@ static void list_options(const struct cr_run *run, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", run->options[i].name);
 }
 
-/* A mistyped key must not pass for one that was set. */
+/* Refuses a setting that is no option: it may be a typing error. */
 static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {

@@ -3,7 +3,7 @@
  *
  * A table of the language or of a library module is handed to scripts behind an empty table,
  * whose hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable
- * goes around it.
+ * can bypass it.
  */
 #include "seal.h"
 

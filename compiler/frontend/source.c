@@ -45,7 +45,7 @@ static const char *read_all(FILE *file, struct text *text)
     return text->size > MAX_SOURCE ? "more than 1 MB, a script is expected" : NULL;
 }
 
-/* Reads a regular file, as waiting for a pipe could take for ever.  Null, or why not. */
+/* Reads a regular file; reading a pipe could block for ever.  Null, or why not. */
 static const char *read_file(const char *path, int flags, struct text *text)
 {
     *text = (struct text){NULL, 0};
@@ -142,7 +142,7 @@ void cr_load_script(lua_State *L, struct cr_run *run)
     load_file(L, run, run->path, false, &text);
 }
 
-/* Whether the file that all links of `path` lead to lies in the script's folder; its name goes to
+/* True if the file that all links of `path` lead to lies in the script's folder; its name goes to
  * `real`, which is PATH_MAX bytes. */
 static bool is_inside(const struct cr_run *run, const char *path, char *real)
 {
@@ -154,8 +154,8 @@ static bool is_inside(const struct cr_run *run, const char *path, char *real)
     return strncmp(real, folder, length) == 0 && (top || real[length] == '/');
 }
 
-/* Reads a module's file.  What is opened is the name without links, so that no link comes in
- * between.  Null, or why not. */
+/* Reads a module's file.  The name that is opened has its links resolved, so that none can be
+ * changed in between.  Null, or why not. */
 static const char *read_module(const struct cr_run *run, const char *path, struct text *text)
 {
     char real[PATH_MAX];
@@ -209,7 +209,7 @@ static bool is_module_name(const char *name)
     return !first;
 }
 
-/* Whether the value on top of the stack is a table without a metatable. */
+/* True if the value on top of the stack is a table without a metatable. */
 static bool is_plain_table(lua_State *L)
 {
     if (!lua_istable(L, -1))

@@ -3,7 +3,7 @@
 
 #define TYPE "tensor"
 
-/* What the userdata holds.  A script has one graph, so no other can come in. */
+/* The userdata.  A script has one graph, so the number of the node suffices. */
 struct tensor {
     cr_id id;
 };

@@ -42,7 +42,7 @@ static const char *shape_of(const struct cr_node *node)
     return cr_shape_text(buf[turn], sizeof buf[turn], node->rank, node->shape);
 }
 
-/* Takes over a shape that came from outside, if it is one a tensor can have. */
+/* Sets the shape of the node, if a tensor can have it. */
 static bool take_shape(struct build *b, int rank, const int64_t *shape)
 {
     if (rank < 0 || rank > CR_MAX_RANK)

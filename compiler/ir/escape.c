@@ -89,7 +89,7 @@ size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *
     return at;
 }
 
-/* In pieces, as standard error writes each at once. */
+/* In pieces: standard error has no buffer, so that each write is a call of the system. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep)
 {
     char piece[512];

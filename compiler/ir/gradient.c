@@ -1,9 +1,9 @@
 /*
  * gradient.c - the gradient column of the op table, and the walk back through a graph.
  *
- * The walk goes from the last node to the first.  When it comes to a node, all of its users
- * have handed their part of its gradient over, and the node's rule hands it on to those
- * operands that lead to a tensor asked for.
+ * The walk goes from the last node to the first.  When it reaches a node, all users of the node
+ * have added their part of its gradient, and the rule of the node passes it on to those operands
+ * that lead to a tensor asked for.
  */
 #include "gradient.h"
 
@@ -64,7 +64,7 @@ static cr_id constant(struct walk *w, cr_id like, double value)
     return cr_must(w->g, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Whether a node repeats one matrix over all batches. */
+/* True if a node repeats one matrix over all batches. */
 static bool is_one_matrix(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -146,7 +146,8 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
 #define TERM(name, arity, rule, expression, description, gradient) TERM_##arity(name)
 CR_ELEMENTWISE(TERM)
 
-/* What g leaves for the winner of a and b: all, nothing if it lost, half at a tie. */
+/* The part of g for one of two operands of a maximum or minimum: nothing if the other one won,
+ * half at a tie, else all. */
 static struct term n_unless(struct term lost, struct term a, struct term b, struct term g)
 {
     struct term half = n_mul(g, n_number(g, 0.5));
@@ -275,7 +276,7 @@ static void back_permute(struct walk *w, cr_id id, cr_id g)
     hand_over(w, cr_in(w->g, id, 0), make(w, CR_OP_permute, g, &back));
 }
 
-/* Whether an expand repeats its operand along an axis of the result. */
+/* True if an expand repeats its operand along an axis of the result. */
 static bool repeats(const struct cr_node *in, const struct cr_node *out, int axis)
 {
     int own = axis - (out->rank - in->rank);
@@ -304,7 +305,7 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
     hand_over(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
 }
 
-/* Slices wait: together they may make up the whole. */
+/* Slices wait, since several of them may make up the whole tensor. */
 static void back_slice(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -413,7 +414,7 @@ static void settle_slices(struct walk *w, cr_id id)
     free(parts);
 }
 
-/* concat: each operand its part. */
+/* concat: each operand gets its slice. */
 static void back_cut(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);
@@ -429,7 +430,7 @@ static void back_cut(struct walk *w, cr_id id, cr_id g)
     }
 }
 
-/* gather: each row of the table the sum of what became of it. */
+/* gather: each row of the table gets the sum of the gradients of its copies. */
 static void back_scatter(struct walk *w, cr_id id, cr_id g)
 {
     cr_id table = cr_in(w->g, id, 0), in[] = {g, cr_in(w->g, id, 1)};
@@ -437,7 +438,8 @@ static void back_scatter(struct walk *w, cr_id id, cr_id g)
     hand_over(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
 }
 
-/* scatter_add: each row what its row of the table got; nothing if the table has no such row. */
+/* scatter_add: each row gets the gradient of the row it was added to; zeros if the table has no
+ * such row. */
 static void back_collect(struct walk *w, cr_id id, cr_id g)
 {
     cr_id rows = cr_in(w->g, id, 0), index = cr_in(w->g, id, 1);
@@ -467,7 +469,7 @@ static rule_function *const rules[CR_OP_COUNT] = {
 #undef OP
 };
 
-/* Marks the nodes through which a tensor asked for makes a difference. */
+/* Marks the nodes that depend on a tensor asked for. */
 static void find_ways(struct walk *w, int n, const cr_id *wanted)
 {
     const struct cr_graph *g = w->g;
@@ -494,7 +496,7 @@ static void walk_back(struct walk *w, cr_id last)
     }
 }
 
-/* Whether a backward pass has put names to its gradients before. */
+/* True if an earlier backward pass has named its gradients. */
 static bool has_names(const struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -513,7 +515,7 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
 }
 
-/* Parameters and inputs first: a gradient may be that of several things. */
+/* Parameters and inputs first, since one node may be the gradient of several tensors. */
 static void name_gradients(struct walk *w, cr_id last)
 {
     if (has_names(w->g))

@@ -143,7 +143,7 @@ struct cr_graph {
     struct cr_length lengths[CR_MAX_LENGTHS];
     int n_lengths;
     struct cr_where here;       /* given to nodes as they are made */
-    bool verified;              /* by the driver of the passes: it is not another one since */
+    bool verified;              /* by the driver of the passes, and unchanged since */
     char error[512];            /* why the last cr_build failed */
     struct cr_strings *strings; /* interned; freed with the last graph that has them */
     int most_nodes;             /* cr_add_gradients stops early when there are more; 0: no bound */
@@ -208,7 +208,7 @@ static inline enum cr_kind cr_kind_of(const struct cr_graph *g, cr_id id)
     return cr_ops[g->nodes[id].op].kind;
 }
 
-/* Whether a number is an i32: whole, from -2^31 to 2^31 - 1. */
+/* True if a number is an i32: whole, from -2^31 to 2^31 - 1. */
 bool cr_is_i32(double value);
 
 int64_t cr_elements(int rank, const int64_t *shape);

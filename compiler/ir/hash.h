@@ -1,8 +1,8 @@
 /*
  * hash.h - hash tables of numbers, and of names.
  *
- * A table finds numbers by a hash; what a number stands for, and when two of those are equal,
- * is its owner's matter.  An all-zero table is empty.
+ * A table finds integers by a hash.  Its owner defines what an integer stands for, and when two of
+ * those are equal.  An all-zero table is empty.
  */
 #ifndef CR_HASH_H
 #define CR_HASH_H

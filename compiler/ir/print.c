@@ -116,7 +116,7 @@ static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_
         fputc('}', out);
 }
 
-/* What stands behind the operands. */
+/* The arguments behind the operands. */
 static void print_attributes(FILE *out, const struct cr_node *node)
 {
     switch (node->op) {

@@ -20,7 +20,7 @@ static bool has_operands(const struct cr_graph *g, const struct cr_node *node)
     return node->n_in >= 0 && node->first_in >= 0 && node->first_in <= g->n_operands - node->n_in;
 }
 
-/* What can be seen of a node without trusting any of its fields. */
+/* Checks a node without trusting any of its fields. */
 static const char *check_fields(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -43,7 +43,7 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
     return NULL;
 }
 
-/* What the op infers from the operands once more must be what the node says. */
+/* Infers shape and type anew from the operands; they must be those of the node. */
 static const char *check_inference(struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];

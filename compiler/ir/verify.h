@@ -20,8 +20,8 @@ int cr_verify(struct cr_graph *g, struct cr_error *error);
 /* No two nodes are equal; none is dead but inputs and parameters, which are the caller's. */
 int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
 
-/* Hashes of all that is said of a node but its number of a kernel, and of the outputs: after a
- * change they are others. */
+/* Hashes of each node, without the number of its kernel, and of the outputs: a change of the
+ * graph changes them. */
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id);
 uint64_t cr_hash_outputs(const struct cr_graph *g);
 
