@@ -6593,6 +6593,7 @@ static void cr_main_go(const struct cr_main_files *files)
     free(arena);
 }
 
+/* --help, or the arguments, and a run. */
 int main(int argc, char **argv)
 {
     struct cr_main_files files;

@@ -15,6 +15,7 @@
 
 /* ---- the header ---- */
 
+/* int NAME_run(weights, inputs, outputs, arena), without what follows. */
 static void print_prototype(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "int %s_run(const void *weights", p->name);
@@ -41,6 +42,7 @@ static void print_port_lines(struct cr_text *t, const char *what, const struct c
     }
 }
 
+/* The macros of the header: sizes in bytes, numbers of elements. */
 static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -60,6 +62,7 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
+/* The header: a summary of the model, its macros, and the functions NAME_load and NAME_run. */
 static void print_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -110,6 +113,7 @@ static bool needs_op(void *context, const char *name)
     return strcmp(name, "div") == 0;
 }
 
+/* The table NAME_params; a model without parameters has one row, since C has no empty arrays. */
 static void print_params(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "\n/* ---- parameters ---- */\n\nconst struct %s_param %s_params[] = {\n", p->name,
@@ -166,6 +170,7 @@ static void assign_pointers(struct cr_text *t, const char *name, const char *pre
         cr_put(t, "    %s[0] = 0;\n", name);
 }
 
+/* Refuses pointers that are null or not aligned. */
 static void print_checks(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s)\n        return 1;\n",
@@ -180,6 +185,8 @@ static void print_checks(struct cr_text *t, const struct cr_program *p)
     }
 }
 
+/* NAME_run: checks, arrays of the ports in the order of the program, and its function, with
+ * threads from the stack. */
 static void print_run(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -206,6 +213,7 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w)
            w->upper, p->name);
 }
 
+/* The ports of one side as standalone_main.inc expects them. */
 static void print_main_table(struct cr_text *t, const char *name, const struct cr_port *ports,
                              int n)
 {
@@ -227,6 +235,7 @@ static void print_main_table(struct cr_text *t, const char *name, const struct c
     cr_put(t, "};\n");
 }
 
+/* What standalone_main.inc expects, and its text with those of the readers. */
 static void print_main(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -403,6 +412,7 @@ static struct cr_standalone describe(const struct cr_program *program,
     return w;
 }
 
+/* Writes the .c to the path and the .h beside it. */
 static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
                             const char *path, struct cr_error *error)
 {

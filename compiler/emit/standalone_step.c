@@ -37,6 +37,7 @@ static void add_tensor(struct state *s, const struct cr_port *port)
     s->bytes += (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+/* Lays out the state: the parameters, then the inputs that are state, each aligned. */
 static struct state state_of(const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -74,6 +75,7 @@ static bool is_result(const struct cr_standalone *w, int output)
 
 /* ---- the header ---- */
 
+/* int NAME_step(state, next, other inputs, results, arena), without what follows. */
 static void put_prototype(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -120,6 +122,7 @@ static void put_elements(struct cr_text *t, const struct cr_standalone *w, const
     cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(port->rank, port->shape));
 }
 
+/* The macros of the header: sizes in bytes, numbers of elements. */
 static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -173,6 +176,7 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
+/* The table NAME_tensors. */
 static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     cr_put(t, "\n/* ---- the state ---- */\n\nconst struct %s_tensor %s_tensors[] = {\n",
@@ -240,6 +244,7 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
     }
 }
 
+/* Refuses pointers that are null or not aligned. */
 static void put_checks(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -270,6 +275,8 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
+/* NAME_step: packs the parameters into the arena, runs the kernels from one state to the next,
+ * and copies what they leave as it is. */
 static void put_step(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;

@@ -178,6 +178,8 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
     return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
 }
 
+/* A product of factors, one of which is a softmax and the others a dropout; or the softmax
+ * alone. */
 static bool match_dropped(const struct matcher *m, struct cr_softmax *s, cr_id dropped)
 {
     struct cr_factors f;
@@ -202,6 +204,8 @@ bool cr_match_dropped(const struct cr_module *module, struct cr_softmax *s, cr_i
     return match_dropped(&(struct matcher){module, module->graph, NULL}, s, dropped);
 }
 
+/* The pattern that ends in a matmul: nothing outside of it reads the softmax, and elementwise
+ * work alone leads from the scores to the logits. */
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
     struct cr_softmax s;

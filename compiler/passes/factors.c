@@ -31,6 +31,8 @@ static bool add_factor(struct cr_factors *f, cr_id id)
     return true;
 }
 
+/* Collects the factors of a product by walking through products, selections against zero and
+ * divisions by constants; false if there are too many, or the walk takes too long. */
 static bool add_factors(const struct cr_graph *g, cr_id id, struct cr_factors *f, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];

@@ -59,6 +59,8 @@ static void add_fma(struct cr_rewrite *rw, const struct fma *fma)
     cr_rewrite_replace(rw, fma->sum, CR_OP_fma, 3, in, NULL);
 }
 
+/* Makes one fma of a sum and a product that nothing else reads, for all kernels that compute
+ * the sum. */
 void cr_pass_fma(struct cr_module *module)
 {
     struct cr_users users;

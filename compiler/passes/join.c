@@ -117,6 +117,7 @@ static void join_all(struct cr_rewrite *rw, const cr_id *next)
     free(members);
 }
 
+/* Leaves the graph as it is if there is nothing to join. */
 void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;

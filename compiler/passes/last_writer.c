@@ -64,6 +64,8 @@ static bool holds(const struct cr_last_writer *w, struct subtree t, struct cr_ra
     return r.begin <= w->bounds[t.first] && w->bounds[t.end] <= r.end;
 }
 
+/* Sets the writer of a range in a segment tree: an inner node has the writer of all of its range,
+ * or SEVERAL, and passes it on when only a part is written. */
 static void write_in(struct cr_last_writer *w, struct subtree t, struct cr_range range, int writer)
 {
     int *here = &w->writer[t.node], *left = &w->writer[2 * t.node], *right = left + 1;

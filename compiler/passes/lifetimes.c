@@ -24,6 +24,8 @@ struct finder {
 
 /* ---- when values are alive ---- */
 
+/* By node: the first kernel that writes it and the last that writes or reads it; -1 if none
+ * does. */
 static void find_first_and_last(struct finder *f)
 {
     struct cr_lifetimes *l = f->found;
@@ -48,6 +50,8 @@ static bool is_in_arena(const struct finder *f, cr_id id)
     return f->found->first[id] >= 0 && !f->output[id];
 }
 
+/* The largest sum of sizes of values that are live at one kernel, by the changes from kernel to
+ * kernel. */
 static void find_most_live(struct finder *f)
 {
     int n = f->m->n_kernels;
@@ -142,6 +146,7 @@ static bool outlives(const struct finder *f, const struct cr_loop *loop, int at)
     return f->found->last[made_by(f, loop, at, 0)] >= loop->first + loop->period * loop->count;
 }
 
+/* Gives the value that each iteration makes one of `places` buffers, round-robin. */
 static void share(struct finder *f, const struct cr_loop *loop, int at, int places)
 {
     for (int p = 0; p < places; p++) {
@@ -232,6 +237,8 @@ struct extent {
     int lowest, highest;
 };
 
+/* The floats of a layer of a stack, and the layers from the lowest to the highest that any of its
+ * fields has. */
 static struct extent extent_of(const struct finder *f, const struct cr_loop *stack)
 {
     struct extent e = {0, lowest_layer(stack), highest_layer(stack)};
@@ -262,6 +269,8 @@ static void add_stack(struct finder *f, const struct cr_loop *stack)
     }
 }
 
+/* Places the fields of values kept for each layer, the largest first, and makes a part of each
+ * stack. */
 static void find_stacks(struct finder *f)
 {
     if (f->n_fields)

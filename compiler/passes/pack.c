@@ -90,6 +90,8 @@ static void end_packer(struct packer *p)
     free(p->gaps);
 }
 
+/* Groups the values of each part that have the same place and size, in order of their live
+ * ranges. */
 static void find_places(struct packer *p, const struct cr_lifetimes *l, int n_nodes)
 {
     struct value *values = cr_calloc((size_t)n_nodes + 1, sizeof *values);
@@ -236,6 +238,7 @@ static int64_t rounded(int64_t floats)
     return (floats + unit - 1) / unit * unit;
 }
 
+/* Each part as one block that is live from its first value to its last; the caller frees them. */
 static struct whole *find_wholes(const struct packer *p)
 {
     struct whole *wholes = cr_calloc((size_t)p->n, sizeof *wholes);

@@ -75,6 +75,7 @@ static void find_meets(struct cr_users *users, const struct cr_graph *g)
     free(output);
 }
 
+/* A counting sort of operands by node: users->list has the users of a node side by side. */
 void cr_users_find(struct cr_users *users, const struct cr_graph *g)
 {
     int n = g->n_nodes;

@@ -138,6 +138,8 @@ static int run_kernel(struct run *r, int kernel, int now)
     return 0;
 }
 
+/* Runs the kernels in the order of the steps, loops unrolled; afterwards every output is
+ * complete. */
 static int run_steps(struct run *r)
 {
     int now = 0;

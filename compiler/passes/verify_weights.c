@@ -76,6 +76,7 @@ static int find_panels(const struct check *c, int first, struct matrix *matrix)
     return 0;
 }
 
+/* Groups the places into matrices: panels of several pieces, or a piece of plain rows. */
 static int find_matrices(const struct check *c, struct matrices *all)
 {
     for (int i = 0; i < c->m->n_places; i = all->items[all->n++].end) {
@@ -117,6 +118,7 @@ struct pieces {
     bool same;
 };
 
+/* Compares the next place with the piece of a weight matrix that should be there. */
 static void compare_piece(void *context, const struct cr_place_info *info)
 {
     struct pieces *p = context;
@@ -143,6 +145,7 @@ static bool is_packed(const struct check *c, const struct matrix *matrix,
     return cr_weight_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
 }
 
+/* Every kernel reads its parameters as they were placed: plain, or packed as its matrix. */
 static int verify_readers(const struct check *c, const struct matrices *all)
 {
     for (int i = 0; i < c->m->n_kernels; i++) {
