@@ -209,7 +209,7 @@ fuzz_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 # No target calls the functions of the runtime, and with sanitizers clang takes minutes for them:
 # they are built without.
 ifneq ($(FUZZING),)
-$(BUILD)/obj/runtime/functions.o: override SANITIZE :=
+$(BUILD)/obj/runtime/runtime.o: override SANITIZE :=
 endif
 
 fuzz-readers:

@@ -2226,9 +2226,9 @@ int train_add_step(const void *state, void *next, float *out_loss, void *arena)
 /* ---- the runtime ---- */
 
 /*
- * functions.c - the functions of runtime.h for every instruction set, and the choice.
+ * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, functions.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
 #include <string.h>
@@ -2405,7 +2405,7 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 /*
- * vector_plain.h - the vectors of the template functions.inc, one float wide.
+ * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
  * This is C for any compiler and any machine: it defines what the other two
  * instruction sets must compute, bit for bit.
@@ -2514,7 +2514,7 @@ CR_INLINE float v_split_plain(float x, float *e)
 
 #endif
 /*
- * functions.inc - the runtime for one instruction set.
+ * runtime.inc - the runtime for one instruction set.
  *
  * Included after one of vector_*.h, once for each; everything it defines has the
  * instruction set in its name.
@@ -3916,7 +3916,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 
 #if CR_X86
 /*
- * vector_avx2.h - the vectors of the template functions.inc, 8 floats in an AVX2 register.
+ * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
  *
  * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
  * flags of the compiler.
@@ -4044,7 +4044,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #endif
 /*
- * functions.inc - the runtime for one instruction set.
+ * runtime.inc - the runtime for one instruction set.
  *
  * Included after one of vector_*.h, once for each; everything it defines has the
  * instruction set in its name.
@@ -5444,7 +5444,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #endif
 #endif
 /*
- * vector_avx512.h - the vectors of the template functions.inc, 16 floats in an AVX-512 register.
+ * vector_avx512.h - the vectors of the template runtime.inc, 16 floats in an AVX-512 register.
  *
  * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
  * of the compiler.
@@ -5574,7 +5574,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #endif
 /*
- * functions.inc - the runtime for one instruction set.
+ * runtime.inc - the runtime for one instruction set.
  *
  * Included after one of vector_*.h, once for each; everything it defines has the
  * instruction set in its name.

@@ -1,5 +1,5 @@
 /*
- * vector_avx2.h - the vectors of the template functions.inc, 8 floats in an AVX2 register.
+ * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
  *
  * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
  * flags of the compiler.

@@ -1,5 +1,5 @@
 /*
- * vector_avx512.h - the vectors of the template functions.inc, 16 floats in an AVX-512 register.
+ * vector_avx512.h - the vectors of the template runtime.inc, 16 floats in an AVX-512 register.
  *
  * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
  * of the compiler.

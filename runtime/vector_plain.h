@@ -1,5 +1,5 @@
 /*
- * vector_plain.h - the vectors of the template functions.inc, one float wide.
+ * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
  * This is C for any compiler and any machine: it defines what the other two
  * instruction sets must compute, bit for bit.

@@ -18,8 +18,8 @@
     F(philox_inc, "runtime/philox.inc")                                                            \
     F(integers, "runtime/integers.inc")                                                            \
     F(uniform, "runtime/uniform.inc")                                                              \
-    F(functions, "runtime/functions.c")                                                            \
-    F(functions_inc, "runtime/functions.inc")                                                      \
+    F(runtime_c, "runtime/runtime.c")                                                              \
+    F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
     F(strips, "runtime/strips.inc")                                                                \
     F(rows, "runtime/rows.inc")                                                                    \

@@ -327,8 +327,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
         cr_put(t, "#include <string.h>\n\n");
     static const char *const declarations[] = {"runtime/runtime.h", "runtime/select.h",
                                                "runtime/pool.h", "runtime/place.h"};
-    static const char *const sources[] = {"runtime/functions.c", "runtime/pool.c",
-                                          "runtime/place.c"};
+    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c"};
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
     cr_put(t,

@@ -1,7 +1,7 @@
 /*
- * functions.c - the functions of runtime.h for every instruction set, and the choice.
+ * runtime.c - the functions of runtime.h for every instruction set, and the choice.
  *
- * The template, functions.inc, is compiled once with each of vector_*.h; see vector.h.
+ * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
  */
 #include <stddef.h>
 #include <string.h>
@@ -64,15 +64,15 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 #include "vector_plain.h"
-#include "functions.inc"
+#include "runtime.inc"
 #include "vector_end.h"
 
 #if CR_X86
 #include "vector_avx2.h"
-#include "functions.inc"
+#include "runtime.inc"
 #include "vector_end.h"
 #include "vector_avx512.h"
-#include "functions.inc"
+#include "runtime.inc"
 #include "vector_end.h"
 #endif
 /* clang-format on */
