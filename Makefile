@@ -94,7 +94,7 @@ define rules_of_a_lua
 $(call frontend,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags
 	$$(compile) $$(call lua_flags,$(1)) -c $$< -o $$@
 
-$(BUILD)/obj/$(1)/compiler/frontend/library.o: $(embedded_lua)
+$(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
 
 $(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1))
 	$$(archive) $$^

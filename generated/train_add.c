@@ -3372,13 +3372,13 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
     }
 }
 /*
- * uniform.inc - tiles of random numbers, each a function of its index.
+ * random.inc - tiles of random numbers, each a function of its index.
  */
 /*
  * philox.inc - Philox, a vector of blocks at a time; see philox.h.
  */
 /*
- * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
  * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
  * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
@@ -4902,13 +4902,13 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
     }
 }
 /*
- * uniform.inc - tiles of random numbers, each a function of its index.
+ * random.inc - tiles of random numbers, each a function of its index.
  */
 /*
  * philox.inc - Philox, a vector of blocks at a time; see philox.h.
  */
 /*
- * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
  * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
  * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
@@ -6432,13 +6432,13 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
     }
 }
 /*
- * uniform.inc - tiles of random numbers, each a function of its index.
+ * random.inc - tiles of random numbers, each a function of its index.
  */
 /*
  * philox.inc - Philox, a vector of blocks at a time; see philox.h.
  */
 /*
- * integers.inc - unsigned integers of 32 bits, as many as there are floats in a vector.
+ * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
  * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
  * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.

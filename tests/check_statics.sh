@@ -8,8 +8,8 @@ set -u
 # OBJECT NAME
 cat >"$T/allowed" <<'END'
 jit_tcc.o lock
-memory.o limit
-memory.o once
+tensor_memory.o limit
+tensor_memory.o once
 runtime_text.o declarations
 runtime_text.o once
 train.o stop

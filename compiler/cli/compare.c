@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/exec/memory.h"
+#include "compiler/exec/tensor_memory.h"
 #include "compiler/files/npy.h"
 #include "compiler/files/safetensors.h"
 #include "compiler/ir/escape.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/exec/memory.h"
+#include "compiler/exec/tensor_memory.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"

@@ -16,8 +16,8 @@
     F(place_h, "runtime/place.h")                                                                  \
     F(philox, "runtime/philox.h")                                                                  \
     F(philox_inc, "runtime/philox.inc")                                                            \
-    F(integers, "runtime/integers.inc")                                                            \
-    F(uniform, "runtime/uniform.inc")                                                              \
+    F(words, "runtime/words.inc")                                                                  \
+    F(random, "runtime/random.inc")                                                                \
     F(runtime_c, "runtime/runtime.c")                                                              \
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \

@@ -10,10 +10,10 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/passes.h"
-#include "memory.h"
 #include "ref_lengths.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
+#include "tensor_memory.h"
 
 const char *const cr_backend_names[CR_BACKEND_COUNT] = {"tcc", "cc", "ref", "standalone"};
 

@@ -14,8 +14,8 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
-#include "memory.h"
 #include "runtime/philox.h"
+#include "tensor_memory.h"
 
 struct buffer {
     int uses;

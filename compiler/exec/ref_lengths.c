@@ -6,7 +6,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
-#include "memory.h"
+#include "tensor_memory.h"
 
 enum { BYTES = 4 }; /* of an element at the border, whatever its type */
 

@@ -9,8 +9,8 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "draw.h"
-#include "memory.h"
 #include "runtime/philox.h"
+#include "tensor_memory.h"
 
 /* ---- parameters from files ---- */
 

@@ -13,9 +13,9 @@
 
 #include "args.h"
 #include "blame.h"
+#include "builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "language.h"
-#include "library.h"
 #include "limits.h"
 #include "script_state.h"
 #include "seal.h"

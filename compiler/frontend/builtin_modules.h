@@ -1,6 +1,6 @@
-/* library.h - the files of graphs/lib, built into the program. */
-#ifndef CR_LIBRARY_H
-#define CR_LIBRARY_H
+/* builtin_modules.h - the files of graphs/lib, built into the program. */
+#ifndef CR_BUILTIN_MODULES_H
+#define CR_BUILTIN_MODULES_H
 
 #include <stddef.h>
 

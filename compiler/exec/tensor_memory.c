@@ -1,5 +1,5 @@
-/* memory.c - memory for tensors; see memory.h. */
-#include "memory.h"
+/* tensor_memory.c - memory for tensors; see tensor_memory.h. */
+#include "tensor_memory.h"
 
 #include <inttypes.h>
 #include <pthread.h>

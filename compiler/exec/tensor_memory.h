@@ -1,11 +1,11 @@
 /*
- * memory.h - memory for tensors, whose sizes the user chooses.
+ * tensor_memory.h - memory for tensors, whose sizes the user chooses.
  *
  * A size is checked against the machine before anything is touched, so that a sequence
  * length with too many zeros ends in one line of text and not in a killed process.
  */
-#ifndef CR_MEMORY_H
-#define CR_MEMORY_H
+#ifndef CR_TENSOR_MEMORY_H
+#define CR_TENSOR_MEMORY_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The files of graphs/lib, built into the program; paths are from the project's root. */
-#include "library.h"
+#include "builtin_modules.h"
 
 #include <string.h>
 
