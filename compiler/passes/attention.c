@@ -65,7 +65,7 @@ static void part(struct cr_softmax *s, cr_id id)
     s->parts[s->n++] = id;
 }
 
-/* Whether `id` is op(of, last axis) repeated along that axis. */
+/* True if `id` is op(of, last axis) repeated along that axis. */
 static bool is_row_reduction(const struct matcher *m, struct cr_softmax *s, cr_id id, enum cr_op op,
                              cr_id of)
 {
@@ -94,7 +94,7 @@ static bool match_exp(const struct matcher *m, struct cr_softmax *s, cr_id id)
         if (is_row_reduction(m, s, cr_in(m->g, difference, 1), CR_OP_max, x))
             s->logits = x, s->is_shifted = true;
         else
-            s->n = n; /* some other difference: a logit of its own */
+            s->n = n; /* another difference is a logit itself */
     }
     return true;
 }
@@ -118,7 +118,7 @@ static bool among(const struct cr_softmax *s, cr_id id)
     return false;
 }
 
-/* Whether the kernel of an attention's gradients reads the probabilities, before or after dropout:
+/* True if the kernel of an attention's gradients reads the probabilities, before or after dropout:
  * it computes them again. */
 static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
 {
@@ -131,7 +131,7 @@ static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
     return false;
 }
 
-/* No part is stored or read from outside: then none of them needs to exist in memory. */
+/* True if no part is stored or read from outside: then none of them has to be stored. */
 static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id output)
 {
     for (int i = -1; i < s->n; i++) {
@@ -190,7 +190,7 @@ static bool match_dropped(const struct matcher *m, struct cr_softmax *s, cr_id d
         if (probs < 0 || !match_softmax(m, s, probs) || !cr_take_factor(&f, probs))
             continue;
         if (!cr_is_dropout(m->g, &f) || (cr_choose(m->g, &f) && !s->is_shifted))
-            return false; /* of infinite scores not shifted, those that are dropped alone are NaN */
+            return false; /* without a shift, of infinite scores only the dropped ones are NaN */
         for (cr_id id = dropped; id != probs; id = cr_towards_factor(m->g, id, probs))
             if (s->n < CR_SOFTMAX_PARTS)
                 part(s, id);

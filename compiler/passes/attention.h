@@ -13,7 +13,7 @@ struct cr_region {
 };
 
 /*
- * Whether every path from one node leads through elementwise work and moves of all
+ * True if every path from one node leads through elementwise work and moves of all
  * elements to the other, with no stored node between, and few enough for one kernel.
  */
 bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
@@ -29,10 +29,10 @@ struct cr_softmax {
     int n;
 };
 
-/* Whether a node is a softmax; its parts may have other users, too. */
+/* True if a node is a softmax; its parts may have other users, too. */
 bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_id id);
 
-/* Whether a node is a softmax, or after dropout: one times other things.  The products on the way
+/* True if a node is a softmax, or after dropout: one times other things.  The products on the way
  * to it become its last parts. */
 bool cr_match_dropped(const struct cr_module *module, struct cr_softmax *s, cr_id dropped);
 

@@ -84,7 +84,7 @@ bool cr_equal_factors(const struct cr_factors *a, const struct cr_factors *b)
            fabs(a->number - b->number) <= 1e-9 * fabs(a->number);
 }
 
-/* How many of the factors are conditions. */
+/* The number of factors that are conditions. */
 static int count_conditions(const struct cr_graph *g, const struct cr_factors *f)
 {
     int n = 0;
@@ -104,7 +104,7 @@ bool cr_is_dropout(const struct cr_graph *g, const struct cr_factors *f)
     return n == 0 || (n == f->n && f->number > 0);
 }
 
-/* Whether a node is a factor of a product. */
+/* True if a node is a factor of a product. */
 static bool has_factor(const struct cr_graph *g, cr_id id, cr_id factor)
 {
     struct cr_factors f;

@@ -21,17 +21,17 @@ struct cr_factors {
 /* The factors of a node; false if they are too many. */
 bool cr_find_factors(const struct cr_graph *g, cr_id id, struct cr_factors *factors);
 
-/* Takes one of the factors out; false if it is none, or there twice. */
+/* Removes one of the factors; false if it is not a factor, or there twice. */
 bool cr_take_factor(struct cr_factors *factors, cr_id id);
 
-/* Whether two products are of the same factors, but for the rounding of constants. */
+/* True if two products are of the same factors, but for the rounding of constants. */
 bool cr_equal_factors(const struct cr_factors *a, const struct cr_factors *b);
 
-/* Whether one of them is a condition. */
+/* True if one of them is a condition. */
 bool cr_choose(const struct cr_graph *g, const struct cr_factors *factors);
 
-/* Whether all but the number are conditions, and the number is positive, or none is: then one
- * tensor of factors says all, as a factor of 0 is either always or never a condition's. */
+/* True if all factors but a positive number are conditions, or none is: then one tensor of
+ * factors represents them, since a factor of 0 comes either always or never from a condition. */
 bool cr_is_dropout(const struct cr_graph *g, const struct cr_factors *factors);
 
 /* The operand of a product that leads down to one of its factors; CR_NONE at the factor. */

@@ -15,7 +15,7 @@ struct fma {
     int which;
 };
 
-/* Whether a node is read by another alone, and is no output. */
+/* True if a node is read by another alone, and is no output. */
 static bool only_for(const struct cr_users *users, cr_id id, cr_id user)
 {
     return cr_only_user(users, id) == user && users->meet[id] == user;

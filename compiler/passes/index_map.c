@@ -41,7 +41,7 @@ bool cr_affine_covers(const struct cr_affine *affine, const struct cr_atoms *ato
 {
     if (affine->base != 0)
         return false;
-    /* follow the mixed radix upwards: each coefficient is the product of the extents below */
+    /* in a mixed radix each coefficient is the product of the extents below */
     int64_t reach = 1;
     for (bool found = true; found && reach < size;) {
         found = false;
@@ -69,8 +69,8 @@ int cr_affine_single(const struct cr_affine *affine)
 }
 
 /*
- * Gives one term of a linear position, coef * atom, to the axis it moves along.  A term
- * that also reaches the next axis up is cut where the axis ends.
+ * Gives one term of a linear position, coef * atom, to the axis it moves along.  A term that
+ * reaches into the axis above is cut where the axis ends.
  */
 static enum cr_map_status place_term(int rank, const int64_t *shape, const int64_t *stride,
                                      int atom, int64_t coef, int64_t extent, struct cr_map *out,
@@ -94,7 +94,7 @@ static enum cr_map_status place_term(int rank, const int64_t *shape, const int64
     return CR_MAP_FAIL;
 }
 
-/* Takes a linear position apart into the indices of a shape. */
+/* Splits a linear position into the indices of a shape. */
 static enum cr_map_status delinearise(const struct cr_affine *linear, const struct cr_atoms *atoms,
                                       int rank, const int64_t *shape, struct cr_map *out,
                                       struct cr_split *split)

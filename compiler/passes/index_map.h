@@ -60,7 +60,7 @@ struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t
 struct cr_affine cr_affine_atom(int atom);
 void cr_affine_add(struct cr_affine *sum, const struct cr_affine *term, int64_t factor);
 
-/* Whether the affine runs through 0 .. size-1, each value once, over the atoms it uses. */
+/* True if the affine runs through 0 .. size-1, each value once, over the atoms it uses. */
 bool cr_affine_covers(const struct cr_affine *affine, const struct cr_atoms *atoms, int64_t size);
 
 /* The only atom it depends on, with coefficient 1 and base 0, or -1. */

@@ -13,7 +13,7 @@
 #include "rules.h"
 #include "weights.h"
 
-/* Whether the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
+/* True if the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
 static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id id)
 {
     if (g->nodes[id].op != CR_OP_matmul)
@@ -90,7 +90,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw)
     return next;
 }
 
-/* Whether any rows have two projections. */
+/* True if any rows have two projections. */
 static bool any_linked(const cr_id *next, int n)
 {
     for (cr_id id = 0; id < n; id++)

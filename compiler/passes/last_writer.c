@@ -53,7 +53,7 @@ static struct subtree child(struct subtree t, bool second)
     return (struct subtree){2 * t.node, t.first, middle};
 }
 
-/* Whether a range has nothing of a subtree; whether it has all of it. */
+/* True if a range has no cell of a subtree; true if it has all of them. */
 static bool misses(const struct cr_last_writer *w, struct subtree t, struct cr_range r)
 {
     return t.first >= t.end || w->bounds[t.end] <= r.begin || r.end <= w->bounds[t.first];

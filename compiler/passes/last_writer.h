@@ -1,8 +1,8 @@
 /*
- * last_writer.h - for every float of a buffer, for which value it was written last.
+ * last_writer.h - the value for which each float of a buffer was last written.
  *
- * A tree over the ranges that values occupy: writing a range and asking for one take time that is
- * logarithmic in their number.
+ * A segment tree over the ranges that values occupy: writing a range and querying one take time
+ * logarithmic in the number of ranges.
  */
 #ifndef CR_LAST_WRITER_H
 #define CR_LAST_WRITER_H
@@ -23,13 +23,14 @@ struct cr_last_writer {
 
 enum { CR_NO_WRITER = -1 };
 
-/* Nothing is written yet.  All ranges that will be asked for are among the n, none is empty. */
+/* Begins with nothing written.  All ranges that will be written or queried are among the n; none
+ * is empty. */
 void cr_last_writer_begin(struct cr_last_writer *w, const struct cr_range *ranges, int n);
 void cr_last_writer_end(struct cr_last_writer *w);
 
 void cr_write_range(struct cr_last_writer *w, struct cr_range range, int writer);
 
-/* A writer of a part of the range that is not `writer`, or `writer` if all of it is. */
+/* Another writer of some part of the range, or `writer` if it wrote all of it. */
 int cr_other_writer(const struct cr_last_writer *w, struct cr_range range, int writer);
 
 #endif

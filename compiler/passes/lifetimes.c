@@ -82,7 +82,7 @@ static int highest_layer(const struct cr_loop *loop)
     return lowest_layer(loop) + loop->count - 1;
 }
 
-/* Whether loops go over the same layers, but for the first or the last. */
+/* True if loops go over the same layers, but for the first or the last. */
 static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
 {
     return abs(lowest_layer(a) - lowest_layer(b)) <= 1 &&
@@ -140,7 +140,7 @@ static bool suffice(const struct finder *f, const struct cr_loop *loop, int at, 
     return true;
 }
 
-/* Whether what the first iteration makes is needed behind the loop. */
+/* True if what the first iteration makes is needed behind the loop. */
 static bool outlives(const struct finder *f, const struct cr_loop *loop, int at)
 {
     return f->found->last[made_by(f, loop, at, 0)] >= loop->first + loop->period * loop->count;
@@ -196,7 +196,7 @@ static cr_id value_of(const struct finder *f, const struct field *field, int lay
     return is_in_arena(f, id) ? id : CR_NONE;
 }
 
-/* Whether two fields are alive at once in some layer. */
+/* True if two fields are alive at once in some layer. */
 static bool are_together(const struct finder *f, const struct field *a, const struct field *b)
 {
     for (int layer = lowest_layer(a->loop); layer <= highest_layer(a->loop); layer++) {

@@ -6,10 +6,10 @@ struct finder {
     struct cr_evaluate *ev;
     struct cr_choice *visible;
     int n_visible;
-    int budget; /* nodes to look at: shared subtrees are walked again and again */
+    int budget; /* nodes to visit: a shared subtree is visited once for each path to it */
 };
 
-/* Goes down through movement ops; false where an atom would have to be cut. */
+/* Walks down through movement ops; false where an atom would have to be cut. */
 static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 {
     const struct cr_graph *g = f->ev->g;
@@ -24,7 +24,8 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
     return true;
 }
 
-/* Whether an index stays, at all atoms, where numbers of its type are exact and do not wrap. */
+/* True if an index stays, for all values of the atoms, in the range where its type is exact and
+ * does not wrap. */
 static bool is_exact(const struct finder *f, const struct cr_affine *index, enum cr_dtype dtype)
 {
     const struct cr_atoms *atoms = &f->ev->kernel->atoms;
@@ -63,8 +64,8 @@ static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_af
     }
 }
 
-/* Takes an atom out of an index and returns its factor; 0 for the only query or key, which has no
- * atom. */
+/* Removes an atom from an index and returns its coefficient; 0 for a single query or key, which
+ * has no atom. */
 static int64_t take_coefficient(struct cr_affine *index, int atom)
 {
     int64_t factor = atom < 0 ? 0 : index->coef[atom];
@@ -74,8 +75,8 @@ static int64_t take_coefficient(struct cr_affine *index, int atom)
 }
 
 /* The bound that difference >= 0 puts on the keys, if it compares key and row alone.  A single
- * query (or key) has the index 0, whatever it is multiplied by: its mask is a bound like that of
- * many, so that its bits are the same. */
+ * query (or key) has the index 0 with any coefficient.  Its mask is a bound like that of several
+ * queries, so that its bits are the same. */
 static bool add_bound(struct finder *f, const struct cr_affine *difference)
 {
     struct cr_kernel *k = f->ev->kernel;
@@ -114,7 +115,8 @@ static bool bound_comparison(struct finder *f, cr_id id, const struct cr_map *ma
     return add_bound(f, &a);
 }
 
-/* Adds the bounds that a condition sets if it holds (or does not); true if they say all of it. */
+/* Adds the bounds that a condition sets if it holds (or does not); true if they express all of
+ * it. */
 static bool bound_condition(struct finder *f, cr_id id, struct cr_map map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;

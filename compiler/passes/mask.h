@@ -5,8 +5,8 @@
  * condition compares the two indices, blocks of keys that no query of a tile sees are
  * skipped, and blocks that all see need no mask at all.
  *
- * A mask that is added, s + where(key <= query, 0, -inf), is read like one that chooses: it hides a
- * score also if that is NaN or infinite.
+ * A mask that is added, s + where(key <= query, 0, -inf), is read like one that selects: it also
+ * hides a score that is NaN or infinite.
  */
 #ifndef CR_MASK_H
 #define CR_MASK_H

@@ -6,7 +6,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* From which kernel to which a value is alive. */
+/* The live range of a value, in kernels. */
 struct span {
     int begin, end;
 };
@@ -18,7 +18,7 @@ struct place {
     int64_t within, floats;
 };
 
-/* Offsets at which a part cannot be: more than one, and less than the other. */
+/* Offsets that a part cannot have: those between the two. */
 struct gap {
     int64_t after, before;
 };
@@ -37,7 +37,7 @@ struct packer {
 
 /* ---- places ---- */
 
-/* For qsort, which hands over nothing else. */
+/* For qsort, which passes no context. */
 struct value {
     int part;
     int64_t within, floats;
@@ -113,7 +113,7 @@ static void find_places(struct packer *p, const struct cr_lifetimes *l, int n_no
 
 /* ---- offsets ---- */
 
-/* Whether values of two places are alive at once. */
+/* True if values of two places are live at once. */
 static bool are_together(const struct place *a, const struct place *b)
 {
     if (a->values[a->n - 1].end < b->values[0].begin || b->values[b->n - 1].end < a->values[0].begin)
@@ -129,7 +129,7 @@ static bool are_together(const struct place *a, const struct place *b)
     return false;
 }
 
-/* Finds the offsets that a part cannot have because of one that has its own. */
+/* Finds the offsets that a part cannot have because of another part. */
 static void add_gaps(struct packer *p, int part, int other)
 {
     int64_t offset = p->parts[other].offset;
@@ -149,7 +149,7 @@ static int by_start(const void *x, const void *y)
     return order_of(((const struct gap *)x)->after, ((const struct gap *)y)->after);
 }
 
-/* Whether the gaps are in order, as they are of parts of one place. */
+/* True if the gaps are in ascending order, as they are for parts of one place. */
 static bool are_sorted(const struct packer *p)
 {
     for (int i = 1; i < p->n_gaps; i++)
@@ -216,9 +216,9 @@ static int64_t place_parts(struct packer *p)
 /* ---- many places ---- */
 
 /*
- * Each place is held against all before it, which takes too long for more of them than MANY.  Then
- * parts of about one size take turns in one *slot*, and slots are held against each other; or lie
- * one behind the other, if they are too many as well.
+ * Each place is compared with all before it, which takes too long for more than MANY places.
+ * Then parts of about one size share a *slot*, one after another, and slots are compared with each
+ * other.  If there are too many slots as well, they lie one behind the other.
  */
 enum { MANY = 8192, MANY_SLOTS = 1024, UNIT = CR_ALIGN };
 
@@ -229,7 +229,7 @@ struct whole {
     struct span span;
 };
 
-/* Sizes that differ by less than an eighth are one. */
+/* Sizes that differ by less than an eighth count as equal. */
 static int64_t rounded(int64_t floats)
 {
     int64_t unit = UNIT;
@@ -278,8 +278,8 @@ static int by_slot(const void *x, const void *y)
     return a->slot != b->slot ? order_of(a->slot, b->slot) : order_of(a->span.begin, b->span.begin);
 }
 
-/* Gives parts of one size that are alive one after another one slot; leaves the parts in the order
- * of their slots, and returns how many slots there are. */
+/* Assigns one slot to parts of one size whose live ranges do not overlap.  Sorts the parts by slot
+ * and returns the number of slots. */
 static int find_slots(struct whole *wholes, int n)
 {
     struct whole *ends = cr_calloc((size_t)n, sizeof *ends);

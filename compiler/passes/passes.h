@@ -45,8 +45,8 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
 
 /*
  * Runs one pass and verifies all that the module then has: the graph, kernels, steps and plan,
- * whatever the pass was to change.  A mistake in them is ours and not the user's: the error
- * is "bug: after PASS, " and the node or kernel where it is.  The module is good for nothing then.
+ * whatever the pass was to change.  A mistake found there is a bug of ours: the error is "bug:
+ * after PASS, " and the node or kernel where it is.  The module must not be used afterwards.
  */
 int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_error *error);
 

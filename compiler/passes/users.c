@@ -4,12 +4,12 @@
 
 #include "compiler/ir/mem.h"
 
-/* The tree of nodes in which each lies below the node where its readers meet.  Its root is no
- * node, but stands for CR_NONE. */
+/* The tree of immediate post-dominators: the parent of a node is the node where its readers
+ * meet.  The root is not a node; it stands for CR_NONE. */
 struct tree {
     cr_id root;
     cr_id *above; /* by node */
-    cr_id *far;   /* by node: one further up, so that any other is few steps of both kinds away */
+    cr_id *far;   /* by node: an ancestor further up, by which any other is reached in few steps */
     int *depth;   /* by node: steps to the root */
 };
 
@@ -30,7 +30,7 @@ static void end_tree(struct tree *t)
     free(t->depth);
 }
 
-/* Adds a node.  Where the last two far steps were of one length, its own spans both. */
+/* Adds a node.  Where the last two long steps have equal lengths, its own spans both. */
 static void add_below(struct tree *t, cr_id id, cr_id above)
 {
     cr_id far = t->far[above], farther = t->far[far];
@@ -40,7 +40,7 @@ static void add_below(struct tree *t, cr_id id, cr_id above)
     t->depth[id] = t->depth[above] + 1;
 }
 
-/* The nearest node above both, or one of them. */
+/* The lowest common ancestor. */
 static cr_id common(const struct tree *t, cr_id a, cr_id b)
 {
     if (t->depth[a] < t->depth[b])

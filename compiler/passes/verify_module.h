@@ -1,8 +1,8 @@
 /*
  * verify_module.h - what must hold of kernels, steps and plan between any two passes.
  *
- * Each check believes the graph (compiler/ir/verify.h) and what the checks before it are of, and
- * nothing else: none uses what the passes computed on the way.  They return 0, or -1 and in
+ * Each check relies on the graph (compiler/ir/verify.h) and on what the checks before it
+ * verified, and on nothing that passes computed for their own use.  They return 0, or -1 and in
  * *error the first thing that is wrong: "kernel 3: it reads v[5], which is not made yet".  All
  * take time that is near linear in the size of the module.
  */
@@ -34,7 +34,7 @@ int cr_verify_plan(const struct cr_module *m, struct cr_error *error);
 /* CR_HAS_PLAN, too: places of weights do not overlap, and hold what the kernels read there. */
 int cr_verify_weights(const struct cr_module *m, struct cr_error *error);
 
-/* Whether a range of floats begins on a cache line and ends inside a buffer. */
+/* True if a range of floats begins on a cache line and ends inside a buffer. */
 static inline bool cr_is_inside(int64_t offset, int64_t floats, int64_t buffer)
 {
     return offset >= 0 && offset % CR_ALIGN == 0 && floats <= buffer && offset <= buffer - floats;

@@ -17,7 +17,7 @@ bool *cr_find_weights(const struct cr_graph *g)
     return weights;
 }
 
-/* Whether a broadcast repeats whole matrices, and no row or column of one. */
+/* True if a broadcast repeats whole matrices, and no row or column of one. */
 static bool repeats_matrices(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
