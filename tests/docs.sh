@@ -6,8 +6,8 @@
 # fences stay around it.
 #
 # --write   runs the commands and writes the passages anew
-# --check   proves that they are what the commands print, and that relative links lead to
-#           files
+# --check   proves that they are what the commands print, that relative links lead to files, and
+#           that the sources which the tour names are there
 # $CRESCENT is the program.
 set -u
 
@@ -66,6 +66,15 @@ broken_links() {
     done
 }
 
+# Names of sources in a page, passages aside, of which the tree has no file.
+missing_sources() {
+    sed '/^<!-- \$ /,/^<!-- end -->$/d' "$1" |
+        grep -o '[A-Za-z0-9_/*]*\.\(c\|h\|inc\|def\)\>' | grep -v '[A-Z*]' | sort -u |
+        while read -r name; do
+            find compiler runtime tests -path "*/$name" | grep -q . || [ -f "$name" ] ||
+                echo "$1: $name: found no such file"
+        done
+}
 
 for page in "$@"; do
     renew "$page" >"$scratch/page"
@@ -85,6 +94,11 @@ for page in "$@"; do
     [ -z "$links" ] || echo "$links"
     [ -z "$links" ]
     report $? "$page: its links"
+    [ "$page" = docs/tour.md ] || continue
+    missing=$(missing_sources "$page")
+    [ -z "$missing" ] || echo "$missing"
+    [ -z "$missing" ]
+    report $? "$page: the files it names"
 done
 [ "$mode" = --write ] && exit 0
 conclude
