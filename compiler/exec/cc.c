@@ -55,7 +55,7 @@ static bool is_empty(int fd)
 enum { MAX_WORDS = 64, MAX_OURS = 32 };
 
 /* What one run of the compiler works on. */
-struct job {
+struct compilation {
     int source, log;
     int object;       /* a nameless file, or -1 */
     const char *path; /* of the object, for the compiler and for dlopen */
@@ -82,7 +82,7 @@ static int command_line(char *text, const char *const *options, const char *obje
 
 /* Runs the compiler; its exit status, or -1 (and errno) if it could not be started.  It inherits
  * the object's descriptor under the number by which the path names it. */
-static int run(char *const *argv, const struct job *job)
+static int run(char *const *argv, const struct compilation *job)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -119,7 +119,7 @@ static int load(const char *path, const char *symbol, struct cr_code *code, stru
 }
 
 /* 0, or -1; 1 if the compiler failed; it may succeed with an object in a folder. */
-static int compile(const struct job *job, const char *const *options, const char *symbol,
+static int compile(const struct compilation *job, const char *const *options, const char *symbol,
                    struct cr_code *code, struct cr_error *error)
 {
     const char *cc = getenv("CC");
@@ -173,7 +173,7 @@ static void keep(struct cr_code *code, int object)
 
 /* Compiles into a file without a name, which nothing can leave behind.  Returns 1 where the
  * system makes no such file. */
-static int compile_nameless(struct job *job, const char *const *options, const char *symbol,
+static int compile_nameless(struct compilation *job, const char *const *options, const char *symbol,
                             struct cr_code *code, struct cr_error *error)
 {
     char path[40];
@@ -248,8 +248,8 @@ static void sweep_folders(const char *tmp)
 }
 
 /* If no folder can be made, the error of the first attempt stays. */
-static int compile_in_folder(struct job *job, const char *const *options, const char *symbol,
-                             struct cr_code *code, struct cr_error *error)
+static int compile_in_folder(struct compilation *job, const char *const *options,
+                             const char *symbol, struct cr_code *code, struct cr_error *error)
 {
     const char *tmp = temporary_folder();
     sweep_folders(tmp);
@@ -275,7 +275,7 @@ static int compile_in_folder(struct job *job, const char *const *options, const 
 int cr_cc_compile(const struct cr_text *text, const char *const *options, const char *symbol,
                   struct cr_code *code, struct cr_error *error)
 {
-    struct job job = {.source = nameless_file(), .log = nameless_file()};
+    struct compilation job = {.source = nameless_file(), .log = nameless_file()};
     int status = -1;
     if (job.source < 0 || job.log < 0 || fill(job.source, text))
         cr_fail(error, "no file for the C compiler can be made: %s", strerror(errno));

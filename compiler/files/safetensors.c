@@ -52,7 +52,7 @@ const float *cr_safetensors_view(const struct cr_st_tensor *tensor)
 /* ---- writing ---- */
 
 /* The header's text as it grows, and where to complain about it. */
-struct text {
+struct header_text {
     char *bytes;
     size_t n, room;
     const char *path;
@@ -68,7 +68,7 @@ static struct cr_shown show_name(const char *name)
 }
 
 /* Adds bytes.  Where memory runs out the text is freed, and stays null. */
-static void add(struct text *t, const char *bytes, size_t n)
+static void add(struct header_text *t, const char *bytes, size_t n)
 {
     if (!t->bytes)
         return;
@@ -85,12 +85,12 @@ static void add(struct text *t, const char *bytes, size_t n)
     t->n += n;
 }
 
-static void add_text(struct text *t, const char *text)
+static void add_text(struct header_text *t, const char *text)
 {
     add(t, text, strlen(text));
 }
 
-static void add_integer(struct text *t, int64_t value)
+static void add_integer(struct header_text *t, int64_t value)
 {
     char digits[24];
 
@@ -99,7 +99,7 @@ static void add_integer(struct text *t, int64_t value)
 }
 
 /* A string in quotes; what JSON has to escape is escaped.  Fails if it is not UTF-8. */
-static int add_string(struct text *t, const char *string)
+static int add_string(struct header_text *t, const char *string)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
     const char *end = string + strlen(string), *found;
@@ -126,7 +126,7 @@ static int add_string(struct text *t, const char *string)
 }
 
 /* The object of metadata, if there is any. */
-static int add_metadata(struct text *t, const struct cr_st_metadata *metadata, int n)
+static int add_metadata(struct header_text *t, const struct cr_st_metadata *metadata, int n)
 {
     if (n > 0)
         add_text(t, "\"__metadata__\":{");
@@ -143,7 +143,7 @@ static int add_metadata(struct text *t, const struct cr_st_metadata *metadata, i
 }
 
 /* "name":{"dtype":...,"shape":[...],"data_offsets":[begin,end]} */
-static int add_tensor(struct text *t, const struct cr_st_tensor *tensor, size_t begin)
+static int add_tensor(struct header_text *t, const struct cr_st_tensor *tensor, size_t begin)
 {
     if (add_string(t, tensor->name) != 0)
         return -1;
@@ -163,7 +163,7 @@ static int add_tensor(struct text *t, const struct cr_st_tensor *tensor, size_t 
 }
 
 /* Lays the tensors end to end and describes each. */
-static int add_tensors(struct text *t, const struct cr_st_tensor *tensors, int n, int first)
+static int add_tensors(struct header_text *t, const struct cr_st_tensor *tensors, int n, int first)
 {
     size_t next = 0;
 
@@ -187,7 +187,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Refuses a name that is there twice; sorts the names. */
-static int check_names(struct text *t, const char **names, int n)
+static int check_names(struct header_text *t, const char **names, int n)
 {
     if (n > 0)
         qsort(names, (size_t)n, sizeof *names, by_name);
@@ -198,7 +198,7 @@ static int check_names(struct text *t, const char **names, int n)
 }
 
 /* No two tensors and no two keys of the metadata may have one name. */
-static int check_all_names(struct text *t, const struct cr_st_tensor *tensors, int n_tensors,
+static int check_all_names(struct header_text *t, const struct cr_st_tensor *tensors, int n_tensors,
                            const struct cr_st_metadata *metadata, int n_metadata)
 {
     int room = n_tensors > n_metadata ? n_tensors : n_metadata;
@@ -218,7 +218,7 @@ static int check_all_names(struct text *t, const struct cr_st_tensor *tensors, i
 }
 
 /* Makes the header, padded with spaces so that the data begins at a multiple of 8. */
-static int make_header(struct text *t, const struct cr_st_tensor *tensors, int n_tensors,
+static int make_header(struct header_text *t, const struct cr_st_tensor *tensors, int n_tensors,
                        const struct cr_st_metadata *metadata, int n_metadata)
 {
     add_text(t, "{");
@@ -256,7 +256,7 @@ int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tens
                        const struct cr_st_metadata *metadata, int n_metadata, char *error,
                        size_t size)
 {
-    struct text t = {malloc(4096), 0, 4096, writer->path, error, size};
+    struct header_text t = {malloc(4096), 0, 4096, writer->path, error, size};
     int status = make_header(&t, tensors, n_tensors, metadata, n_metadata);
 
     if (status == 0)

@@ -30,13 +30,13 @@ static const char library_key; /* registry: the globals of library modules */
 static const char modules_key; /* registry: name -> value, or true while it is loaded */
 
 /* A text; freed by the caller. */
-struct text {
+struct source_text {
     char *bytes;
     size_t size;
 };
 
 /* Reads all of an open file, up to the limit; null, or why not. */
-static const char *read_all(FILE *file, struct text *text)
+static const char *read_all(FILE *file, struct source_text *text)
 {
     text->bytes = cr_calloc(MAX_SOURCE + 1, 1);
     text->size = fread(text->bytes, 1, MAX_SOURCE + 1, file);
@@ -46,9 +46,9 @@ static const char *read_all(FILE *file, struct text *text)
 }
 
 /* Reads a regular file; reading a pipe could block for ever.  Null, or why not. */
-static const char *read_file(const char *path, int flags, struct text *text)
+static const char *read_file(const char *path, int flags, struct source_text *text)
 {
-    *text = (struct text){NULL, 0};
+    *text = (struct source_text){NULL, 0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     if (fd < 0)
         return strerror(errno);
@@ -63,7 +63,7 @@ static const char *read_file(const char *path, int flags, struct text *text)
     fclose(file);
     if (wrong) {
         free(text->bytes);
-        *text = (struct text){NULL, 0};
+        *text = (struct source_text){NULL, 0};
     }
     return wrong;
 }
@@ -125,7 +125,7 @@ static int load_text(lua_State *L, struct cr_run *run, const char *path, bool li
 
 /* Loads a file that was read, and frees it. */
 static void load_file(lua_State *L, struct cr_run *run, const char *path, bool library,
-                      struct text *text)
+                      struct source_text *text)
 {
     int status = load_text(L, run, path, library, text->bytes, text->size);
     free(text->bytes);
@@ -135,7 +135,7 @@ static void load_file(lua_State *L, struct cr_run *run, const char *path, bool l
 
 void cr_load_script(lua_State *L, struct cr_run *run)
 {
-    struct text text;
+    struct source_text text;
     const char *wrong = read_file(run->path, 0, &text);
     if (wrong)
         cr_raise(L, "%s", wrong);
@@ -156,7 +156,7 @@ static bool is_inside(const struct cr_run *run, const char *path, char *real)
 
 /* Reads a module's file.  The name that is opened has its links resolved, so that none can be
  * changed in between.  Null, or why not. */
-static const char *read_module(const struct cr_run *run, const char *path, struct text *text)
+static const char *read_module(const struct cr_run *run, const char *path, struct source_text *text)
 {
     char real[PATH_MAX];
     if (!is_inside(run, path, real))
@@ -178,7 +178,7 @@ static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const c
             path[i] = '/';
     if (access(path, F_OK) != 0)
         return false;
-    struct text text;
+    struct source_text text;
     const char *wrong = read_module(run, path, &text);
     if (wrong)
         cr_raise(L, "require: %s: %s", path, wrong);
