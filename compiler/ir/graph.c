@@ -8,11 +8,12 @@
 #include "hash.h"
 #include "mem.h"
 
-enum { STRING_BYTES = 64 }; /* that a string takes besides its text: in tables, and malloc's own */
+enum { STRING_BYTES = 96 }; /* that a string takes besides its text: in tables, and malloc's own */
 
 /* Strings that are interned, of one graph or of several that were made of each other. */
 struct cr_strings {
     struct cr_names names;
+    struct cr_table addresses; /* of the names, by number */
     size_t bytes;
     int graphs; /* that have them */
 };
@@ -51,6 +52,7 @@ static void free_strings(struct cr_strings *strings)
     for (int i = 0; i < strings->names.n; i++)
         free((char *)strings->names.items[i]);
     cr_names_free(&strings->names);
+    cr_table_free(&strings->addresses);
     free(strings);
 }
 
@@ -84,13 +86,34 @@ size_t cr_graph_bytes(const struct cr_graph *g)
            (size_t)g->cap_outputs * sizeof *g->outputs + g->strings->bytes;
 }
 
+/* An address that is looked for. */
+struct address {
+    const struct cr_names *names;
+    const char *text;
+};
+
+static bool is_address(const void *context, int item)
+{
+    const struct address *address = context;
+    return address->names->items[item] == address->text;
+}
+
+bool cr_is_interned(const struct cr_graph *g, const char *text)
+{
+    const struct address address = {&g->strings->names, text};
+    return cr_table_find(&g->strings->addresses, (uintptr_t)text, is_address, &address) >= 0;
+}
+
 const char *cr_intern(struct cr_graph *g, const char *text)
 {
     struct cr_names *names = &g->strings->names;
+    if (cr_is_interned(g, text))
+        return text;
     int known = cr_names_find(names, text);
     if (known < 0) {
         known = names->n;
         cr_names_add(names, cr_strdup(text));
+        cr_table_add(&g->strings->addresses, (uintptr_t)names->items[known], known);
         g->strings->bytes += strlen(text) + STRING_BYTES;
     }
     return names->items[known];

@@ -165,6 +165,9 @@ size_t cr_graph_bytes(const struct cr_graph *g);
 /* The graph's own copy of a string, one for equal strings (so == compares them). */
 const char *cr_intern(struct cr_graph *g, const char *text);
 
+/* Whether a string is such a copy; it is not looked into. */
+bool cr_is_interned(const struct cr_graph *g, const char *text);
+
 /*
  * Adds a node; its shape and type follow from the operands and `attr` (null where
  * the op needs none).  Returns CR_NONE and sets g->error if they do not fit: the
@@ -208,11 +211,31 @@ static inline enum cr_kind cr_kind_of(const struct cr_graph *g, cr_id id)
     return cr_ops[g->nodes[id].op].kind;
 }
 
+/* Whether an op may need attributes: of two kinds none does. */
+static inline bool cr_has_attributes(enum cr_op op)
+{
+    return cr_ops[op].kind != CR_KIND_ELEMENTWISE && cr_ops[op].kind != CR_KIND_CONTRACT;
+}
+
 /* True if a number is an i32: whole, from -2^31 to 2^31 - 1. */
 bool cr_is_i32(double value);
 
 int64_t cr_elements(int rank, const int64_t *shape);
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
+
+/* A hash of shape and index.  The axes are multiplied side by side, which is faster than one after
+ * another. */
+static inline uint64_t cr_hash_axes(const struct cr_node *node)
+{
+    static const uint64_t odd[CR_MAX_RANK] = {
+        0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u,
+        0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u,
+    };
+    uint64_t sum = (uint64_t)node->rank;
+    for (int i = 0; i < node->rank; i++)
+        sum += ((uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40) * odd[i];
+    return sum;
+}
 
 /* "[2, 3]" into buf, which is returned. */
 char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "mem.h"
 
 static int broken(struct cr_error *error, const struct cr_graph *g, cr_id id, const char *what)
@@ -47,9 +48,13 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
 static const char *check_inference(struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    struct cr_attr attr = cr_attr_of(node);
+    struct cr_attr attr;
     struct cr_node again;
-    if (!cr_infer(g, node->op, node->n_in, cr_inputs(g, node), &attr, &again))
+    bool has_attributes = cr_has_attributes(node->op);
+    if (has_attributes)
+        attr = cr_attr_of(node);
+    if (!cr_infer(g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL,
+                  &again))
         return g->error;
     if (!cr_same_shape(&again, node) || again.dtype != node->dtype)
         return "shape or type is not what its operands give";
@@ -60,21 +65,16 @@ static const char *check_inference(struct cr_graph *g, cr_id id)
     return again.name == node->name ? NULL : "its name is not interned";
 }
 
-static bool is_interned(struct cr_graph *g, const char *text)
-{
-    return text && cr_intern(g, text) == text;
-}
-
 /* The strings that a node has besides its name.  Neighbours mostly come from one place, which is
  * looked up once. */
-static const char *check_strings(struct cr_graph *g, cr_id id)
+static const char *check_strings(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id], *last = id ? node - 1 : NULL;
-    if (!(last && last->where.file == node->where.file) && !is_interned(g, node->where.file))
+    if (!(last && last->where.file == node->where.file) && !cr_is_interned(g, node->where.file))
         return "its file is not interned";
-    if (!(last && last->where.scope == node->where.scope) && !is_interned(g, node->where.scope))
+    if (!(last && last->where.scope == node->where.scope) && !cr_is_interned(g, node->where.scope))
         return "its scope is not interned";
-    return !node->tap || is_interned(g, node->tap) ? NULL : "its tap is not interned";
+    return !node->tap || cr_is_interned(g, node->tap) ? NULL : "its tap is not interned";
 }
 
 /* ---- names ---- */
@@ -117,7 +117,7 @@ static int verify_outputs(struct cr_graph *g, struct cr_error *error)
         names[i] = g->outputs[i].name;
         if (g->outputs[i].id < 0 || g->outputs[i].id >= g->n_nodes)
             status = cr_fail(error, "output %d: there is no node %d", i, (int)g->outputs[i].id);
-        else if (!is_interned(g, names[i]))
+        else if (!cr_is_interned(g, names[i]))
             status = cr_fail(error, "output %d: its name is not interned", i);
     }
     if (!status && (twice = find_twice(names, g->n_outputs)))
@@ -142,26 +142,18 @@ int cr_verify(struct cr_graph *g, struct cr_error *error)
 
 /* ---- hashes of nodes ---- */
 
-/* One more word into a hash: a multiplication, and its high half folded in. */
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
 /* Of all that makes nodes equal. */
 static uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
 {
     uint64_t value, h;
     memcpy(&value, &node->value, sizeof value);
-    h = mix((uint64_t)node->op << 32 | (uint64_t)node->dtype << 24 | (uint64_t)node->init << 16 |
-                (uint64_t)node->rank << 8 | (uint64_t)node->axis,
-            value ^ (uintptr_t)node->name);
-    for (int i = 0; i < node->rank; i++)
-        h = mix(h, (uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40);
+    h = cr_hash_word((uint64_t)node->op << 32 | (uint64_t)node->dtype << 24 |
+                         (uint64_t)node->init << 16 | (uint64_t)node->rank << 8 |
+                         (uint64_t)node->axis,
+                     value ^ (uintptr_t)node->name);
     for (int i = 0; i < node->n_in; i++)
-        h = mix(h, (uint64_t)cr_inputs(g, node)[i]);
-    return h;
+        h = cr_hash_word(h, (uint64_t)cr_inputs(g, node)[i]);
+    return cr_hash_word(h, cr_hash_axes(node));
 }
 
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
@@ -170,15 +162,15 @@ uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
     if (node->rank < 0 || node->rank > CR_MAX_RANK || !has_operands(g, node))
         return 0; /* nothing that could be hashed */
     uint64_t h = hash_meaning(g, node);
-    h = mix(h, (uintptr_t)node->tap);
-    return mix(h, (uintptr_t)node->where.file ^ (uintptr_t)node->where.scope << 16);
+    h = cr_hash_word(h, (uintptr_t)node->tap);
+    return cr_hash_word(h, (uintptr_t)node->where.file ^ (uintptr_t)node->where.scope << 16);
 }
 
 uint64_t cr_hash_outputs(const struct cr_graph *g)
 {
     uint64_t h = (uint64_t)g->n_outputs;
     for (int i = 0; i < g->n_outputs; i++)
-        h = mix(mix(h, (uint64_t)g->outputs[i].id), (uintptr_t)g->outputs[i].name);
+        h = cr_hash_word(cr_hash_word(h, (uint64_t)g->outputs[i].id), (uintptr_t)g->outputs[i].name);
     return h;
 }
 

@@ -86,7 +86,8 @@ static int push(struct cr_evaluate *ev, const struct cr_value *value, const stru
 {
     if (ev->tiles->n == CR_MAX_VALUES)
         return stop_at(ev, largest_part(ev));
-    ev->maps[ev->tiles->n] = *map;
+    memcpy(ev->maps[ev->tiles->n].axis, map->axis,
+           (size_t)ev->g->nodes[value->node].rank * sizeof *map->axis);
     *CR_PUSH(ev->tiles->values, ev->tiles->n, ev->capacity) = *value;
     return ev->tiles->n - 1;
 }

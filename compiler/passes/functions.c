@@ -13,8 +13,9 @@ struct bytes {
 
 static void put(struct bytes *b, const void *data, size_t size)
 {
-    while (b->n + (int)size >= b->cap)
-        b->data = cr_grow(b->data, b->cap, &b->cap, 1);
+    if (b->n + (int)size >= b->cap)
+        while (b->n + (int)size >= b->cap)
+            b->data = cr_grow(b->data, b->cap, &b->cap, 1);
     if (size)
         memcpy(b->data + b->n, data, size);
     b->n += (int)size;
@@ -36,20 +37,40 @@ static void put_affine(struct bytes *b, const struct cr_affine *affine)
     put_int(b, -1);
 }
 
+/* Of a value what its source has. */
+static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr_value *v)
+{
+    int32_t fields[] = {(int32_t)v->source | (int32_t)v->op << 8,
+                        (int32_t)g->nodes[v->node].dtype << 8 | v->vector,
+                        v->arg[0],
+                        v->arg[1],
+                        v->arg[2],
+                        v->ref};
+    put(b, fields, sizeof fields);
+    switch (v->source) {
+    case CR_GATHER:
+        put_int(b, v->table_rows);
+        put_int(b, v->table_stride);
+        /* fall through */
+    case CR_LOAD:
+    case CR_IOTA:
+    case CR_RANDOM:
+        put_affine(b, &v->at);
+        break;
+    case CR_CONST:
+        put(b, &v->number, sizeof v->number);
+        break;
+    default:
+        break;
+    }
+}
+
 static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr_tiles *tiles)
 {
     put_int(b, tiles->n);
     put_int(b, tiles->result);
-    for (int i = 0; i < tiles->n; i++) {
-        const struct cr_value *v = &tiles->values[i];
-        int64_t fields[] = {v->source,     v->op,           v->arg[0],
-                            v->arg[1],     v->arg[2],       v->ref,
-                            v->table_rows, v->table_stride, g->nodes[v->node].dtype,
-                            v->vector};
-        put(b, fields, sizeof fields);
-        put(b, &v->number, sizeof v->number);
-        put_affine(b, &v->at);
-    }
+    for (int i = 0; i < tiles->n; i++)
+        put_value(b, g, &tiles->values[i]);
 }
 
 /* Everything about a kernel that its code depends on. */

@@ -127,7 +127,7 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
 {
     const struct cr_node *node = &g->nodes[id], *in = &g->nodes[cr_in(g, id, 0)];
     struct cr_affine linear;
-    memset(operand, 0, sizeof *operand);
+    memset(operand->axis, 0, (size_t)in->rank * sizeof *operand->axis);
     switch (node->op) {
     case CR_OP_permute:
         for (int i = 0; i < node->rank; i++)
@@ -139,7 +139,7 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
                 operand->axis[i] = map->axis[node->rank - in->rank + i];
         return CR_MAP_OK;
     case CR_OP_detach:
-        *operand = *map;
+        memcpy(operand->axis, map->axis, (size_t)node->rank * sizeof *map->axis);
         return CR_MAP_OK;
     case CR_OP_slice:
         for (int i = 0; i < node->rank; i++) {

@@ -126,7 +126,8 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
         b->dlogits = id;
         b->probs = cr_in(s->g, id, 1 - i);
         b->dprobs = cr_in(s->g, difference, 0);
-        if (!is_op(s, wide, CR_OP_expand) || only_user(s, wide) != difference ||
+        if (!is_op(s, b->probs, CR_OP_div) || !is_op(s, wide, CR_OP_expand) ||
+            only_user(s, wide) != difference ||
             only_user(s, b->dprobs) != difference || !find_ddropped(s, b, &dropout) ||
             !cr_match_softmax(s->module, &softmax, b->probs))
             continue;
@@ -208,11 +209,11 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
     int budget = CR_MAX_VALUES;
     cr_id t = cr_in(g, dq, 0);
     *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
-    if (!find_dlogits(s, t, b, &budget))
+    if (cr_n_users(users, t) != 2 || !find_dlogits(s, t, b, &budget))
         return false;
     b->dk = transposed_product(s, t);
     b->dv = transposed_product(s, b->dropped);
-    return b->dk != CR_NONE && b->dv != CR_NONE && cr_n_users(users, t) == 2 &&
+    return b->dk != CR_NONE && b->dv != CR_NONE &&
            cr_in(g, b->dk, 1) == cr_in(g, b->scores, 0) &&
            cr_in(g, b->dv, 1) == cr_in(g, b->ddropped, 0) &&
            are_transposed(g, cr_in(g, dq, 1), cr_in(g, b->scores, 1)) &&
@@ -530,12 +531,12 @@ void cr_pass_join_grads(struct cr_module *module)
     struct joins all = {0};
     struct cr_attention_backward b;
     struct cr_users users;
-    cr_users_find(&users, module->graph);
+    cr_users_list(&users, module->graph);
     const struct search s = {module, module->graph, &users};
     bool completed = complete_all(module->graph, &s);
     if (completed) {
         cr_users_free(&users);
-        cr_users_find(&users, module->graph);
+        cr_users_list(&users, module->graph);
     }
     all.of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all.of);
     for (cr_id id = 0; id < module->graph->n_nodes; id++)

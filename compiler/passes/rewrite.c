@@ -16,9 +16,7 @@ static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
     h = cr_hash_word(h, (uintptr_t)node->name);
     for (int i = 0; i < node->n_in; i++)
         h = cr_hash_word(h, (uint64_t)cr_inputs(g, node)[i]);
-    for (int i = 0; i < node->rank; i++)
-        h = cr_hash_word(h, (uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40);
-    return (unsigned)h;
+    return (unsigned)cr_hash_word(h, cr_hash_axes(node));
 }
 
 static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b)
@@ -163,12 +161,6 @@ static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
     return share_newest(rw);
 }
 
-/* Of two kinds no op has attributes. */
-static bool has_attributes(enum cr_kind kind)
-{
-    return kind != CR_KIND_ELEMENTWISE && kind != CR_KIND_CONTRACT;
-}
-
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 {
     static const struct cr_attr none;
@@ -176,7 +168,7 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
     struct cr_draft draft = {.op = node->op, .n = node->n_in, .attr = &none};
     struct cr_attr attr;
     cr_rewrite_at(rw, id);
-    if (has_attributes(cr_ops[node->op].kind)) {
+    if (cr_has_attributes(node->op)) {
         attr = cr_attr_of(node);
         draft.attr = &attr;
     }

@@ -58,6 +58,7 @@ static cr_id common(const struct tree *t, cr_id a, cr_id b)
 /* Immediate post-dominators: users have larger ids, so one pass from the end is enough. */
 static void find_meets(struct cr_users *users, const struct cr_graph *g)
 {
+    users->meet = cr_calloc((size_t)g->n_nodes + 1, sizeof *users->meet);
     bool *output = cr_calloc((size_t)g->n_nodes, sizeof *output);
     struct tree t;
     begin_tree(&t, g->n_nodes);
@@ -76,12 +77,12 @@ static void find_meets(struct cr_users *users, const struct cr_graph *g)
 }
 
 /* A counting sort of operands by node: users->list has the users of a node side by side. */
-void cr_users_find(struct cr_users *users, const struct cr_graph *g)
+void cr_users_list(struct cr_users *users, const struct cr_graph *g)
 {
     int n = g->n_nodes;
+    users->meet = NULL;
     users->first = cr_calloc((size_t)n + 2, sizeof *users->first);
     users->list = cr_calloc((size_t)g->n_operands + 1, sizeof *users->list);
-    users->meet = cr_calloc((size_t)n + 1, sizeof *users->meet);
     for (cr_id id = 0; id < n; id++)
         for (int i = 0; i < g->nodes[id].n_in; i++)
             users->first[cr_in(g, id, i) + 2]++;
@@ -90,6 +91,11 @@ void cr_users_find(struct cr_users *users, const struct cr_graph *g)
     for (cr_id id = 0; id < n; id++)
         for (int i = 0; i < g->nodes[id].n_in; i++)
             users->list[users->first[cr_in(g, id, i) + 1]++] = id;
+}
+
+void cr_users_find(struct cr_users *users, const struct cr_graph *g)
+{
+    cr_users_list(users, g);
     find_meets(users, g);
 }
 

@@ -7,10 +7,15 @@
 struct cr_users {
     int *first; /* by node, and one past the last: its users are list[first[id] ..] */
     cr_id *list;
-    cr_id *meet; /* the node that every path from it to an output passes first, or CR_NONE */
+    cr_id *meet; /* the node that every path from it to an output passes first, or CR_NONE; null if
+                  * only users were asked for */
 };
 
+/* With `meet`. */
 void cr_users_find(struct cr_users *users, const struct cr_graph *g);
+
+/* Without. */
+void cr_users_list(struct cr_users *users, const struct cr_graph *g);
 void cr_users_free(struct cr_users *users);
 
 static inline int cr_n_users(const struct cr_users *users, cr_id id)
