@@ -170,19 +170,3 @@ const char *cr_dtype_name(enum cr_dtype dtype)
     static const char *const names[] = {"f32", "i32", "bool"};
     return names[dtype];
 }
-
-/* Field by field, as every node passes here several times: an initializer would zero the
- * arrays first. */
-struct cr_attr cr_attr_of(const struct cr_node *node)
-{
-    struct cr_attr attr;
-    attr.dtype = node->dtype;
-    attr.rank = node->rank;
-    attr.axis = node->axis;
-    attr.value = node->value;
-    attr.name = node->name;
-    attr.init = node->init;
-    memcpy(attr.shape, node->shape, sizeof attr.shape);
-    memcpy(attr.index, node->index, sizeof attr.index);
-    return attr;
-}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "runtime/elementwise.h"
 
@@ -184,8 +185,21 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
               const struct cr_attr *attr);
 
-/* The attributes a node was built with. */
-struct cr_attr cr_attr_of(const struct cr_node *node);
+/* The attributes a node was built with.  Every node passes here several times, so the fields are
+ * set one by one where the caller wants them. */
+static inline struct cr_attr cr_attr_of(const struct cr_node *node)
+{
+    struct cr_attr attr;
+    attr.dtype = node->dtype;
+    attr.rank = node->rank;
+    attr.axis = node->axis;
+    attr.value = node->value;
+    attr.name = node->name;
+    attr.init = node->init;
+    memcpy(attr.shape, node->shape, sizeof attr.shape);
+    memcpy(attr.index, node->index, sizeof attr.index);
+    return attr;
+}
 
 /* Adds a length, and returns its number; the input that holds it is the caller's to build.  CR_NONE
  * if there are too many. */

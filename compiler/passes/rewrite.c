@@ -151,13 +151,14 @@ cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, 
 static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_graph *to = rw->to;
-    struct cr_node node = rw->from->nodes[id];
-    node.first_in = to->n_operands;
-    node.tap = NULL;
-    for (int i = 0; i < node.n_in; i++)
+    const struct cr_node *node = &rw->from->nodes[id];
+    struct cr_node *copy = CR_PUSH(to->nodes, to->n_nodes, to->cap_nodes);
+    memcpy(copy, node, sizeof *copy);
+    copy->first_in = to->n_operands;
+    copy->tap = NULL;
+    for (int i = 0; i < node->n_in; i++)
         *CR_PUSH(to->operands, to->n_operands, to->cap_operands) =
             rw->map[cr_in(rw->from, id, i)];
-    *CR_PUSH(to->nodes, to->n_nodes, to->cap_nodes) = node;
     return share_newest(rw);
 }
 
