@@ -359,11 +359,28 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_RANDOM] = infer_random,
 };
 
+/* A node of which nothing is known but its op.  Field by field: every node is inferred several times,
+ * and clearing them all at once takes longer. */
+static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct cr_where *where)
+{
+    node->op = op;
+    node->dtype = CR_F32;
+    node->rank = node->axis = node->first_in = 0;
+    node->n_in = n;
+    node->value = 0;
+    node->name = node->tap = NULL;
+    node->init = CR_INIT_UNIFORM;
+    node->where = *where;
+    node->kernel = CR_NONE;
+    memset(node->shape, 0, sizeof node->shape);
+    memset(node->index, 0, sizeof node->index);
+}
+
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node)
 {
     static const struct cr_attr none;
-    *node = (struct cr_node){.op = op, .n_in = n, .where = g->here, .kernel = CR_NONE};
+    clear_node(node, op, n, &g->here);
     struct build b = {g, &cr_ops[op], n, {0}, in, attr ? attr : &none, node};
     if (b.info->arity < 0 ? n < 1 : n != b.info->arity)
         return misfit(&b, "%d operands, %d expected", n, b.info->arity < 0 ? 1 : b.info->arity);

@@ -185,19 +185,23 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
               const struct cr_attr *attr);
 
-/* The attributes a node was built with.  Every node passes here several times, so the fields are
- * set one by one where the caller wants them. */
+/* The attributes a node was built with: all fields are set. */
+static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
+{
+    attr->dtype = node->dtype;
+    attr->rank = node->rank;
+    attr->axis = node->axis;
+    attr->value = node->value;
+    attr->name = node->name;
+    attr->init = node->init;
+    memcpy(attr->shape, node->shape, sizeof attr->shape);
+    memcpy(attr->index, node->index, sizeof attr->index);
+}
+
 static inline struct cr_attr cr_attr_of(const struct cr_node *node)
 {
     struct cr_attr attr;
-    attr.dtype = node->dtype;
-    attr.rank = node->rank;
-    attr.axis = node->axis;
-    attr.value = node->value;
-    attr.name = node->name;
-    attr.init = node->init;
-    memcpy(attr.shape, node->shape, sizeof attr.shape);
-    memcpy(attr.index, node->index, sizeof attr.index);
+    cr_get_attr(node, &attr);
     return attr;
 }
 

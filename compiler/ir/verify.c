@@ -52,7 +52,7 @@ static const char *check_inference(struct cr_graph *g, cr_id id)
     struct cr_node again;
     bool has_attributes = cr_has_attributes(node->op);
     if (has_attributes)
-        attr = cr_attr_of(node);
+        cr_get_attr(node, &attr);
     if (!cr_infer(g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL,
                   &again))
         return g->error;

@@ -170,7 +170,7 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
     struct cr_attr attr;
     cr_rewrite_at(rw, id);
     if (cr_has_attributes(node->op)) {
-        attr = cr_attr_of(node);
+        cr_get_attr(node, &attr);
         draft.attr = &attr;
     }
     for (int i = 0; i < node->n_in && i < 3; i++)
