@@ -1,10 +1,6 @@
 #include "kernel_kinds.h"
 
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "compiler/ir/mem.h"
 
 const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS] = {
 #define KIND(NAME, name, title)                                                                    \
@@ -26,24 +22,3 @@ SAME(programs, CR_DROPOUT, dropout);
 SAME(programs, CR_PROGRAM, program);
 SAME(operands, CR_OPERANDS - 1, delta);
 SAME(results, CR_RESULTS - 1, dest_v);
-
-void cr_kernel_free(struct cr_kernel *kernel)
-{
-    for (int i = 0; i < CR_PROGRAMS; i++)
-        free(kernel->programs[i].values);
-}
-
-static void copy_tiles(struct cr_tiles *copy, const struct cr_tiles *tiles)
-{
-    *copy = (struct cr_tiles){.n = tiles->n, .result = tiles->result};
-    copy->values = cr_calloc((size_t)tiles->n, sizeof *copy->values);
-    if (tiles->n)
-        memcpy(copy->values, tiles->values, (size_t)tiles->n * sizeof *copy->values);
-}
-
-void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
-{
-    *copy = *kernel;
-    for (int i = 0; i < CR_PROGRAMS; i++)
-        copy_tiles(&copy->programs[i], &kernel->programs[i]);
-}

@@ -15,18 +15,6 @@
 
 /* ---- what the root is ---- */
 
-bool cr_goes_down(const struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *node = &g->nodes[id];
-    return cr_kind_of(g, id) == CR_KIND_REDUCE && g->nodes[cr_in(g, id, 0)].shape[node->axis] > 1 &&
-           cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
-}
-
-bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id)
-{
-    return cr_goes_down(lw->g, id) && (id == lw->k->root || !cr_is_stored(&lw->ev, id));
-}
-
 /* Such a reduction that the root is a reshape of has the loops; else the root. */
 static void choose_top(struct cr_lowering *lw)
 {

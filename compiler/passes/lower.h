@@ -37,7 +37,4 @@ cr_id cr_find_obstacle(struct cr_lowering *lowering, const struct cr_target *tar
 bool cr_lower(struct cr_lowering *lowering, const struct cr_target *target,
               struct cr_kernel *kernel);
 
-/* Whether a node is a reduction down columns: over an axis that is not the innermost. */
-bool cr_goes_down(const struct cr_graph *g, cr_id id);
-
 #endif

@@ -175,3 +175,10 @@ bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
     }
     return true;
 }
+
+/* ---- reductions ---- */
+
+bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id)
+{
+    return cr_goes_down(lw->g, id) && (id == lw->k->root || !cr_is_stored(&lw->ev, id));
+}

@@ -17,25 +17,12 @@
 #include <string.h>
 
 #include "compiler/ir/eval.h"
+#include "rule_tools.h"
+#include "softmax_rules.h"
 
 static const struct cr_node *operand(const struct cr_rewrite *rw, const struct cr_draft *d, int i)
 {
     return &rw->to->nodes[d->in[i]];
-}
-
-bool cr_is_number(const struct cr_node *node, double value)
-{
-    return node->op == CR_OP_const && node->value == value;
-}
-
-bool cr_is_gradient(const struct cr_rewrite *rw)
-{
-    return rw->to->here.backward;
-}
-
-cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b)
-{
-    return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, b}, NULL);
 }
 
 static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
@@ -485,15 +472,6 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
     for (int i = 0; i < 2 && out == CR_NONE; i++)
         out = take_out_factor(rw, scale, sum[i], sum[1 - i]);
     return out;
-}
-
-cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id)
-{
-    struct cr_attr attr = {0};
-    int rank = rw->to->nodes[id].rank;
-    for (int i = 0; i < rank; i++)
-        attr.index[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
-    return cr_rewrite_add(rw, CR_OP_permute, 1, &id, &attr);
 }
 
 /* The transpose of a' b is b' a, also where other axes change places, too: a product is

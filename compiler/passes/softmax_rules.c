@@ -3,11 +3,12 @@
  * attention is recognised by them.  In the comments, e is exp(s), l is its sum over rows,
  * repeated or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
  */
-#include "rules.h"
+#include "softmax_rules.h"
 
 #include <string.h>
 
 #include "factors.h"
+#include "rule_tools.h"
 
 static cr_id quotient(struct cr_rewrite *rw, cr_id a, cr_id b)
 {
