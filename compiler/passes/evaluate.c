@@ -61,7 +61,8 @@ static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map
     return -1;
 }
 
-/* The node to store if a program gets too long: the result of the most work in it so far. */
+/* The node to store if a program gets too long or reads too much: the result of the most work in it
+ * so far. */
 static cr_id largest_part(const struct cr_evaluate *ev)
 {
     int size[CR_MAX_VALUES], largest = 0;
@@ -111,7 +112,7 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     const struct cr_node *node = &ev->g->nodes[id];
     struct cr_value value = {.source = CR_LOAD, .node = id, .ref = ref_of(ev, stored)};
     if (value.ref < 0)
-        return stop_at(ev, ev->kernel->root);
+        return stop_at(ev, largest_part(ev));
     value.at = cr_map_linear(map, node->rank, node->shape);
     value.vector = node->rank == 1;
     return push(ev, &value, map);

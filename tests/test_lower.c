@@ -1,0 +1,298 @@
+/*
+ * test_lower.c - what stands in the way of one kernel: for each limit of a kernel a graph that is
+ * beyond it, and for models that fuse leaves nothing in the way.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/script.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/kernel_kinds.h"
+#include "compiler/passes/lower.h"
+#include "compiler/passes/passes.h"
+
+/* ---- small graphs ---- */
+
+static cr_id leaf(struct cr_graph *g, enum cr_op op, const char *name, int64_t rows, int64_t cols)
+{
+    struct cr_attr attr = {.rank = 2, .shape = {rows, cols}, .name = name};
+    return cr_must(g, op, 0, NULL, &attr);
+}
+
+static cr_id unary(struct cr_graph *g, enum cr_op op, cr_id in)
+{
+    return cr_must(g, op, 1, &in, NULL);
+}
+
+static cr_id binary(struct cr_graph *g, enum cr_op op, cr_id a, cr_id b)
+{
+    return cr_must(g, op, 2, (cr_id[]){a, b}, NULL);
+}
+
+static cr_id sum_rows(struct cr_graph *g, cr_id in)
+{
+    return cr_must(g, CR_OP_sum, 1, &in, &(struct cr_attr){.axis = 1});
+}
+
+static cr_id expand_to(struct cr_graph *g, cr_id in, int64_t rows, int64_t cols)
+{
+    struct cr_attr attr = {.rank = 2, .shape = {rows, cols}};
+    return cr_must(g, CR_OP_expand, 1, &in, &attr);
+}
+
+/* x W1 W2 */
+static cr_id two_products(struct cr_graph *g)
+{
+    cr_id first =
+        binary(g, CR_OP_matmul, leaf(g, CR_OP_input, "x", 4, 8), leaf(g, CR_OP_param, "w1", 8, 6));
+    return binary(g, CR_OP_matmul, first, leaf(g, CR_OP_param, "w2", 6, 5));
+}
+
+/* The product is needed as it is and transposed. */
+static cr_id product_in_two_places(struct cr_graph *g)
+{
+    cr_id product =
+        binary(g, CR_OP_matmul, leaf(g, CR_OP_input, "x", 4, 8), leaf(g, CR_OP_param, "w", 8, 4));
+    struct cr_attr axes = {.index = {1, 0}};
+    return binary(g, CR_OP_add, product, cr_must(g, CR_OP_permute, 1, &product, &axes));
+}
+
+static cr_id sum_of_many(struct cr_graph *g)
+{
+    cr_id sum = leaf(g, CR_OP_input, "x", 4, 8);
+    for (int i = 0; i < 2 * CR_MAX_REFS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%d", i);
+        sum = binary(g, CR_OP_add, sum, leaf(g, CR_OP_input, cr_intern(g, name), 4, 8));
+    }
+    return sum;
+}
+
+static cr_id long_chain(struct cr_graph *g)
+{
+    cr_id id = leaf(g, CR_OP_input, "x", 4, 8);
+    for (int i = 0; i < 2 * CR_MAX_VALUES; i++)
+        id = unary(g, i % 2 ? CR_OP_tanh : CR_OP_neg, id);
+    return id;
+}
+
+/* Sums of 8 numbers, repeated 6 times and summed again. */
+static cr_id two_widths(struct cr_graph *g)
+{
+    cr_id sum = sum_rows(g, leaf(g, CR_OP_input, "x", 4, 8));
+    return sum_rows(g, unary(g, CR_OP_tanh, expand_to(g, sum, 4, 6)));
+}
+
+static cr_id elementwise(struct cr_graph *g)
+{
+    return unary(g, CR_OP_tanh, leaf(g, CR_OP_input, "x", 4, 8));
+}
+
+static cr_id norm_and_product(struct cr_graph *g)
+{
+    cr_id x = leaf(g, CR_OP_input, "x", 4, 8), w = leaf(g, CR_OP_param, "w", 8, 5);
+    cr_id row = expand_to(g, sum_rows(g, x), 4, 8);
+    return unary(g, CR_OP_tanh, binary(g, CR_OP_matmul, binary(g, CR_OP_sub, x, row), w));
+}
+
+/* A graph, the op that has to be stored first, the least and the most kernels, and the kind of the
+ * last. */
+static const struct {
+    const char *name;
+    cr_id (*make)(struct cr_graph *g);
+    int obstacle; /* or -1: none */
+    int least, most;
+    enum cr_kernel_kind kind;
+} limits[] = {
+    {"elementwise", elementwise, -1, 1, 1, CR_KERNEL_TILE},
+    {"prologue and epilogue", norm_and_product, -1, 1, 1, CR_KERNEL_GEMM},
+    {"two products", two_products, CR_OP_matmul, 2, 2, CR_KERNEL_GEMM},
+    {"a product in two places", product_in_two_places, CR_OP_matmul, 2, 2, CR_KERNEL_TILE},
+    {"operands", sum_of_many, CR_OP_add, 3, 4, CR_KERNEL_TILE},
+    {"values", long_chain, CR_OP_neg, 3, 4, CR_KERNEL_TILE},
+    {"two widths", two_widths, CR_OP_sum, 2, 2, CR_KERNEL_TILE},
+};
+
+enum { N_LIMITS = sizeof limits / sizeof *limits };
+
+static struct cr_module *make_module(int i, cr_id *root)
+{
+    struct cr_graph *g = cr_graph_new("small");
+    *root = limits[i].make(g);
+    cr_add_output(g, "y", *root);
+    struct cr_module *m = cr_module_new(g);
+    m->materialised = cr_calloc((size_t)g->n_nodes, sizeof *m->materialised);
+    m->materialised[*root] = true;
+    return m;
+}
+
+/* What is in the way is named, twice the same, and asking changes nothing. */
+START_TEST(an_obstacle_is_named)
+{
+    cr_id root;
+    struct cr_module *m = make_module(_i, &root);
+    struct cr_lowering *lowering = cr_lowering_new(m);
+    const struct cr_target target = {root, root, 0};
+    struct cr_kernel kernel;
+    cr_id obstacle = cr_find_obstacle(lowering, &target);
+    ck_assert_int_eq(cr_find_obstacle(lowering, &target), obstacle);
+    ck_assert_int_eq(m->n_kernels, 0);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        ck_assert_int_eq(m->materialised[id], id == root);
+    if (limits[_i].obstacle < 0) {
+        ck_assert_int_eq(obstacle, CR_NONE);
+    } else {
+        ck_assert_msg(obstacle >= 0 && (int)m->graph->nodes[obstacle].op == limits[_i].obstacle,
+                      "%s: node %d is in the way", limits[_i].name, (int)obstacle);
+        ck_assert(!cr_lower(lowering, &target, &kernel));
+    }
+    cr_lowering_free(lowering);
+    cr_module_free(m);
+}
+END_TEST
+
+/* Stores what is in the way of a node, and of what is stored then; returns how many nodes are. */
+static int store_obstacles(struct cr_module *m, struct cr_lowering *lowering)
+{
+    int stored = 0;
+    for (cr_id id = m->graph->n_nodes - 1; id >= 0; id--) {
+        const struct cr_target target = {id, id, 0};
+        cr_id obstacle = CR_NONE;
+        while (m->materialised[id] && (obstacle = cr_find_obstacle(lowering, &target)) != CR_NONE) {
+            ck_assert_msg(obstacle < id && !m->materialised[obstacle], "node %d", (int)obstacle);
+            m->materialised[obstacle] = true;
+        }
+        stored += m->materialised[id];
+    }
+    return stored;
+}
+
+static int length_of(const struct cr_kernel *k)
+{
+    int n = 0;
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        n += k->programs[p].n;
+    return n;
+}
+
+/* With that stored, every kernel can be made, and none is beyond a limit. */
+START_TEST(what_has_no_obstacle_is_lowered)
+{
+    cr_id root;
+    struct cr_module *m = make_module(_i, &root);
+    struct cr_lowering *lowering = cr_lowering_new(m);
+    int n = store_obstacles(m, lowering);
+    ck_assert_msg(n >= limits[_i].least && n <= limits[_i].most, "%s: %d kernels", limits[_i].name,
+                  n);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++) {
+        struct cr_kernel kernel;
+        if (!m->materialised[id])
+            continue;
+        ck_assert(cr_lower(lowering, &(struct cr_target){id, id, 0}, &kernel));
+        ck_assert_int_le(kernel.n_refs, CR_MAX_REFS);
+        ck_assert_int_le(length_of(&kernel), CR_PROGRAMS * CR_MAX_VALUES);
+        ck_assert(id != root || kernel.kind == limits[_i].kind);
+        cr_kernel_free(&kernel);
+    }
+    cr_lowering_free(lowering);
+    cr_module_free(m);
+}
+END_TEST
+
+/* ---- models ---- */
+
+static const char *const models[] = {
+    "graphs/gpt2_block.lua",    "graphs/heads_block.lua",    "graphs/stream_block.lua",
+    "graphs/train_sort.lua",    "graphs/train_add.lua",      "tests/scripts/stack_training.lua",
+    "tests/golden/scatter.lua", "tests/golden/grad_qkv.lua",
+};
+
+enum { N_MODELS = sizeof models / sizeof *models };
+
+static struct cr_module *fused(const char *path)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    ck_assert_msg(cr_script_run(path, NULL, 0, &script, &error) == 0, "%s", error.text);
+    struct cr_module *m = cr_module_new(script.graph);
+    script.graph = NULL;
+    cr_script_free(&script);
+    const struct cr_pass_options options = {.stop_after = "fuse"};
+    ck_assert_msg(cr_run_passes(m, &options, &error) == 0, "%s", error.text);
+    return m;
+}
+
+/* Where the root of a kernel begins in its buffer, along the axis of the concat. */
+static int64_t start_of(const struct cr_module *m, int kernel)
+{
+    const struct cr_kernel *k = &m->kernels[kernel];
+    int64_t start = 0;
+    for (int i = kernel - 1; i >= 0 && m->kernels[i].buffer == k->buffer; i--)
+        start += m->graph->nodes[m->kernels[i].root].shape[m->graph->nodes[k->buffer].axis];
+    return start;
+}
+
+/* No kernel has an obstacle when all that is stored is known, and lowering it again gives it. */
+START_TEST(fuse_leaves_no_obstacle)
+{
+    struct cr_module *m = fused(models[_i]);
+    struct cr_lowering *lowering = cr_lowering_new(m);
+    ck_assert_int_gt(m->n_kernels, 0);
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        const struct cr_target target = {k->root, k->buffer, start_of(m, i)};
+        struct cr_kernel again;
+        ck_assert_int_eq(cr_find_obstacle(lowering, &target), CR_NONE);
+        ck_assert(cr_lower(lowering, &target, &again));
+        ck_assert_int_eq(again.kind, k->kind);
+        ck_assert_int_eq(again.n_refs, k->n_refs);
+        ck_assert(memcmp(again.refs, k->refs, (size_t)k->n_refs * sizeof *k->refs) == 0);
+        ck_assert(memcmp(again.results, k->results, sizeof k->results) == 0);
+        ck_assert_int_eq(length_of(&again), length_of(k));
+        cr_kernel_free(&again);
+    }
+    cr_lowering_free(lowering);
+    cr_module_free(m);
+}
+END_TEST
+
+/* ---- the table of kinds ---- */
+
+/* Each kind is reached by some model, and its kernels have the programs that its row says. */
+START_TEST(kinds_are_what_their_rows_say)
+{
+    bool reached[CR_KERNEL_KINDS] = {false};
+    for (int i = 0; i < N_MODELS; i++) {
+        struct cr_module *m = fused(models[i]);
+        for (int j = 0; j < m->n_kernels; j++) {
+            const struct cr_kernel *k = &m->kernels[j];
+            const struct cr_kernel_parts *parts = cr_parts_of(k);
+            reached[k->kind] = true;
+            for (int p = 0; p < CR_PROGRAMS; p++)
+                ck_assert(k->programs[p].n ? parts->programs[p].loops : !parts->programs[p].needed);
+        }
+        cr_module_free(m);
+    }
+    for (int kind = 0; kind < CR_KERNEL_KINDS; kind++)
+        ck_assert_msg(reached[kind], "no %s", cr_kernel_kinds[kind].name);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lower");
+    TCase *tests = tcase_create("lower");
+    tcase_add_loop_test(tests, an_obstacle_is_named, 0, N_LIMITS);
+    tcase_add_loop_test(tests, what_has_no_obstacle_is_lowered, 0, N_LIMITS);
+    tcase_add_loop_test(tests, fuse_leaves_no_obstacle, 0, N_MODELS);
+    tcase_add_test(tests, kinds_are_what_their_rows_say);
+    tcase_set_timeout(tests, 60);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
