@@ -41,6 +41,9 @@ struct fusion {
     bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
     int *cleared; /* by node: none of its kernels had an obstacle when so many nodes were stored */
     int n_stored; /* from 1 on */
+    struct cr_target *targets;
+    int n_targets, cap_targets;
+    int *first_target; /* by stored node; those of its kernels follow one another */
 };
 
 enum { SEVERAL = -2 };
@@ -379,15 +382,23 @@ static bool has_one_kernel(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op != CR_OP_concat || (cr_backward_at(f->m, id) && !f->apart[id]);
 }
 
-/* The kernel of operand `part` of a stored concat; *start is where it begins, and then ends. */
-static struct cr_target part_target(const struct fusion *f, cr_id concat, int part, int64_t *start)
+static int n_targets_of(const struct fusion *f, cr_id id)
 {
-    struct cr_target target = {cr_in(f->g, concat, part), concat, *start};
-    *start += f->g->nodes[target.root].shape[f->g->nodes[concat].axis];
-    return target;
+    return has_one_kernel(f, id) ? 1 : f->g->nodes[id].n_in;
 }
 
-static void clear_node(struct fusion *f, cr_id id);
+/* The kernels of a stored node. */
+static void add_targets(struct fusion *f, cr_id id)
+{
+    int64_t start = 0;
+    f->first_target[id] = f->n_targets;
+    for (int i = 0; i < n_targets_of(f, id); i++) {
+        cr_id root = has_one_kernel(f, id) ? id : cr_in(f->g, id, i);
+        *CR_PUSH(f->targets, f->n_targets, f->cap_targets) =
+            (struct cr_target){.root = root, .buffer = id, .start = start};
+        start += f->g->nodes[root].shape[f->g->nodes[id].axis];
+    }
+}
 
 /* Whether storing a node makes room for a kernel.  One that makes all of an attention's gradients
  * computes for itself what is inside. */
@@ -398,15 +409,18 @@ static bool may_store(const struct fusion *f, const struct cr_target *target, cr
            !(gradients && (f->inside[obstacle] || is_leaf(f, obstacle)));
 }
 
+static void clear_node(struct fusion *f, cr_id id);
+
 /* Stores what stands in the way of a kernel; false if something does that cannot be stored. */
-static bool clear_target(struct fusion *f, const struct cr_target *target)
+static bool clear_target(struct fusion *f, int target)
 {
-    cr_id obstacle = cr_find_obstacle(f->lowering, target);
-    while (obstacle != CR_NONE && may_store(f, target, obstacle)) {
+    cr_id obstacle = cr_find_obstacle(f->lowering, &f->targets[target]);
+    while (obstacle != CR_NONE && may_store(f, &f->targets[target], obstacle)) {
         f->m->materialised[obstacle] = true;
         f->n_stored++;
+        add_targets(f, obstacle);
         clear_node(f, obstacle);
-        obstacle = cr_find_obstacle(f->lowering, target);
+        obstacle = cr_find_obstacle(f->lowering, &f->targets[target]);
     }
     return obstacle == CR_NONE;
 }
@@ -415,13 +429,12 @@ static bool clear_target(struct fusion *f, const struct cr_target *target)
  * make get a kernel each. */
 static void clear_node(struct fusion *f, cr_id id)
 {
-    int64_t start = 0;
-    if (has_one_kernel(f, id))
-        f->apart[id] = !clear_target(f, &(struct cr_target){id, id, 0});
-    for (int i = 0; i < f->g->nodes[id].n_in && !has_one_kernel(f, id); i++) {
-        struct cr_target target = part_target(f, id, i, &start);
-        clear_target(f, &target);
+    if (has_one_kernel(f, id) && !clear_target(f, f->first_target[id])) {
+        f->apart[id] = true;
+        add_targets(f, id);
     }
+    for (int i = 0; i < n_targets_of(f, id) && !has_one_kernel(f, id); i++)
+        clear_target(f, f->first_target[id] + i);
     f->cleared[id] = f->n_stored;
 }
 
@@ -429,6 +442,9 @@ static void clear_node(struct fusion *f, cr_id id)
  * before, so that others have to be asked again. */
 static void store_obstacles(struct fusion *f)
 {
+    for (cr_id id = 0; id < f->g->n_nodes; id++)
+        if (f->m->materialised[id])
+            add_targets(f, id);
     for (bool all = false; !all;) {
         all = true;
         for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -440,28 +456,20 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* That every stored node has its kernels is verified after the pass. */
-static void lower_target(struct fusion *f, const struct cr_target *target)
-{
-    struct cr_kernel *kernel = CR_PUSH(f->m->kernels, f->m->n_kernels, f->m->cap_kernels);
-    if (!cr_lower(f->lowering, target, kernel))
-        f->m->n_kernels--;
-}
-
-/* Operands come before their users, so the order of nodes is an order of execution. */
+/* Operands come before their users, so the order of nodes is an order of execution.  That every
+ * stored node has its kernels is verified after the pass. */
 static void lower_all(struct fusion *f)
 {
+    struct cr_module *m = f->m;
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        int64_t start = 0;
-        if (!f->m->materialised[id])
-            continue;
-        if (has_one_kernel(f, id))
-            lower_target(f, &(struct cr_target){id, id, 0});
-        for (int i = 0; i < f->g->nodes[id].n_in && !has_one_kernel(f, id); i++) {
-            struct cr_target target = part_target(f, id, i, &start);
-            lower_target(f, &target);
+        for (int i = 0; m->materialised[id] && i < n_targets_of(f, id); i++) {
+            const struct cr_target *target = &f->targets[f->first_target[id] + i];
+            struct cr_kernel *kernel = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
+            if (!cr_lower(f->lowering, target, kernel))
+                m->n_kernels--;
         }
-        f->g->nodes[id].kernel = f->m->n_kernels - 1;
+        if (m->materialised[id])
+            f->g->nodes[id].kernel = m->n_kernels - 1;
     }
 }
 
@@ -480,6 +488,7 @@ void cr_pass_fuse(struct cr_module *module)
     f.depth = cr_calloc(n, sizeof *f.depth);
     f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
+    f.first_target = cr_calloc(n, sizeof *f.first_target);
     for (size_t i = 0; i < n; i++)
         f.owner[i] = CR_NONE;
     cr_users_find(&f.users, f.g);
@@ -504,4 +513,6 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.depth);
     free(f.apart);
     free(f.cleared);
+    free(f.targets);
+    free(f.first_target);
 }

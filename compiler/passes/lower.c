@@ -15,15 +15,17 @@
 
 /* ---- what the root is ---- */
 
-/* Such a reduction that the root is a reshape of has the loops; else the root. */
-static void choose_top(struct cr_lowering *lw)
+/* Whose axes the loops run over at first: the root's, or those of a reduction down columns that the
+ * root is a reshape of. */
+static cr_id first_top(const struct cr_lowering *lw)
 {
-    cr_id id = lw->k->root;
-    while (lw->k->buffer == lw->k->root && lw->g->nodes[id].op == CR_OP_reshape &&
-           (id == lw->k->root || !cr_is_stored(&lw->ev, id)))
+    cr_id root = lw->k->root, id = root;
+    if (lw->backward)
+        return lw->backward->probs;
+    while (lw->k->buffer == root && lw->g->nodes[id].op == CR_OP_reshape &&
+           (id == root || !cr_is_stored(&lw->ev, id)))
         id = cr_in(lw->g, id, 0);
-    if (cr_is_reduction_down(lw, id))
-        lw->top = id;
+    return cr_is_reduction_down(lw, id) ? id : root;
 }
 
 /* The contraction beneath elementwise work and moves, or CR_NONE if there is none within
@@ -51,7 +53,7 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
     bool part = lw->k->buffer != lw->k->root;
-    const struct cr_node *buffer = &lw->g->nodes[part ? lw->k->buffer : lw->top];
+    const struct cr_node *buffer = &lw->g->nodes[part ? lw->k->buffer : lw->loops.top];
     struct cr_map map = lw->root_map;
     if (part)
         map.axis[buffer->axis].base += concat_start;
@@ -77,35 +79,44 @@ static void count_work(struct cr_lowering *lw)
 
 /* ---- the walk ---- */
 
-/* Nothing is known of the kernel but what it computes, where to, and its atoms. */
-static void begin_walk(struct cr_lowering *lw, const struct cr_target *target)
+/* Nothing is known of the kernel but what it computes and where to. */
+static void begin_kernel(struct cr_lowering *lw, const struct cr_target *target,
+                         struct cr_kernel *kernel)
 {
-    cr_kernel_free(lw->k);
-    *lw->k = (struct cr_kernel){.root = target->root,
-                                .buffer = target->buffer,
-                                .core = CR_NONE,
-                                .packed = CR_NONE,
-                                .row = CR_NO_ATOM,
-                                .col = CR_NO_ATOM,
-                                .k = CR_NO_ATOM,
-                                .key = CR_NO_ATOM};
+    *kernel = (struct cr_kernel){.root = target->root,
+                                 .buffer = target->buffer,
+                                 .core = CR_NONE,
+                                 .packed = CR_NONE,
+                                 .row = CR_NO_ATOM,
+                                 .col = CR_NO_ATOM,
+                                 .k = CR_NO_ATOM,
+                                 .key = CR_NO_ATOM};
+    lw->k = lw->ev.kernel = kernel;
+    lw->backward =
+        target->buffer == target->root ? cr_backward_at(lw->ev.module, target->root) : NULL;
     lw->ev.fixed = 0;
     lw->ev.wants_split = false;
     lw->ev.obstacle = CR_NONE;
-    cr_number_atoms(lw);
-    set_dest(lw, target->start);
 }
 
-/* Makes a kernel of the first kind that fits, with the atoms as they are. */
-static bool walk(struct cr_lowering *lw)
+/* Makes a kernel of the first kind that fits, with the loops as they are.  If it cannot be made,
+ * lw->ev says why, and nothing is left. */
+static bool walk(struct cr_lowering *lw, const struct cr_target *target)
 {
     int budget = 16 * CR_MAX_VALUES, kind = 0;
-    lw->core = find_core(&lw->ev, lw->top, lw->top == lw->k->root, &budget);
+    cr_number_atoms(lw);
+    set_dest(lw, target->start);
+    lw->core = find_core(&lw->ev, lw->loops.top, lw->loops.top == lw->k->root, &budget);
     while (!cr_kernel_kinds[kind].fits(lw))
         kind++; /* the last one fits all */
     lw->k->kind = (enum cr_kernel_kind)kind;
-    return cr_kernel_kinds[kind].lower(lw);
+    if (cr_kernel_kinds[kind].lower(lw))
+        return true;
+    cr_kernel_free(lw->k);
+    return false;
 }
+
+/* ---- obstacles ---- */
 
 /*
  * A reshape whose elements cannot be found in its operand by affine indices has them in
@@ -113,34 +124,34 @@ static bool walk(struct cr_lowering *lw)
  */
 static bool go_below(struct cr_lowering *lw)
 {
-    if (lw->k->buffer != lw->k->root || lw->ev.obstacle != lw->top ||
-        lw->g->nodes[lw->top].op != CR_OP_reshape)
+    cr_id top = lw->loops.top;
+    if (lw->k->buffer != lw->k->root || lw->ev.obstacle != top ||
+        lw->g->nodes[top].op != CR_OP_reshape)
         return false;
-    lw->top = cr_in(lw->g, lw->top, 0);
-    cr_cut_root(lw);
+    cr_set_top(lw, cr_in(lw->g, top, 0));
     return true;
 }
 
-/* Walks, with finer atoms or from further below as long as that is what is in the way. */
-static bool make_kernel(struct cr_lowering *lw, const struct cr_target *target,
-                        struct cr_kernel *kernel)
+/* Whether there are loops with which the walk comes to its end: they get finer, or run over what
+ * the root is a reshape of, as long as that is what is in the way. */
+static bool find_loops(struct cr_lowering *lw, const struct cr_target *target)
 {
-    bool done, again;
-    lw->k = lw->ev.kernel = kernel;
-    *kernel = (struct cr_kernel){.root = target->root, .buffer = target->buffer};
-    lw->backward =
-        target->buffer == target->root ? cr_backward_at(lw->ev.module, target->root) : NULL;
-    lw->top = lw->backward ? lw->backward->probs : target->root;
-    choose_top(lw);
-    cr_cut_root(lw);
-    do {
-        begin_walk(lw, target);
-        done = walk(lw);
-        again = !done && ((lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) || go_below(lw));
-    } while (again);
-    if (!done)
-        cr_kernel_free(kernel);
-    return done;
+    struct cr_kernel kernel;
+    begin_kernel(lw, target, &kernel);
+    cr_set_top(lw, first_top(lw));
+    while (!walk(lw, target)) {
+        if (!(lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) && !go_below(lw))
+            return false;
+        begin_kernel(lw, target, &kernel);
+    }
+    cr_kernel_free(&kernel);
+    return true;
+}
+
+/* Whether a node could be stored, and is not. */
+static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
+{
+    return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name;
 }
 
 /* ---- the door ---- */
@@ -164,18 +175,12 @@ void cr_lowering_free(struct cr_lowering *lowering)
     free(lowering);
 }
 
-/* Whether a node could be stored, and is not. */
-static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
-{
-    return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name;
-}
-
 /* Where the walk ends at the root, one of its operands will do. */
-cr_id cr_find_obstacle(struct cr_lowering *lw, const struct cr_target *target)
+cr_id cr_find_obstacle(struct cr_lowering *lw, struct cr_target *target)
 {
-    struct cr_kernel kernel;
-    if (make_kernel(lw, target, &kernel)) {
-        cr_kernel_free(&kernel);
+    target->loops.top = CR_NONE;
+    if (find_loops(lw, target)) {
+        target->loops = lw->loops;
         return CR_NONE;
     }
     if (lw->ev.obstacle != CR_NONE && can_be_stored(lw, lw->ev.obstacle))
@@ -190,7 +195,11 @@ cr_id cr_find_obstacle(struct cr_lowering *lw, const struct cr_target *target)
 
 bool cr_lower(struct cr_lowering *lw, const struct cr_target *target, struct cr_kernel *kernel)
 {
-    if (!make_kernel(lw, target, kernel))
+    if (target->loops.top == CR_NONE)
+        return false;
+    begin_kernel(lw, target, kernel);
+    lw->loops = target->loops;
+    if (!walk(lw, target))
         return false;
     count_work(lw);
     return true;

@@ -14,7 +14,7 @@ const struct cr_kernel_parts cr_parts_columns = {
 
 bool cr_fits_columns(const struct cr_lowering *lw)
 {
-    return cr_is_reduction_down(lw, lw->top);
+    return cr_is_reduction_down(lw, lw->loops.top);
 }
 
 /* The program ends with the reduction. */
@@ -22,8 +22,8 @@ bool cr_lower_columns(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
-    const struct cr_node *node = &lw->g->nodes[lw->top];
-    cr_id of = cr_in(lw->g, lw->top, 0);
+    const struct cr_node *node = &lw->g->nodes[lw->loops.top];
+    cr_id of = cr_in(lw->g, lw->loops.top, 0);
     struct cr_map map = lw->root_map;
     k->K = lw->g->nodes[of].shape[node->axis];
     k->col = lw->n_root_atoms - 1;
@@ -35,7 +35,7 @@ bool cr_lower_columns(struct cr_lowering *lw)
     int value = cr_evaluate(ev, of, &map);
     if (value < 0)
         return false;
-    k->program.result = cr_evaluate_reduction(ev, lw->top, value);
+    k->program.result = cr_evaluate_reduction(ev, lw->loops.top, value);
     if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->col))
         return false;
     cr_assign_outer(lw);

@@ -4,29 +4,33 @@
 
 /* ---- atoms of the root ---- */
 
-void cr_cut_root(struct cr_lowering *lw)
+void cr_set_top(struct cr_lowering *lw, cr_id top)
 {
-    const struct cr_node *root = &lw->g->nodes[lw->top];
-    for (int i = 0; i < root->rank; i++) {
-        lw->cuts.n[i] = root->shape[i] > 1;
-        lw->cuts.extent[i][0] = root->shape[i];
-        lw->cuts.length[i] = cr_length_at(&lw->lengths, lw->top, i);
+    const struct cr_node *node = &lw->g->nodes[top];
+    int n = 0;
+    lw->loops = (struct cr_root_loops){.top = top};
+    for (int i = 0; i < node->rank; i++) {
+        if (node->shape[i] == 1)
+            continue;
+        lw->loops.n[i] = 1;
+        lw->loops.extent[n++] = node->shape[i];
     }
 }
 
 void cr_number_atoms(struct cr_lowering *lw)
 {
-    const struct cr_node *root = &lw->g->nodes[lw->top];
+    const struct cr_node *top = &lw->g->nodes[lw->loops.top];
     struct cr_atoms *atoms = &lw->k->atoms;
-    memset(atoms, 0, sizeof *atoms);
+    atoms->n = 0;
     memset(&lw->root_map, 0, sizeof lw->root_map);
-    for (int i = 0; i < root->rank; i++) {
-        int64_t coef = root->shape[i];
-        for (int j = 0; j < lw->cuts.n[i]; j++) {
-            coef /= lw->cuts.extent[i][j];
+    for (int i = 0; i < top->rank; i++) {
+        int64_t coef = top->shape[i];
+        for (int j = 0; j < lw->loops.n[i]; j++) {
+            coef /= lw->loops.extent[atoms->n];
             lw->root_map.axis[i].coef[atoms->n] = coef;
-            atoms->length[atoms->n] = lw->cuts.length[i];
-            atoms->extent[atoms->n++] = lw->cuts.extent[i][j];
+            atoms->extent[atoms->n] = lw->loops.extent[atoms->n];
+            atoms->length[atoms->n] = cr_length_at(&lw->lengths, lw->loops.top, i);
+            atoms->n++;
         }
     }
     lw->n_root_atoms = atoms->n;
@@ -34,19 +38,18 @@ void cr_number_atoms(struct cr_lowering *lw)
 
 bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 {
-    int atom = split->atom;
-    if (atom >= lw->n_root_atoms || lw->n_root_atoms + 4 > CR_MAX_ATOMS)
+    int n = lw->n_root_atoms, axis = 0;
+    if (split->atom >= n || n + 4 > CR_MAX_ATOMS)
         return false;
-    int axis = 0;
-    for (; atom >= lw->cuts.n[axis]; axis++)
-        atom -= lw->cuts.n[axis];
-    int64_t *extent = lw->cuts.extent[axis];
-    if (lw->cuts.length[axis])
+    for (int end = lw->loops.n[0]; end <= split->atom; end += lw->loops.n[axis])
+        axis++;
+    if (cr_length_at(&lw->lengths, lw->loops.top, axis))
         return false;
-    memmove(extent + atom + 1, extent + atom, (size_t)(lw->cuts.n[axis] - atom) * sizeof *extent);
-    extent[atom] /= split->low;
-    extent[atom + 1] = split->low;
-    lw->cuts.n[axis]++;
+    int64_t *extent = lw->loops.extent + split->atom;
+    memmove(extent + 1, extent, (size_t)(n - split->atom) * sizeof *extent);
+    extent[0] /= split->low;
+    extent[1] = split->low;
+    lw->loops.n[axis]++;
     return true;
 }
 
@@ -137,7 +140,7 @@ bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
     const struct cr_node *node = &lw->g->nodes[core];
     k->core = core;
     cr_evaluate_begin(ev, &k->program, core, CR_NO_ATOM, false);
-    k->program.result = cr_evaluate(ev, lw->top, &lw->root_map);
+    k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);
     if (k->program.result < 0)
         return false;
     ev->obstacle = core;

@@ -11,29 +11,21 @@
 #include "kernel_kinds.h"
 #include "lower.h"
 
-/* How the root's axes are cut into atoms. */
-struct cuts {
-    int length[CR_MAX_RANK]; /* of a length's axis 1 + its number: it is not cut; else 0 */
-    int n[CR_MAX_RANK];
-    int64_t extent[CR_MAX_RANK][CR_MAX_ATOMS]; /* outermost first */
-};
-
 /* The state of lowering one kernel. */
 struct cr_lowering {
     struct cr_evaluate ev;
     struct cr_kernel *k;
     const struct cr_graph *g;
     struct cr_lengths lengths;
-    cr_id top;  /* whose axes the loops run over: the root, or what it is a reshape of */
-    cr_id core; /* the contraction beneath it, or CR_NONE */
-    const struct cr_attention_backward *backward; /* if the root is its output: top is probs */
-    struct cuts cuts;
+    struct cr_root_loops loops;
+    cr_id core;                                   /* the contraction beneath it, or CR_NONE */
+    const struct cr_attention_backward *backward; /* if the root is its output: the top is probs */
     struct cr_map root_map;
     int n_root_atoms;
 };
 
-/* One atom for each axis of the top. */
-void cr_cut_root(struct cr_lowering *lw);
+/* Loops over the axes of a node, an atom each. */
+void cr_set_top(struct cr_lowering *lw, cr_id top);
 
 /* Cuts an atom of the root in two; false if that atom is not the root's or there is no room. */
 bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split);

@@ -20,7 +20,7 @@ bool cr_lower_tile(struct cr_lowering *lw)
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
     cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
-    k->program.result = cr_evaluate(ev, lw->top, &lw->root_map);
+    k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);
     if (k->program.result < 0)
         return false;
     bool reduces = ev->col != CR_COL_UNKNOWN;
