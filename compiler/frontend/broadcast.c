@@ -58,6 +58,16 @@ struct cr_tensor_or_number cr_arg_tensor_or_number(lua_State *L, int index, cons
     return (struct cr_tensor_or_number){.id = cr_tensor_at(L, index)};
 }
 
+static void no_broadcast(lua_State *L, enum cr_op op, const struct shape *before,
+                         const struct cr_node *node)
+{
+    char left[200], right[200];
+    cr_shape_text(left, sizeof left, before->rank, before->size);
+    cr_shape_text(right, sizeof right, node->rank, node->shape);
+    cr_raise(L, "%s: %s and %s do not broadcast: sizes from the last axis on must be equal or 1",
+             cr_ops[op].name, left, right);
+}
+
 /* The shape all operands that are tensors broadcast to. */
 static struct shape common_shape(lua_State *L, enum cr_op op,
                                  const struct cr_tensor_or_number *operands)
@@ -69,14 +79,9 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
             continue;
         tensors++;
         struct cr_node node = node_of(L, operands[i].id);
-        char before[200], now[200];
-        cr_shape_text(before, sizeof before, result.rank, result.size);
-        cr_shape_text(now, sizeof now, node.rank, node.shape);
+        const struct shape before = result;
         if (!broadcast_to(&result, node.rank, node.shape))
-            cr_raise(L,
-                     "%s: %s and %s do not broadcast: sizes from the last axis on must be "
-                     "equal or 1",
-                     cr_ops[op].name, before, now);
+            no_broadcast(L, op, &before, &node);
     }
     if (tensors == 0)
         cr_raise(L, "%s: found numbers only, a tensor is expected (numbers have math.*)",
