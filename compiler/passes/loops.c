@@ -153,18 +153,36 @@ static bool is_loop(const struct search *s, const struct cr_loop *loop)
 
 /* ---- how long loops can be ---- */
 
-/* Whether all operands go by equal steps from a kernel to the one a period later, and so on for
- * so many iterations. */
-static bool steps_evenly(const struct search *s, int kernel, int period, int iterations)
+/* Operand `ref` of a kernel, or its result if RESULT. */
+static const struct origin *origin_of(const struct search *s, int kernel, int ref)
 {
-    const struct cr_loop loop = {kernel, period, iterations, 0, 1};
-    for (int i = 1; i < iterations; i++)
-        if (kernel + i * period >= s->m->n_kernels ||
-            s->function[kernel] != s->function[kernel + i * period])
+    const struct cr_kernel *k = &s->m->kernels[kernel];
+    return &s->origin[ref == RESULT ? k->buffer : k->refs[ref]];
+}
+
+/* Whether all operands of a kernel may step to those of another that shares its function: they are
+ * of one kind, and if kernels make them, of one function. */
+static bool may_step(const struct search *s, int kernel, int other)
+{
+    for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++) {
+        const struct origin *x = origin_of(s, kernel, ref), *y = origin_of(s, other, ref);
+        if (x->kind != y->kind || (x->kind == MADE && s->function[x->at] != s->function[y->at]))
             return false;
-    for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++)
-        if (!is_progression(s, &loop, 0, ref, 0, iterations))
+    }
+    return true;
+}
+
+/* Whether all operands go by equal steps from a kernel to the one a period later and to the next,
+ * if they may step. */
+static bool steps_evenly(const struct search *s, int kernel, int period)
+{
+    for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++) {
+        const struct origin *x = origin_of(s, kernel, ref);
+        int y = origin_of(s, kernel + period, ref)->at,
+            z = origin_of(s, kernel + 2 * period, ref)->at;
+        if (x->kind != PARAM && z - y != y - x->at)
             return false;
+    }
     return true;
 }
 
@@ -182,8 +200,8 @@ static void find_runs(const struct search *s, int period, struct runs *r)
     const int *function = s->function;
     for (int i = n; i >= 0; i--) {
         bool alike = i + period < n && function[i] == function[i + period];
-        bool stepped = alike && steps_evenly(s, i, period, 2);
-        bool even = stepped && r->stepped[i + period] > 0 && steps_evenly(s, i, period, 3);
+        bool stepped = alike && may_step(s, i, i + period);
+        bool even = stepped && r->stepped[i + period] > 0 && steps_evenly(s, i, period);
         r->alike[i] = alike ? r->alike[i + 1] + 1 : 0;
         r->stepped[i] = stepped ? r->stepped[i + 1] + 1 : 0;
         r->even[i] = even ? r->even[i + 1] + 1 : 0;

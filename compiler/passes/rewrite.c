@@ -1,5 +1,6 @@
 #include "rewrite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,12 +102,18 @@ static cr_id share_newest(struct cr_rewrite *rw)
 /* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
 static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
-    const struct cr_rewrite_rule *rule = rw->rules->items, *end = rule + rw->rules->n;
     cr_id id = CR_NONE;
-    for (; rule < end && id == CR_NONE; rule++)
-        if (rule->ops >> draft->op & 1)
-            id = rule->apply(rw, draft);
+    for (uint64_t left = rw->rules_of[draft->op]; left && id == CR_NONE; left &= left - 1)
+        id = rw->rules->items[__builtin_ctzll(left)].apply(rw, draft);
     return id;
+}
+
+static void sort_rules(struct cr_rewrite *rw)
+{
+    assert(rw->rules->n <= 64);
+    for (int i = 0; i < rw->rules->n; i++)
+        for (uint64_t ops = rw->rules->items[i].ops; ops; ops &= ops - 1)
+            rw->rules_of[__builtin_ctzll(ops)] |= UINT64_C(1) << i;
 }
 
 cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
@@ -220,6 +227,7 @@ void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
                       const struct cr_rewrite_rules *rules)
 {
     *rw = (struct cr_rewrite){.rules = rules, .from = from, .to = cr_graph_successor(from)};
+    sort_rules(rw);
     int size = 16;
     while (size < 2 * from->n_nodes)
         size *= 2;

@@ -33,7 +33,7 @@ struct cr_rewrite_rule {
     uint64_t ops;
 };
 
-/* Rules in the order in which they are tried. */
+/* Rules in the order in which they are tried, 64 at most. */
 struct cr_rewrite_rules {
     const struct cr_rewrite_rule *items;
     int n;
@@ -41,6 +41,7 @@ struct cr_rewrite_rules {
 
 struct cr_rewrite {
     const struct cr_rewrite_rules *rules;
+    uint64_t rules_of[CR_OP_COUNT]; /* by op: the rules that look at it, as bits */
     struct cr_graph *from, *to;
     cr_id *map;   /* by node of `from`: its node of `to`, or CR_NONE */
     bool *live;   /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
