@@ -41,9 +41,9 @@ struct fusion {
     bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
     int *cleared; /* by node: none of its kernels had an obstacle when so many nodes were stored */
     int n_stored; /* from 1 on */
-    struct cr_target *targets;
-    int n_targets, cap_targets;
-    int *first_target; /* by stored node; those of its kernels follow one another */
+    struct cr_goal *goals;
+    int n_goals, cap_goals;
+    int *first_goal; /* by stored node; those of its kernels follow one another */
 };
 
 enum { SEVERAL = -2 };
@@ -382,45 +382,45 @@ static bool has_one_kernel(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op != CR_OP_concat || (cr_backward_at(f->m, id) && !f->apart[id]);
 }
 
-static int n_targets_of(const struct fusion *f, cr_id id)
+static int n_goals_of(const struct fusion *f, cr_id id)
 {
     return has_one_kernel(f, id) ? 1 : f->g->nodes[id].n_in;
 }
 
 /* The kernels of a stored node. */
-static void add_targets(struct fusion *f, cr_id id)
+static void add_goals(struct fusion *f, cr_id id)
 {
     int64_t start = 0;
-    f->first_target[id] = f->n_targets;
-    for (int i = 0; i < n_targets_of(f, id); i++) {
+    f->first_goal[id] = f->n_goals;
+    for (int i = 0; i < n_goals_of(f, id); i++) {
         cr_id root = has_one_kernel(f, id) ? id : cr_in(f->g, id, i);
-        *CR_PUSH(f->targets, f->n_targets, f->cap_targets) =
-            (struct cr_target){.root = root, .buffer = id, .start = start};
+        *CR_PUSH(f->goals, f->n_goals, f->cap_goals) =
+            (struct cr_goal){.root = root, .buffer = id, .start = start};
         start += f->g->nodes[root].shape[f->g->nodes[id].axis];
     }
 }
 
 /* Whether storing a node makes room for a kernel.  One that makes all of an attention's gradients
  * computes for itself what is inside. */
-static bool may_store(const struct fusion *f, const struct cr_target *target, cr_id obstacle)
+static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
-    bool gradients = cr_backward_at(f->m, target->root) && target->root == target->buffer;
-    return obstacle != target->buffer &&
+    bool gradients = cr_backward_at(f->m, goal->root) && goal->root == goal->buffer;
+    return obstacle != goal->buffer &&
            !(gradients && (f->inside[obstacle] || is_leaf(f, obstacle)));
 }
 
 static void clear_node(struct fusion *f, cr_id id);
 
 /* Stores what stands in the way of a kernel; false if something does that cannot be stored. */
-static bool clear_target(struct fusion *f, int target)
+static bool clear_goal(struct fusion *f, int goal)
 {
-    cr_id obstacle = cr_find_obstacle(f->lowering, &f->targets[target]);
-    while (obstacle != CR_NONE && may_store(f, &f->targets[target], obstacle)) {
+    cr_id obstacle = cr_find_obstacle(f->lowering, &f->goals[goal]);
+    while (obstacle != CR_NONE && may_store(f, &f->goals[goal], obstacle)) {
         f->m->materialised[obstacle] = true;
         f->n_stored++;
-        add_targets(f, obstacle);
+        add_goals(f, obstacle);
         clear_node(f, obstacle);
-        obstacle = cr_find_obstacle(f->lowering, &f->targets[target]);
+        obstacle = cr_find_obstacle(f->lowering, &f->goals[goal]);
     }
     return obstacle == CR_NONE;
 }
@@ -429,12 +429,12 @@ static bool clear_target(struct fusion *f, int target)
  * make get a kernel each. */
 static void clear_node(struct fusion *f, cr_id id)
 {
-    if (has_one_kernel(f, id) && !clear_target(f, f->first_target[id])) {
+    if (has_one_kernel(f, id) && !clear_goal(f, f->first_goal[id])) {
         f->apart[id] = true;
-        add_targets(f, id);
+        add_goals(f, id);
     }
-    for (int i = 0; i < n_targets_of(f, id) && !has_one_kernel(f, id); i++)
-        clear_target(f, f->first_target[id] + i);
+    for (int i = 0; i < n_goals_of(f, id) && !has_one_kernel(f, id); i++)
+        clear_goal(f, f->first_goal[id] + i);
     f->cleared[id] = f->n_stored;
 }
 
@@ -444,7 +444,7 @@ static void store_obstacles(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++)
         if (f->m->materialised[id])
-            add_targets(f, id);
+            add_goals(f, id);
     for (bool all = false; !all;) {
         all = true;
         for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -462,10 +462,10 @@ static void lower_all(struct fusion *f)
 {
     struct cr_module *m = f->m;
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        for (int i = 0; m->materialised[id] && i < n_targets_of(f, id); i++) {
-            const struct cr_target *target = &f->targets[f->first_target[id] + i];
+        for (int i = 0; m->materialised[id] && i < n_goals_of(f, id); i++) {
+            const struct cr_goal *goal = &f->goals[f->first_goal[id] + i];
             struct cr_kernel *kernel = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
-            if (!cr_lower(f->lowering, target, kernel))
+            if (!cr_lower(f->lowering, goal, kernel))
                 m->n_kernels--;
         }
         if (m->materialised[id])
@@ -488,7 +488,7 @@ void cr_pass_fuse(struct cr_module *module)
     f.depth = cr_calloc(n, sizeof *f.depth);
     f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
-    f.first_target = cr_calloc(n, sizeof *f.first_target);
+    f.first_goal = cr_calloc(n, sizeof *f.first_goal);
     for (size_t i = 0; i < n; i++)
         f.owner[i] = CR_NONE;
     cr_users_find(&f.users, f.g);
@@ -513,6 +513,6 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.depth);
     free(f.apart);
     free(f.cleared);
-    free(f.targets);
-    free(f.first_target);
+    free(f.goals);
+    free(f.first_goal);
 }

@@ -80,11 +80,11 @@ static void count_work(struct cr_lowering *lw)
 /* ---- the walk ---- */
 
 /* Nothing is known of the kernel but what it computes and where to. */
-static void begin_kernel(struct cr_lowering *lw, const struct cr_target *target,
+static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
-    *kernel = (struct cr_kernel){.root = target->root,
-                                 .buffer = target->buffer,
+    *kernel = (struct cr_kernel){.root = goal->root,
+                                 .buffer = goal->buffer,
                                  .core = CR_NONE,
                                  .packed = CR_NONE,
                                  .row = CR_NO_ATOM,
@@ -93,7 +93,7 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_target *target,
                                  .key = CR_NO_ATOM};
     lw->k = lw->ev.kernel = kernel;
     lw->backward =
-        target->buffer == target->root ? cr_backward_at(lw->ev.module, target->root) : NULL;
+        goal->buffer == goal->root ? cr_backward_at(lw->ev.module, goal->root) : NULL;
     lw->ev.fixed = 0;
     lw->ev.wants_split = false;
     lw->ev.obstacle = CR_NONE;
@@ -101,11 +101,11 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_target *target,
 
 /* Makes a kernel of the first kind that fits, with the loops as they are.  If it cannot be made,
  * lw->ev says why, and nothing is left. */
-static bool walk(struct cr_lowering *lw, const struct cr_target *target)
+static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 {
     int budget = 16 * CR_MAX_VALUES, kind = 0;
     cr_number_atoms(lw);
-    set_dest(lw, target->start);
+    set_dest(lw, goal->start);
     lw->core = find_core(&lw->ev, lw->loops.top, lw->loops.top == lw->k->root, &budget);
     while (!cr_kernel_kinds[kind].fits(lw))
         kind++; /* the last one fits all */
@@ -134,15 +134,15 @@ static bool go_below(struct cr_lowering *lw)
 
 /* Whether there are loops with which the walk comes to its end: they get finer, or run over what
  * the root is a reshape of, as long as that is what is in the way. */
-static bool find_loops(struct cr_lowering *lw, const struct cr_target *target)
+static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal)
 {
     struct cr_kernel kernel;
-    begin_kernel(lw, target, &kernel);
+    begin_kernel(lw, goal, &kernel);
     cr_set_top(lw, first_top(lw));
-    while (!walk(lw, target)) {
+    while (!walk(lw, goal)) {
         if (!(lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) && !go_below(lw))
             return false;
-        begin_kernel(lw, target, &kernel);
+        begin_kernel(lw, goal, &kernel);
     }
     cr_kernel_free(&kernel);
     return true;
@@ -176,30 +176,30 @@ void cr_lowering_free(struct cr_lowering *lowering)
 }
 
 /* Where the walk ends at the root, one of its operands will do. */
-cr_id cr_find_obstacle(struct cr_lowering *lw, struct cr_target *target)
+cr_id cr_find_obstacle(struct cr_lowering *lw, struct cr_goal *goal)
 {
-    target->loops.top = CR_NONE;
-    if (find_loops(lw, target)) {
-        target->loops = lw->loops;
+    goal->loops.top = CR_NONE;
+    if (find_loops(lw, goal)) {
+        goal->loops = lw->loops;
         return CR_NONE;
     }
     if (lw->ev.obstacle != CR_NONE && can_be_stored(lw, lw->ev.obstacle))
         return lw->ev.obstacle;
-    for (int i = 0; i < lw->g->nodes[target->root].n_in && !lw->backward; i++) {
-        cr_id in = cr_in(lw->g, target->root, i);
+    for (int i = 0; i < lw->g->nodes[goal->root].n_in && !lw->backward; i++) {
+        cr_id in = cr_in(lw->g, goal->root, i);
         if (can_be_stored(lw, in) && cr_kind_of(lw->g, in) != CR_KIND_LEAF)
             return in;
     }
-    return target->buffer;
+    return goal->buffer;
 }
 
-bool cr_lower(struct cr_lowering *lw, const struct cr_target *target, struct cr_kernel *kernel)
+bool cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
 {
-    if (target->loops.top == CR_NONE)
+    if (goal->loops.top == CR_NONE)
         return false;
-    begin_kernel(lw, target, kernel);
-    lw->loops = target->loops;
-    if (!walk(lw, target))
+    begin_kernel(lw, goal, kernel);
+    lw->loops = goal->loops;
+    if (!walk(lw, goal))
         return false;
     count_work(lw);
     return true;
