@@ -93,15 +93,24 @@ void cr_callee_name(char *buffer, size_t size, const struct cr_call *call)
     }
 }
 
+/* What is compared or converted becomes floats; what is selected is selected by floats. */
+static void map_signature(char *buffer, size_t size, const struct cr_call *call)
+{
+    enum cr_rule rule = cr_ops[call->op].rule;
+    bool floats = rule == CR_RULE_COMPARE || rule == CR_RULE_CONVERT;
+    snprintf(buffer, size, "M N wMN:s1%s", floats ? "." : "");
+    for (int i = 0; i < cr_ops[call->op].arity; i++) {
+        size_t n = strlen(buffer);
+        snprintf(buffer + n, size - n, " %s%s", call->by_row >> i & 1 ? "rM1:s0" : "rMN:s1",
+                 rule == CR_RULE_SELECT && i == 0 ? "." : "");
+    }
+}
+
 void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call)
 {
     switch (call->callee) {
     case CR_CALLEE_MAP:
-        snprintf(buffer, size, "M N wMN:s1");
-        for (int i = 0; i < cr_ops[call->op].arity; i++) {
-            size_t n = strlen(buffer);
-            snprintf(buffer + n, size - n, call->by_row >> i & 1 ? " rM1:s0" : " rMN:s1");
-        }
+        map_signature(buffer, size, call);
         break;
     case CR_CALLEE_REDUCE:
         snprintf(buffer, size, "M N w1M:01 rMN:s1");

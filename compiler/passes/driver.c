@@ -126,6 +126,8 @@ static int verify(const struct cr_module *m, bool new_graph, struct cr_error *er
         return -1;
     if (m->has & CR_HAS_PLAN && (cr_verify_plan(m, error) || cr_verify_weights(m, error)))
         return -1;
+    if (m->has & CR_HAS_PROGRAM && cr_verify_program(m->program, error))
+        return -1;
     return 0;
 }
 

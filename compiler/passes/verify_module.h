@@ -34,6 +34,14 @@ int cr_verify_plan(const struct cr_module *m, struct cr_error *error);
 /* CR_HAS_PLAN, too: places of weights do not overlap, and hold what the kernels read there. */
 int cr_verify_weights(const struct cr_module *m, struct cr_error *error);
 
+/*
+ * CR_HAS_PROGRAM, of the program by itself: bodies nest and declare what they use; what they call
+ * fits its signature; every address stays inside its slot and every slot's buffer, for all iterations
+ * of all loops; scratch is written before it is read; the forms of bindings say what is bound; a
+ * buffer that is read was written, and nothing over it since.
+ */
+int cr_verify_program(const struct cr_program *program, struct cr_error *error);
+
 /* True if a range of floats begins on a cache line and ends inside a buffer. */
 static inline bool cr_is_inside(int64_t offset, int64_t floats, int64_t buffer)
 {

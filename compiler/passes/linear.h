@@ -1,0 +1,102 @@
+/*
+ * linear.h - sums of integers that are not known, and how large they can get.
+ *
+ * An *unknown* is an integer of which some is known: that it is at most this and at least that,
+ * each a sum over unknowns before it; that it is one of two such sums; that it lies a multiple
+ * of a step behind one.  The largest value of a sum is found by putting for its last unknown
+ * what that is at most (or, under a negative factor, at least), until a number is left: so what
+ * "i" and "m <= last - i" have in common cancels.  What is found is true, and may be too large
+ * only where a sum needs two bounds of one unknown at once.
+ */
+#ifndef CR_LINEAR_H
+#define CR_LINEAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CR_MAX_SUMMANDS = 20 };
+
+struct cr_summand {
+    int unknown;
+    int64_t factor;
+};
+
+/* A number and multiples of unknowns, in the order of those. */
+struct cr_linear {
+    int64_t number;
+    int n;
+    bool lost; /* it has too many summands, or one too large: nothing is known of it */
+    struct cr_summand summands[CR_MAX_SUMMANDS];
+};
+
+/* The same where many are kept. */
+struct cr_kept_linear {
+    int64_t number;
+    int n, first; /* in cr_unknowns.summands */
+    bool lost;
+};
+
+struct cr_unknown {
+    struct cr_kept_linear above[2], below[2], cases[2];
+    int n_above, n_below, n_cases;
+    struct cr_kept_linear origin; /* it is this plus a multiple of step */
+    int64_t step;                 /* or 0 */
+    int64_t grain; /* it is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on; 0: for
+                    * all */
+    int64_t cycle; /* it is the item modulo this; else 0 */
+};
+
+struct cr_unknowns {
+    struct cr_unknown *items;
+    int n, cap;
+    struct cr_summand *summands;
+    int n_summands, cap_summands;
+    int patience; /* steps that are left to a question */
+};
+
+void cr_unknowns_free(struct cr_unknowns *u);
+
+/* ---- sums ---- */
+
+struct cr_linear cr_linear_number(int64_t number);
+struct cr_linear cr_linear_unknown(int unknown);
+
+/* a + factor * b */
+void cr_linear_add(struct cr_linear *a, const struct cr_linear *b, int64_t factor);
+void cr_linear_scale(struct cr_linear *a, int64_t factor);
+bool cr_linear_equal(const struct cr_linear *a, const struct cr_linear *b);
+
+static inline bool cr_linear_is_number(const struct cr_linear *a)
+{
+    return !a->lost && a->n == 0;
+}
+
+struct cr_kept_linear cr_keep(struct cr_unknowns *u, const struct cr_linear *a);
+struct cr_linear cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept);
+
+/* ---- unknowns ---- */
+
+/* One of which nothing is known, but that it is the same for `grain` items. */
+int cr_new_unknown(struct cr_unknowns *u, int64_t grain);
+void cr_at_most(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
+void cr_at_least(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
+void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
+               const struct cr_linear *b);
+
+/* ---- questions ---- */
+
+/* A number that the sum is at most, or at least; false if none is found. */
+bool cr_find_most(struct cr_unknowns *u, const struct cr_linear *a, int64_t *most);
+bool cr_find_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t *least);
+
+/* Whether the sum is at least a number for sure. */
+bool cr_is_at_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
+
+/* Whether it is a multiple of a positive number for sure. */
+bool cr_divides(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
+
+/* For how many items in a row it is the same; 0: for all. */
+int64_t cr_grain(const struct cr_unknowns *u, const struct cr_linear *a);
+int64_t cr_common_grain(int64_t a, int64_t b);
+
+#endif

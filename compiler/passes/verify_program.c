@@ -1,0 +1,168 @@
+/* A program, believing nothing but itself: its buffers, its functions one by one, then its calls. */
+#include "verify_program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "verify_module.h"
+
+int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (c->statement != CR_NONE)
+        return cr_fail(c->error, "function %d, statement %d: %s", c->function + 1, c->statement,
+                       what);
+    return cr_fail(c->error, "function %d: %s", c->function + 1, what);
+}
+
+/* Those of elementwise ops depend on the arity, the operands by row, and the rule. */
+const struct cr_signature *cr_signature_of(struct cr_program_check *c, const struct cr_call *call)
+{
+    int at = (int)call->callee;
+    if (call->callee == CR_CALLEE_MAP) {
+        const struct cr_op_info *op = &cr_ops[call->op];
+        at = CR_CALLEE_COUNT + ((op->arity - 1) * 8 + (int)call->by_row) * 6 + (int)op->rule;
+    }
+    if (c->signatures[at].n < 0)
+        cr_parse_signature(&c->signatures[at], call);
+    return &c->signatures[at];
+}
+
+/* ---- buffers ---- */
+
+static int broken(const struct cr_program_check *c, int buffer, const char *what)
+{
+    return cr_fail(c->error, "buffer %d: %s", buffer, what);
+}
+
+/* The elements of a shape, or -1 if it is none. */
+static int64_t elements_of(int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+    if (rank < 0 || rank > CR_MAX_RANK)
+        return -1;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 1 || __builtin_mul_overflow(n, shape[i], &n) || n > 64 * CR_MAX_ELEMENTS)
+            return -1;
+    return n;
+}
+
+/* What the caller hands in or wants is of the port's type and size. */
+static int verify_port(const struct cr_program_check *c, int i, const struct cr_port *ports, int n)
+{
+    const struct cr_buffer *b = &c->p->buffers[i];
+    if (b->offset < 0 || b->offset >= n)
+        return broken(c, i, "there is no such input or output");
+    const struct cr_port *port = &ports[b->offset];
+    if (cr_formats[b->format].dtype != port->dtype ||
+        elements_of(b->rank, b->shape) != elements_of(port->rank, port->shape))
+        return broken(c, i, "its type or size is not that of its input or output");
+    return 0;
+}
+
+static int verify_inside(const struct cr_program_check *c, int i, int64_t bytes)
+{
+    const struct cr_buffer *b = &c->p->buffers[i];
+    if (b->offset % (CR_ALIGN * (int64_t)sizeof(float)))
+        return broken(c, i, "it does not begin on a cache line");
+    if (b->offset < 0 || b->bytes > bytes || b->offset > bytes - b->bytes)
+        return broken(c, i, b->space == CR_SPACE_ARENA ? "it lies outside the arena"
+                                                       : "it lies outside the weights");
+    return 0;
+}
+
+static int verify_space(const struct cr_program_check *c, int i)
+{
+    switch (c->p->buffers[i].space) {
+    case CR_SPACE_ARENA:
+        return verify_inside(c, i, c->p->arena_bytes);
+    case CR_SPACE_WEIGHTS:
+        return verify_inside(c, i, c->p->weights_bytes);
+    case CR_SPACE_INPUT:
+        return verify_port(c, i, c->p->inputs, c->p->n_inputs);
+    case CR_SPACE_OUTPUT:
+        return verify_port(c, i, c->p->outputs, c->p->n_outputs);
+    default:
+        return broken(c, i, "it lies nowhere");
+    }
+}
+
+static int verify_buffer(const struct cr_program_check *c, int i)
+{
+    const struct cr_buffer *b = &c->p->buffers[i];
+    int64_t n = elements_of(b->rank, b->shape);
+    if (n < 0)
+        return broken(c, i, "it has no such shape");
+    if ((int)b->format < 0 || b->format >= CR_FORMAT_COUNT)
+        return broken(c, i, "it has no such format");
+    if (b->bytes != cr_format_bytes(b->format, n))
+        return broken(c, i, "it has other bytes than its elements take");
+    if (b->alias != CR_NONE && (b->alias < 0 || b->alias >= c->p->n_buffers))
+        return broken(c, i, "it is a part of a buffer that is not there");
+    for (int axis = 0; axis < b->rank; axis++)
+        if (b->length[axis] != CR_NONE &&
+            (b->length[axis] < 0 || b->length[axis] >= c->p->n_lengths ||
+             c->p->lengths[b->length[axis]].bound != b->shape[axis]))
+            return broken(c, i, "an axis is not as long as its length may be");
+    return verify_space(c, i);
+}
+
+/* ---- functions ---- */
+
+static int verify_one(struct cr_program_check *c, int function)
+{
+    c->f = &c->p->functions[function];
+    c->function = function;
+    c->statement = CR_NONE;
+    c->kept = cr_calloc((size_t)c->f->n_body, sizeof *c->kept);
+    int status = cr_verify_function(c) || cr_verify_addresses(c) || cr_verify_scratch(c);
+    free(c->kept);
+    if (!status && c->p->scratch_bytes < c->f->scratch_floats * (int64_t)sizeof(float))
+        return cr_program_fault(c, "its scratch takes more than the program's");
+    return status ? -1 : 0;
+}
+
+static int verify_functions(struct cr_program_check *c)
+{
+    int slots = 0;
+    c->first_reach = cr_calloc((size_t)c->p->n_functions, sizeof *c->first_reach);
+    for (int i = 0; i < c->p->n_functions; i++) {
+        c->first_reach[i] = slots;
+        slots += c->p->functions[i].n_slots;
+    }
+    c->reaches = cr_calloc((size_t)slots, sizeof *c->reaches);
+    for (int i = 0; i < c->p->n_functions; i++)
+        if (verify_one(c, i))
+            return -1;
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int verify(struct cr_program_check *c)
+{
+    for (int i = 0; i < c->p->n_buffers; i++)
+        if (verify_buffer(c, i))
+            return -1;
+    return verify_functions(c) || cr_verify_calls(c) ? -1 : 0;
+}
+
+int cr_verify_program(const struct cr_program *program, struct cr_error *error)
+{
+    struct cr_program_check *c = cr_calloc(1, sizeof *c);
+    c->p = program;
+    c->error = error;
+    for (int i = 0; i < CR_CALLEE_COUNT + CR_MAP_SIGNATURES; i++)
+        c->signatures[i].n = -1;
+    int status = verify(c);
+    free(c->first_reach);
+    free(c->reaches);
+    free(c);
+    return status;
+}
