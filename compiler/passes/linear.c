@@ -16,22 +16,6 @@ void cr_unknowns_free(struct cr_unknowns *u)
 
 /* ---- sums ---- */
 
-struct cr_linear cr_linear_number(int64_t number)
-{
-    struct cr_linear a;
-    a.number = number;
-    a.n = 0;
-    a.lost = false;
-    return a;
-}
-
-struct cr_linear cr_linear_unknown(int unknown)
-{
-    struct cr_linear a = cr_linear_number(0);
-    a.summands[a.n++] = (struct cr_summand){unknown, 1};
-    return a;
-}
-
 /* a + factor * b, or false where that overflows. */
 static bool add_scaled(int64_t *a, int64_t b, int64_t factor)
 {
@@ -77,13 +61,6 @@ void cr_linear_add(struct cr_linear *a, const struct cr_linear *b, int64_t facto
     add_summands(a, b->number, b->summands, b->n, factor);
 }
 
-void cr_linear_scale(struct cr_linear *a, int64_t factor)
-{
-    struct cr_linear b = *a;
-    *a = cr_linear_number(0);
-    cr_linear_add(a, &b, factor);
-}
-
 static bool equal_summands(const struct cr_summand *a, const struct cr_summand *b, int n)
 {
     for (int i = 0; i < n; i++)
@@ -113,14 +90,13 @@ static void add_kept(const struct cr_unknowns *u, struct cr_linear *a,
     add_summands(a, kept->number, u->summands + kept->first, kept->n, factor);
 }
 
-struct cr_linear cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept)
+void cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept, struct cr_linear *a)
 {
-    struct cr_linear a = cr_linear_number(kept->number);
-    a.lost = kept->lost;
-    a.n = kept->n;
-    if (kept->n)
-        memcpy(a.summands, u->summands + kept->first, (size_t)kept->n * sizeof *a.summands);
-    return a;
+    cr_linear_set(a, kept->number);
+    a->lost = kept->lost;
+    a->n = kept->n;
+    for (int i = 0; i < kept->n; i++)
+        a->summands[i] = u->summands[kept->first + i];
 }
 
 /* ---- unknowns ---- */
@@ -179,10 +155,8 @@ static struct bound bound_with(struct cr_unknowns *u, const struct cr_linear *a,
                                const struct cr_kept_linear *instead, bool upper)
 {
     struct cr_linear b;
-    b.number = a->number;
-    b.lost = a->lost;
-    b.n = a->n - 1;
-    memcpy(b.summands, a->summands, (size_t)b.n * sizeof *b.summands);
+    cr_linear_copy(&b, a);
+    b.n--;
     add_kept(u, &b, instead, a->summands[b.n].factor);
     return find_bound(u, &b, upper);
 }
@@ -220,7 +194,8 @@ static struct bound find_bound(struct cr_unknowns *u, struct cr_linear *a, bool 
 
 static bool ask(struct cr_unknowns *u, const struct cr_linear *a, bool upper, int64_t *number)
 {
-    struct cr_linear b = *a;
+    struct cr_linear b;
+    cr_linear_copy(&b, a);
     u->patience = PATIENCE;
     struct bound bound = find_bound(u, &b, upper);
     *number = bound.number;
@@ -245,7 +220,8 @@ bool cr_is_at_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t nu
 
 bool cr_divides(struct cr_unknowns *u, const struct cr_linear *a, int64_t number)
 {
-    struct cr_linear b = *a;
+    struct cr_linear b;
+    cr_linear_copy(&b, a);
     while (b.n && !b.lost) {
         struct cr_summand last = b.summands[--b.n];
         const struct cr_unknown *x = &u->items[last.unknown];

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CR_MAX_SUMMANDS = 20 };
+enum { CR_MAX_SUMMANDS = 16 };
 
 struct cr_summand {
     int unknown;
@@ -41,7 +41,8 @@ struct cr_unknown {
     int n_above, n_below, n_cases;
     struct cr_kept_linear origin; /* it is this plus a multiple of step */
     int64_t step;                 /* or 0 */
-    int64_t grain; /* it is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on; 0: for
+    int64_t
+        grain; /* it is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on; 0: for
                     * all */
     int64_t cycle; /* it is the item modulo this; else 0 */
 };
@@ -58,12 +59,31 @@ void cr_unknowns_free(struct cr_unknowns *u);
 
 /* ---- sums ---- */
 
-struct cr_linear cr_linear_number(int64_t number);
-struct cr_linear cr_linear_unknown(int unknown);
+static inline void cr_linear_set(struct cr_linear *a, int64_t number)
+{
+    a->number = number;
+    a->n = 0;
+    a->lost = false;
+}
+
+static inline void cr_linear_set_unknown(struct cr_linear *a, int unknown)
+{
+    cr_linear_set(a, 0);
+    a->summands[a->n++] = (struct cr_summand){unknown, 1};
+}
+
+/* The same sum: of the summands those that it has. */
+static inline void cr_linear_copy(struct cr_linear *to, const struct cr_linear *from)
+{
+    cr_linear_set(to, from->number);
+    to->lost = from->lost;
+    to->n = from->n;
+    for (int i = 0; i < from->n; i++)
+        to->summands[i] = from->summands[i];
+}
 
 /* a + factor * b */
 void cr_linear_add(struct cr_linear *a, const struct cr_linear *b, int64_t factor);
-void cr_linear_scale(struct cr_linear *a, int64_t factor);
 bool cr_linear_equal(const struct cr_linear *a, const struct cr_linear *b);
 
 static inline bool cr_linear_is_number(const struct cr_linear *a)
@@ -72,7 +92,7 @@ static inline bool cr_linear_is_number(const struct cr_linear *a)
 }
 
 struct cr_kept_linear cr_keep(struct cr_unknowns *u, const struct cr_linear *a);
-struct cr_linear cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept);
+void cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept, struct cr_linear *a);
 
 /* ---- unknowns ---- */
 

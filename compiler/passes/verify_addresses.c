@@ -60,15 +60,20 @@ static const struct cr_expr_node *node_of(const struct walk *w, cr_expr expr)
     return &w->c->f->exprs[expr];
 }
 
-static struct cr_linear var_of(struct walk *w, int var)
+/* What a variable is, noted if it is not the same for all items that share what is made of it. */
+static void var_of(struct walk *w, int var, struct cr_linear *value)
 {
-    struct cr_linear value = cr_kept(&w->u, &w->vars[var]);
-    if (w->keeping.block != CR_NONE) {
-        int64_t grain = cr_grain(&w->u, &value);
-        if (grain && (!w->keeping.grain || grain % w->keeping.grain))
-            w->keeping.differs = var;
-    }
-    return value;
+    cr_kept(&w->u, &w->vars[var], value);
+    if (w->keeping.block == CR_NONE)
+        return;
+    int64_t grain = cr_grain(&w->u, value);
+    if (grain && (!w->keeping.grain || grain % w->keeping.grain))
+        w->keeping.differs = var;
+}
+
+static void set_var(struct walk *w, int var, const struct cr_linear *value)
+{
+    w->vars[var] = cr_keep(&w->u, value);
 }
 
 /* ---- expressions ---- */
@@ -85,7 +90,9 @@ static int new_unknown_of(struct walk *w, const struct cr_linear *a, const struc
 /* Something from 0 to most, if that is known. */
 static void between_0_and(struct walk *w, int unknown, bool known, int64_t most)
 {
-    struct cr_linear zero = cr_linear_number(0), last = cr_linear_number(most);
+    struct cr_linear zero, last;
+    cr_linear_set(&zero, 0);
+    cr_linear_set(&last, most);
     cr_at_least(&w->u, unknown, &zero);
     if (known)
         cr_at_most(&w->u, unknown, &last);
@@ -115,52 +122,67 @@ static int divide(struct walk *w, bool rest, const struct cr_linear *a, const st
     } else {
         between_0_and(w, unknown, known, most / by);
     }
-    *value = cr_linear_unknown(unknown);
+    cr_linear_set_unknown(value, unknown);
     return 0;
 }
 
 /* a < b as a number: 0 or 1, and at most b - a where that is not negative. */
-static struct cr_linear compare(struct walk *w, const struct cr_linear *a,
-                                const struct cr_linear *b)
+static void compare(struct walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                    struct cr_linear *value)
 {
     int unknown = new_unknown_of(w, a, b);
-    struct cr_linear difference = *b;
+    struct cr_linear difference;
+    cr_linear_copy(&difference, b);
     cr_linear_add(&difference, a, -1);
     between_0_and(w, unknown, true, 1);
     if (cr_is_at_least(&w->u, &difference, 0))
         cr_at_most(&w->u, unknown, &difference);
-    return cr_linear_unknown(unknown);
+    cr_linear_set_unknown(value, unknown);
 }
 
 static void multiply(struct walk *w, const struct cr_linear *a, const struct cr_linear *b,
                      struct cr_linear *value)
 {
-    *value = cr_linear_is_number(a) ? *b : *a;
-    if (cr_linear_is_number(a) || cr_linear_is_number(b))
-        cr_linear_scale(value, cr_linear_is_number(a) ? a->number : b->number);
+    cr_linear_set(value, 0);
+    if (cr_linear_is_number(a))
+        cr_linear_add(value, b, a->number);
+    else if (cr_linear_is_number(b))
+        cr_linear_add(value, a, b->number);
     else
-        *value = cr_linear_unknown(new_unknown_of(w, a, b));
+        cr_linear_set_unknown(value, new_unknown_of(w, a, b));
 }
 
 static void least_of(struct walk *w, const struct cr_linear *a, const struct cr_linear *b,
                      struct cr_linear *value)
 {
     if (cr_linear_is_number(a) && cr_linear_is_number(b)) {
-        *value = a->number < b->number ? *a : *b;
+        cr_linear_set(value, a->number < b->number ? a->number : b->number);
         return;
     }
     int unknown = new_unknown_of(w, a, b);
     cr_at_most(&w->u, unknown, a);
     cr_at_most(&w->u, unknown, b);
     cr_one_of(&w->u, unknown, a, b);
-    *value = cr_linear_unknown(unknown);
+    cr_linear_set_unknown(value, unknown);
 }
 
-static struct cr_linear one_of(struct walk *w, const struct cr_linear *a, const struct cr_linear *b)
+/* One of two sums; the unknown that it is. */
+static int one_of(struct walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                  struct cr_linear *value)
 {
     int unknown = new_unknown_of(w, a, b);
     cr_one_of(&w->u, unknown, a, b);
-    return cr_linear_unknown(unknown);
+    cr_linear_set_unknown(value, unknown);
+    return unknown;
+}
+
+/* 0 or 1, of what depends on this. */
+static void flag_of(struct walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                    struct cr_linear *value)
+{
+    int unknown = new_unknown_of(w, a, b);
+    between_0_and(w, unknown, true, 1);
+    cr_linear_set_unknown(value, unknown);
 }
 
 static int evaluate_binary(struct walk *w, const struct cr_expr_node *e, struct cr_linear *value)
@@ -171,7 +193,7 @@ static int evaluate_binary(struct walk *w, const struct cr_expr_node *e, struct 
     switch (e->op) {
     case CR_EXPR_ADD:
     case CR_EXPR_SUB:
-        *value = a;
+        cr_linear_copy(value, &a);
         cr_linear_add(value, &b, e->op == CR_EXPR_ADD ? 1 : -1);
         return 0;
     case CR_EXPR_MUL:
@@ -184,17 +206,14 @@ static int evaluate_binary(struct walk *w, const struct cr_expr_node *e, struct 
         least_of(w, &a, &b, value);
         return 0;
     case CR_EXPR_LESS:
-        *value = compare(w, &a, &b);
+        compare(w, &a, &b, value);
         return 0;
     case CR_EXPR_GREATER:
-        *value = compare(w, &b, &a);
+        compare(w, &b, &a, value);
         return 0;
-    default: { /* 0 or 1 */
-        int unknown = new_unknown_of(w, &a, &b);
-        between_0_and(w, unknown, true, 1);
-        *value = cr_linear_unknown(unknown);
+    default:
+        flag_of(w, &a, &b, value);
         return 0;
-    }
     }
 }
 
@@ -203,8 +222,7 @@ static int evaluate_select(struct walk *w, const struct cr_expr_node *e, struct 
     struct cr_linear condition, a, b;
     if (evaluate(w, e->a, &condition) || evaluate(w, e->b, &a) || evaluate(w, e->c, &b))
         return -1;
-    *value = one_of(w, &a, &b);
-    struct cr_unknown *x = &w->u.items[w->u.n - 1];
+    struct cr_unknown *x = &w->u.items[one_of(w, &a, &b, value)];
     x->grain = cr_common_grain(x->grain, cr_grain(&w->u, &condition));
     return 0;
 }
@@ -214,24 +232,23 @@ static int evaluate(struct walk *w, cr_expr expr, struct cr_linear *value)
     const struct cr_expr_node *e = node_of(w, expr);
     switch (e->op) {
     case CR_EXPR_NUMBER:
-        *value = cr_linear_number(e->number);
+        cr_linear_set(value, e->number);
         return 0;
     case CR_EXPR_VAR:
-        *value = var_of(w, e->a);
+        var_of(w, e->a, value);
         return 0;
     case CR_EXPR_FIELD:
-        *value = cr_linear_unknown(cr_new_unknown(&w->u, 0));
+        cr_linear_set_unknown(value, cr_new_unknown(&w->u, 0));
         return 0;
     case CR_EXPR_CALL: /* what it finds in memory may be another for each item */
-        *value = cr_linear_unknown(cr_new_unknown(&w->u, 1));
+        cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));
         return walk_call(w, &w->c->f->calls[e->a]);
     case CR_EXPR_SELECT:
         return evaluate_select(w, e, value);
     case CR_EXPR_NOT:
         if (evaluate(w, e->a, value))
             return -1;
-        *value = cr_linear_unknown(cr_new_unknown(&w->u, cr_grain(&w->u, value)));
-        between_0_and(w, w->u.n - 1, true, 1);
+        flag_of(w, value, value, value);
         return 0;
     default:
         return evaluate_binary(w, e, value);
@@ -245,26 +262,26 @@ struct region {
     struct cr_linear first, last;
 };
 
-static int evaluate_address(struct walk *w, const struct cr_address *a, struct cr_linear *value)
+static void evaluate_address(struct walk *w, const struct cr_address *a, struct cr_linear *value)
 {
-    *value = cr_linear_number(a->base);
+    struct cr_linear x;
+    cr_linear_set(value, a->base);
     for (int i = 0; i < a->n_terms; i++) {
         const struct cr_term *t = &w->c->f->terms[a->first_term + i];
-        struct cr_linear x = var_of(w, t->var);
+        var_of(w, t->var, &x);
         cr_linear_add(value, &x, t->coef);
         if (t->origin == CR_NONE)
             continue;
-        x = var_of(w, t->origin);
+        var_of(w, t->origin, &x);
         cr_linear_add(value, &x, -t->coef);
     }
-    return 0;
 }
 
 /* A count or a distance of a call. */
 static int evaluate_size(struct walk *w, const struct cr_call *call, const struct cr_size *size,
                          struct cr_linear *value)
 {
-    *value = cr_linear_number(size->number);
+    cr_linear_set(value, size->number);
     if (size->argument == CR_NONE)
         return 0;
     return evaluate(w, cr_argument_of(w->c->f, call, size->argument)->number, value);
@@ -272,18 +289,22 @@ static int evaluate_size(struct walk *w, const struct cr_call *call, const struc
 
 /* Adds (count - 1) * stride to the end of a region, or to its beginning if the stride is negative;
  * one of the two is a number. */
-static int stretch(struct walk *w, struct region *r, struct cr_linear count,
+static int stretch(struct walk *w, struct region *r, const struct cr_linear *count,
                    const struct cr_linear *stride)
 {
-    struct cr_linear product;
-    count.number--;
-    if (!cr_linear_is_number(&count) && !cr_linear_is_number(stride))
-        return cr_program_fault(w->c, "neither how many rows there are nor how far apart is a number");
-    multiply(w, &count, stride, &product);
-    bool back = cr_linear_is_number(stride) && stride->number < 0;
-    if (!cr_linear_is_number(stride) && !cr_is_at_least(&w->u, stride, 0))
+    bool fixed = cr_linear_is_number(stride);
+    struct cr_linear *end = fixed && stride->number < 0 ? &r->first : &r->last, one;
+    if (!fixed && !cr_linear_is_number(count))
+        return cr_program_fault(w->c, "neither how many rows there are nor how far apart is fixed");
+    if (!fixed && !cr_is_at_least(&w->u, stride, 0))
         return cr_program_fault(w->c, "rows may lie a negative distance apart");
-    cr_linear_add(back ? &r->first : &r->last, &product, 1);
+    if (fixed) {
+        cr_linear_set(&one, 1);
+        cr_linear_add(end, count, stride->number);
+        cr_linear_add(end, &one, -stride->number);
+    } else {
+        cr_linear_add(end, stride, count->number - 1);
+    }
     return 0;
 }
 
@@ -308,18 +329,20 @@ static int stretch_panels(struct walk *w, struct region *r, const struct cr_line
                           const struct cr_linear *N, const struct cr_linear *stride)
 {
     int64_t column = stride->number / CR_PANEL, most, depth;
-    struct cr_linear columns = r->first;
+    struct cr_linear columns;
+    cr_linear_copy(&columns, &r->first);
     if (!cr_linear_is_number(stride) || column < 1 || stride->number % CR_PANEL ||
         !cr_find_most(&w->u, K, &depth) || depth > column)
         return cr_program_fault(w->c, "panels are not far enough apart for their rows");
     bool whole = !cr_linear_is_number(N) && divide_exactly(&columns, column) &&
                  cr_divides(&w->u, &columns, CR_PANEL);
     if (!whole)
-        columns = cr_linear_number(0);
+        cr_linear_set(&columns, 0);
     cr_linear_add(&columns, N, 1);
     if (!cr_find_most(&w->u, &columns, &most))
         return cr_program_fault(w->c, "it is not known how many panels there are");
-    r->last = whole ? cr_linear_number(0) : r->first;
+    if (whole)
+        cr_linear_set(&r->last, 0);
     r->last.number += (most + CR_PANEL - 1) / CR_PANEL * stride->number - stride->number - 1;
     cr_linear_add(&r->last, K, CR_PANEL);
     return 0;
@@ -329,15 +352,15 @@ static int find_region(struct walk *w, const struct cr_call *call, const struct 
                        const struct cr_address *address, struct region *r)
 {
     struct cr_linear rows, cols, row_stride, col_stride;
-    if (evaluate_address(w, address, &r->first) || evaluate_size(w, call, &p->rows, &rows) ||
-        evaluate_size(w, call, &p->cols, &cols) ||
+    evaluate_address(w, address, &r->first);
+    if (evaluate_size(w, call, &p->rows, &rows) || evaluate_size(w, call, &p->cols, &cols) ||
         evaluate_size(w, call, &p->row_stride, &row_stride) ||
         evaluate_size(w, call, &p->col_stride, &col_stride))
         return -1;
-    r->last = r->first;
+    cr_linear_copy(&r->last, &r->first);
     if (p->panels)
         return stretch_panels(w, r, &rows, &cols, &row_stride);
-    return stretch(w, r, rows, &row_stride) || stretch(w, r, cols, &col_stride) ? -1 : 0;
+    return stretch(w, r, &rows, &row_stride) || stretch(w, r, &cols, &col_stride) ? -1 : 0;
 }
 
 /* ---- where that is ---- */
@@ -400,8 +423,7 @@ static int walk_call(struct walk *w, const struct cr_call *call)
             return -1;
         if (a->kind != CR_ARGUMENT_ADDRESS)
             continue;
-        if (find_region(w, call, p, &a->address, &r) ||
-            check_region(w, p, a->address.slot, &r))
+        if (find_region(w, call, p, &a->address, &r) || check_region(w, p, a->address.slot, &r))
             return -1;
     }
     return 0;
@@ -493,8 +515,9 @@ static void forget_sets(struct walk *w, const struct cr_statement *loop)
         depth += loop->kind == CR_STATEMENT_LOOP || loop->kind == CR_STATEMENT_IF;
         depth -= loop->kind == CR_STATEMENT_END;
         if (loop->kind == CR_STATEMENT_SET) {
-            struct cr_linear any = cr_linear_unknown(cr_new_unknown(&w->u, 1));
-            w->vars[loop->var] = cr_keep(&w->u, &any);
+            struct cr_linear any;
+            cr_linear_set_unknown(&any, cr_new_unknown(&w->u, 1));
+            set_var(w, loop->var, &any);
         }
         loop++;
     } while (depth > 0);
@@ -513,7 +536,9 @@ static int new_counter(struct walk *w, const struct cr_statement *s, const struc
 {
     int64_t most, grain = cr_common_grain(cr_grain(&w->u, first), cr_grain(&w->u, last));
     int counter = cr_new_unknown(&w->u, s->var == CR_VAR_ITEM ? 1 : grain);
-    struct cr_linear way = *last, end = *first;
+    struct cr_linear way, end;
+    cr_linear_copy(&way, last);
+    cr_linear_copy(&end, first);
     w->u.items[counter].origin = cr_keep(&w->u, first);
     w->u.items[counter].step = s->step;
     cr_linear_add(&way, first, -1);
@@ -528,7 +553,7 @@ static int new_counter(struct walk *w, const struct cr_statement *s, const struc
 
 static int begin_loop(struct walk *w, const struct cr_statement *s)
 {
-    struct cr_linear first, last;
+    struct cr_linear first, last, value;
     if (evaluate(w, s->value, &first))
         return -1;
     forget_sets(w, s);
@@ -536,8 +561,8 @@ static int begin_loop(struct walk *w, const struct cr_statement *s)
         return -1;
     last.number--;
     int counter = new_counter(w, s, &first, &last);
-    struct cr_linear value = cr_linear_unknown(counter);
-    w->vars[s->var] = cr_keep(&w->u, &value);
+    cr_linear_set_unknown(&value, counter);
+    set_var(w, s->var, &value);
     if (is_over_items(w, s))
         w->item = counter;
     if (s->until != CR_NONE)
@@ -548,14 +573,15 @@ static int begin_loop(struct walk *w, const struct cr_statement *s)
 
 /* What a variable is behind a condition under which it was set: what it was, or what it is; and
  * more, if the condition compares these two. */
-static struct cr_linear join(struct walk *w, const struct block *b, const struct cr_linear *before,
-                             const struct cr_linear *after)
+static void join(struct walk *w, const struct block *b, const struct cr_linear *before,
+                 const struct cr_linear *after, struct cr_linear *value)
 {
-    struct cr_linear value = one_of(w, before, after);
-    int unknown = value.summands[0].unknown;
+    struct cr_linear x, y;
+    int unknown = one_of(w, before, after, value);
     w->u.items[unknown].grain = 1;
     for (int i = 0; i < b->n_facts; i++) {
-        struct cr_linear x = cr_kept(&w->u, &b->facts[i].a), y = cr_kept(&w->u, &b->facts[i].b);
+        cr_kept(&w->u, &b->facts[i].a, &x);
+        cr_kept(&w->u, &b->facts[i].b, &y);
         if (cr_linear_equal(&x, after) && cr_linear_equal(&y, before)) {
             cr_at_most(&w->u, unknown, before);
             if (b->exact)
@@ -567,7 +593,6 @@ static struct cr_linear join(struct walk *w, const struct block *b, const struct
                 cr_at_least(&w->u, unknown, after);
         }
     }
-    return value;
 }
 
 /* Sets under a condition count for those around it, too. */
@@ -575,10 +600,11 @@ static void end_if(struct walk *w, const struct block *b)
 {
     for (int i = w->n_sets - 1; i >= b->n_sets; i--) {
         const struct set *s = &w->sets[i];
-        struct cr_linear before = cr_kept(&w->u, &s->before);
-        struct cr_linear after = cr_kept(&w->u, &w->vars[s->var]);
-        struct cr_linear value = join(w, b, &before, &after);
-        w->vars[s->var] = cr_keep(&w->u, &value);
+        struct cr_linear before, after, value;
+        cr_kept(&w->u, &s->before, &before);
+        cr_kept(&w->u, &w->vars[s->var], &after);
+        join(w, b, &before, &after, &value);
+        set_var(w, s->var, &value);
     }
 }
 
@@ -609,7 +635,7 @@ static int assign(struct walk *w, const struct cr_statement *s)
         *CR_PUSH(w->sets, w->n_sets, w->cap_sets) = (struct set){s->var, w->vars[s->var]};
     if (evaluate(w, s->value, &value))
         return -1;
-    w->vars[s->var] = cr_keep(&w->u, &value);
+    set_var(w, s->var, &value);
     return 0;
 }
 
@@ -638,17 +664,18 @@ static int walk_statement(struct walk *w, const struct cr_statement *s)
 /* begin is not negative, end no more than the items; both are the same for all items. */
 static int begin_body(struct walk *w)
 {
-    struct cr_linear items, zero = cr_linear_number(0), begin, end;
+    struct cr_linear items, zero, begin, end;
     if (evaluate(w, w->c->f->items, &items))
         return -1;
     if (!cr_is_at_least(&w->u, &items, 0))
         return cr_program_fault(w->c, "its items may be fewer than 0");
-    begin = cr_linear_unknown(cr_new_unknown(&w->u, 0));
-    end = cr_linear_unknown(cr_new_unknown(&w->u, 0));
+    cr_linear_set(&zero, 0);
+    cr_linear_set_unknown(&begin, cr_new_unknown(&w->u, 0));
+    cr_linear_set_unknown(&end, cr_new_unknown(&w->u, 0));
     cr_at_least(&w->u, begin.summands[0].unknown, &zero);
     cr_at_most(&w->u, end.summands[0].unknown, &items);
-    w->vars[CR_VAR_BEGIN] = cr_keep(&w->u, &begin);
-    w->vars[CR_VAR_END] = cr_keep(&w->u, &end);
+    set_var(w, CR_VAR_BEGIN, &begin);
+    set_var(w, CR_VAR_END, &end);
     return 0;
 }
 

@@ -157,8 +157,7 @@ static int verify_names(struct run *r)
         if (verify_step(r, &r->p->steps[r->step]))
             return -1;
     if (r->loop)
-        return cr_fail(r->c->error, "step %d: its loop does not end",
-                       (int)(r->loop - r->p->steps));
+        return cr_fail(r->c->error, "step %d: its loop does not end", (int)(r->loop - r->p->steps));
     return 0;
 }
 
@@ -194,8 +193,7 @@ static int run_steps(struct run *r, see_call *see)
 static int verify_location(const struct run *r, const struct cr_step *call, int slot,
                            struct cr_location expected)
 {
-    struct cr_location at =
-        cr_location_in(r->p, binding_of(r, call, slot), r->loop, r->iteration);
+    struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->loop, r->iteration);
     if (at.space == expected.space && at.offset == expected.offset)
         return 0;
     return broken(r, "argument %d: its form says %lld, it is bound to %lld", slot,

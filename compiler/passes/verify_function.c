@@ -191,8 +191,8 @@ static int verify_operand(const struct cr_program_check *c, const struct cr_call
     if (a->kind == CR_ARGUMENT_NULL)
         return 0;
     const struct cr_slot *s = &c->f->slots[a->address.slot];
-    bool ints = p->element == CR_ELEMENT_INT ||
-                (p->element == CR_ELEMENT_OF_CALL && is_ints(call->format));
+    bool ints =
+        p->element == CR_ELEMENT_INT || (p->element == CR_ELEMENT_OF_CALL && is_ints(call->format));
     if (is_ints(s->format) != ints)
         return cr_program_fault(c, "argument %d of %s is of %ss, %s is not", i,
                                 name_of(call, name, sizeof name), ints ? "int" : "float", s->name);

@@ -29,9 +29,11 @@ const struct cr_signature *cr_signature_of(struct cr_program_check *c, const str
         const struct cr_op_info *op = &cr_ops[call->op];
         at = CR_CALLEE_COUNT + ((op->arity - 1) * 8 + (int)call->by_row) * 6 + (int)op->rule;
     }
-    if (c->signatures[at].n < 0)
-        cr_parse_signature(&c->signatures[at], call);
-    return &c->signatures[at];
+    if (!c->signatures[at]) {
+        c->signatures[at] = cr_calloc(1, sizeof **c->signatures);
+        cr_parse_signature(c->signatures[at], call);
+    }
+    return c->signatures[at];
 }
 
 /* ---- buffers ---- */
@@ -72,8 +74,9 @@ static int verify_inside(const struct cr_program_check *c, int i, int64_t bytes)
     if (b->offset % (CR_ALIGN * (int64_t)sizeof(float)))
         return broken(c, i, "it does not begin on a cache line");
     if (b->offset < 0 || b->bytes > bytes || b->offset > bytes - b->bytes)
-        return broken(c, i, b->space == CR_SPACE_ARENA ? "it lies outside the arena"
-                                                       : "it lies outside the weights");
+        return broken(c, i,
+                      b->space == CR_SPACE_ARENA ? "it lies outside the arena"
+                                                 : "it lies outside the weights");
     return 0;
 }
 
@@ -158,9 +161,9 @@ int cr_verify_program(const struct cr_program *program, struct cr_error *error)
     struct cr_program_check *c = cr_calloc(1, sizeof *c);
     c->p = program;
     c->error = error;
-    for (int i = 0; i < CR_CALLEE_COUNT + CR_MAP_SIGNATURES; i++)
-        c->signatures[i].n = -1;
     int status = verify(c);
+    for (int i = 0; i < CR_CALLEE_COUNT + CR_MAP_SIGNATURES; i++)
+        free(c->signatures[i]);
     free(c->first_reach);
     free(c->reaches);
     free(c);

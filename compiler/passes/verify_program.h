@@ -26,12 +26,12 @@ struct cr_program_check {
     const struct cr_program *p;
     struct cr_error *error;
     const struct cr_function *f;
-    int function, statement; /* where we are; statement: or CR_NONE */
+    int function, statement;  /* where we are; statement: or CR_NONE */
     struct cr_reach *reaches; /* by bound slot of all functions */
     int *first_reach;         /* by function */
     bool *kept; /* by statement: it begins a block that runs for a call's first item, and makes for
                  * it what later items find there */
-    struct cr_signature signatures[CR_CALLEE_COUNT + CR_MAP_SIGNATURES]; /* n < 0: not yet parsed */
+    struct cr_signature *signatures[CR_CALLEE_COUNT + CR_MAP_SIGNATURES]; /* null: not yet parsed */
 };
 
 /* Fails where the check is. */

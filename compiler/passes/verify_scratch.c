@@ -63,8 +63,8 @@ struct block {
 
 struct writes {
     struct cr_program_check *c;
-    bool *written;   /* by slot */
-    int *order;      /* the slots that are, in order */
+    bool *written; /* by slot */
+    int *order;    /* the slots that are, in order */
     int n_written;
     int *keeper;     /* by slot: the statement that begins the keeping block that writes it */
     int *from_start; /* by slot: the loop whose first iteration has to write it, or NOWHERE */
@@ -116,7 +116,8 @@ static int see_write(struct writes *w, int slot)
     const struct cr_slot *s = &w->c->f->slots[slot];
     if (s->kind == CR_SLOT_SCRATCH) {
         if (w->written[slot] && w->keeper[slot] != w->keeping)
-            return cr_program_fault(w->c, "%s is kept from item to item, and written over", s->name);
+            return cr_program_fault(w->c, "%s is kept from item to item, and written over",
+                                    s->name);
         w->keeper[slot] = w->keeping;
     }
     if (!w->written[slot])
