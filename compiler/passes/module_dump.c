@@ -1,5 +1,6 @@
 /*
- * Dumps: the graph as Lua that reads back, then kernels, loops and memory as Lua comments.
+ * Dumps: the graph as Lua that reads back, then kernels, loops, memory and program as Lua
+ * comments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -161,4 +162,6 @@ void cr_dump(FILE *out, const struct cr_module *module, const char *after)
         print_steps(out, module);
     if (module->has & CR_HAS_PLAN)
         print_plan(out, module);
+    if (module->has & CR_HAS_PROGRAM)
+        cr_print_program(out, module->program);
 }

@@ -50,7 +50,7 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
  */
 int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_error *error);
 
-/* Prints what there is after a pass: the graph, then the kernels, then the plan. */
+/* Prints what there is after a pass: the graph, then the kernels, the plan and the program. */
 void cr_dump(FILE *out, const struct cr_module *module, const char *after);
 
 #endif

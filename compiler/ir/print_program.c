@@ -1,0 +1,575 @@
+/* A program for a reader, as Lua comments: what lies where, what each function does, what is called. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "escape.h"
+#include "print.h"
+#include "text.h"
+
+enum { WIDTH = 100, INDENT = 2 };
+
+/* Where a program is printed to, the function that is, and a line that is not done yet. */
+struct printer {
+    FILE *out;
+    const struct cr_program *p;
+    const struct cr_function *f;
+    struct cr_text line;
+};
+
+/* ---- lines ---- */
+
+/* How much of a text goes before the break: up to the last space that fits. */
+static size_t break_at(const char *text, size_t room)
+{
+    size_t n = strlen(text), at = room;
+    if (n <= room)
+        return n;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    return at ? at : n;
+}
+
+/* Prints the line and begins another; where a long one goes on in the next it hangs by more. */
+static void end_hanging(struct printer *p, int indent, int hang)
+{
+    const char *rest = p->line.length ? p->line.data : "";
+    int more = 0;
+    do {
+        size_t n = break_at(rest, (size_t)(WIDTH - 3 - indent - more));
+        fprintf(p->out, "-- %*s%.*s\n", indent + more, "", (int)n, rest);
+        rest += n + (rest[n] == ' ');
+        more = hang + 2 * INDENT;
+    } while (*rest);
+    p->line.length = 0;
+}
+
+static void end_line(struct printer *p, int indent)
+{
+    end_hanging(p, indent, 0);
+}
+
+/* Begins a line that has a number, by which errors of the verifier speak of it. */
+static int begin_numbered(struct printer *p, int number, int indent)
+{
+    cr_put(&p->line, "%3d  %*s", number, indent, "");
+    return 5 + indent;
+}
+
+/* A name of the script's, made harmless. */
+static void put_name(struct printer *p, const char *name)
+{
+    char text[128];
+    cr_escape(text, sizeof text, name, strlen(name), "");
+    cr_put(&p->line, "%s", text);
+}
+
+/* ---- buffers ---- */
+
+/* "[2, T <= 64, 8]" */
+static void put_shape(struct printer *p, const struct cr_buffer *b)
+{
+    cr_put(&p->line, "[");
+    for (int i = 0; i < b->rank; i++) {
+        cr_put(&p->line, i ? ", " : "");
+        if (b->length[i] != CR_NONE) {
+            put_name(p, p->p->lengths[b->length[i]].name);
+            cr_put(&p->line, " <= ");
+        }
+        cr_put(&p->line, "%lld", (long long)b->shape[i]);
+    }
+    cr_put(&p->line, "]");
+}
+
+static const char *const spaces[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
+                                                   [CR_SPACE_ARENA] = "arena",
+                                                   [CR_SPACE_WEIGHTS] = "weights",
+                                                   [CR_SPACE_INPUT] = "input",
+                                                   [CR_SPACE_OUTPUT] = "output"};
+
+/* " + 512", " - 512", or nothing. */
+static void put_plus(struct printer *p, int64_t number)
+{
+    if (number)
+        cr_put(&p->line, " %c %lld", number < 0 ? '-' : '+',
+               (long long)(number < 0 ? -number : number));
+}
+
+/* "arena + 512", "input 3", or a number. */
+static void put_location(struct printer *p, enum cr_space space, int64_t offset)
+{
+    cr_put(&p->line, "%s", spaces[space]);
+    if (space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS)
+        put_plus(p, offset);
+    else
+        cr_put(&p->line, "%s%lld", *spaces[space] ? " " : "", (long long)offset);
+}
+
+static void pad_to(struct printer *p, size_t column)
+{
+    cr_put(&p->line, "%*s", p->line.length < column ? (int)(column - p->line.length) : 1, "");
+}
+
+static void print_buffer(struct printer *p, int i)
+{
+    const struct cr_buffer *b = &p->p->buffers[i];
+    cr_put(&p->line, "#%-3d ", i);
+    put_name(p, b->name);
+    pad_to(p, 34);
+    cr_put(&p->line, " %s ", cr_formats[b->format].name);
+    put_shape(p, b);
+    pad_to(p, 58);
+    put_location(p, b->space, b->offset);
+    pad_to(p, 76);
+    cr_put(&p->line, "%9lld bytes", (long long)b->bytes);
+    if (b->alias != CR_NONE)
+        cr_put(&p->line, ", in #%d", b->alias);
+    if (p->p->n_entries > 1)
+        cr_put(&p->line, ", entries %#x", b->entries);
+    end_line(p, INDENT);
+}
+
+static void print_buffers(struct printer *p)
+{
+    for (int i = 0; i < p->p->n_lengths; i++) {
+        cr_put(&p->line, "length ");
+        put_name(p, p->p->lengths[i].name);
+        cr_put(&p->line, " <= %lld", (long long)p->p->lengths[i].bound);
+        end_line(p, 0);
+    }
+    cr_put(&p->line, "buffers");
+    end_line(p, 0);
+    for (int i = 0; i < p->p->n_buffers; i++)
+        print_buffer(p, i);
+}
+
+/* ---- integer expressions ---- */
+
+/* How tightly operators bind, loosest first. */
+enum binding { SELECT, OR, AND, COMPARE, SUM, PRODUCT, UNARY, ATOM };
+
+static const struct {
+    const char *sign; /* between two operands */
+    enum binding binding;
+} operators[] = {
+    [CR_EXPR_NUMBER] = {"", ATOM},      [CR_EXPR_VAR] = {"", ATOM},
+    [CR_EXPR_FIELD] = {"", ATOM},       [CR_EXPR_ADD] = {"+", SUM},
+    [CR_EXPR_SUB] = {"-", SUM},         [CR_EXPR_MUL] = {"*", PRODUCT},
+    [CR_EXPR_DIV] = {"/", PRODUCT},     [CR_EXPR_MOD] = {"%", PRODUCT},
+    [CR_EXPR_MIN] = {"", ATOM},         [CR_EXPR_LESS] = {"<", COMPARE},
+    [CR_EXPR_GREATER] = {">", COMPARE}, [CR_EXPR_EQUAL] = {"==", COMPARE},
+    [CR_EXPR_AND] = {"and", AND},       [CR_EXPR_OR] = {"or", OR},
+    [CR_EXPR_NOT] = {"not", UNARY},     [CR_EXPR_SELECT] = {"", SELECT},
+    [CR_EXPR_CALL] = {"", ATOM},
+};
+
+static void put_expr(struct printer *p, cr_expr expr, enum binding least);
+static void put_call(struct printer *p, const struct cr_call *call);
+
+static void put_binary(struct printer *p, const struct cr_expr_node *e)
+{
+    enum binding binding = operators[e->op].binding;
+    const struct cr_expr_node *a = &p->f->exprs[e->a];
+    bool negative = e->op == CR_EXPR_SUB && a->op == CR_EXPR_NUMBER && a->number == 0;
+    if (!negative)
+        put_expr(p, e->a, binding);
+    cr_put(&p->line, negative ? "-" : " %s ", operators[e->op].sign);
+    put_expr(p, e->b, negative ? UNARY : (enum binding)(binding + (e->op != CR_EXPR_ADD)));
+}
+
+static void put_node(struct printer *p, const struct cr_expr_node *e)
+{
+    switch (e->op) {
+    case CR_EXPR_NUMBER:
+        cr_put(&p->line, "%lld", (long long)e->number);
+        break;
+    case CR_EXPR_VAR:
+        cr_put(&p->line, "%s", p->f->vars[e->a].name);
+        break;
+    case CR_EXPR_FIELD:
+        cr_put(&p->line, "%s", p->f->slots[e->a].name);
+        break;
+    case CR_EXPR_MIN:
+        cr_put(&p->line, "min(");
+        put_expr(p, e->a, SELECT);
+        cr_put(&p->line, ", ");
+        put_expr(p, e->b, SELECT);
+        cr_put(&p->line, ")");
+        break;
+    case CR_EXPR_NOT:
+        cr_put(&p->line, "not ");
+        put_expr(p, e->a, UNARY);
+        break;
+    case CR_EXPR_SELECT:
+        put_expr(p, e->a, OR);
+        cr_put(&p->line, " ? ");
+        put_expr(p, e->b, OR);
+        cr_put(&p->line, " : ");
+        put_expr(p, e->c, OR);
+        break;
+    case CR_EXPR_CALL:
+        put_call(p, &p->f->calls[e->a]);
+        break;
+    default:
+        put_binary(p, e);
+    }
+}
+
+/* In parentheses if it binds more loosely than what stands around it. */
+static void put_expr(struct printer *p, cr_expr expr, enum binding least)
+{
+    const struct cr_expr_node *e = &p->f->exprs[expr];
+    bool loose = operators[e->op].binding < least;
+    cr_put(&p->line, loose ? "(" : "");
+    put_node(p, e);
+    cr_put(&p->line, loose ? ")" : "");
+}
+
+/* ---- calls ---- */
+
+/* "slot", "slot[i * 48 + 96]" */
+static void put_address(struct printer *p, const struct cr_address *a)
+{
+    cr_put(&p->line, "%s", p->f->slots[a->slot].name);
+    if (a->n_terms == 0 && a->base == 0)
+        return;
+    cr_put(&p->line, "[");
+    for (int i = 0; i < a->n_terms; i++) {
+        const struct cr_term *t = &p->f->terms[a->first_term + i];
+        const char *var = p->f->vars[t->var].name;
+        cr_put(&p->line, i ? " + " : "");
+        if (t->origin == CR_NONE)
+            cr_put(&p->line, "%s", var);
+        else
+            cr_put(&p->line, "(%s - %s)", var, p->f->vars[t->origin].name);
+        if (t->coef != 1)
+            cr_put(&p->line, " * %lld", (long long)t->coef);
+    }
+    if (a->base || a->n_terms == 0)
+        cr_put(&p->line, "%s%lld", a->n_terms ? " + " : "", (long long)a->base);
+    cr_put(&p->line, "]");
+}
+
+static void put_argument(struct printer *p, const struct cr_argument *a)
+{
+    switch (a->kind) {
+    case CR_ARGUMENT_NUMBER:
+        put_expr(p, a->number, SELECT);
+        break;
+    case CR_ARGUMENT_ADDRESS:
+        if (a->number != CR_NONE) {
+            put_expr(p, a->number, OR);
+            cr_put(&p->line, " ? ");
+        }
+        put_address(p, &a->address);
+        cr_put(&p->line, a->number != CR_NONE ? " : none" : "");
+        break;
+    case CR_ARGUMENT_NULL:
+        cr_put(&p->line, "none");
+        break;
+    case CR_ARGUMENT_VALUE:
+        cr_put(&p->line, "%s", p->f->slots[a->address.slot].name);
+        break;
+    }
+}
+
+static void put_call(struct printer *p, const struct cr_call *call)
+{
+    char name[64];
+    cr_callee_name(name, sizeof name, call);
+    cr_put(&p->line, "%s(", name);
+    for (int i = 0; i < call->n_arguments; i++) {
+        cr_put(&p->line, i ? ", " : "");
+        put_argument(p, &p->f->arguments[call->first_argument + i]);
+    }
+    cr_put(&p->line, ")");
+}
+
+/* ---- bodies ---- */
+
+/* "for i = i0 to i1 by 24 while ..." */
+static void put_loop(struct printer *p, const struct cr_statement *s)
+{
+    cr_put(&p->line, "for %s = ", p->f->vars[s->var].name);
+    put_expr(p, s->value, SELECT);
+    cr_put(&p->line, " to ");
+    put_expr(p, s->last, SELECT);
+    if (s->step != 1)
+        cr_put(&p->line, " by %lld", (long long)s->step);
+    if (s->until == CR_NONE)
+        return;
+    cr_put(&p->line, " while ");
+    put_expr(p, s->until, SELECT);
+}
+
+static void put_statement(struct printer *p, const struct cr_statement *s)
+{
+    switch (s->kind) {
+    case CR_STATEMENT_LOOP:
+        put_loop(p, s);
+        break;
+    case CR_STATEMENT_IF:
+        cr_put(&p->line, "if ");
+        put_expr(p, s->value, SELECT);
+        break;
+    case CR_STATEMENT_LET:
+    case CR_STATEMENT_SET:
+        cr_put(&p->line, "%s%s = ", s->kind == CR_STATEMENT_LET ? "let " : "",
+               p->f->vars[s->var].name);
+        put_expr(p, s->value, SELECT);
+        break;
+    case CR_STATEMENT_CALL:
+        put_call(p, &p->f->calls[s->call]);
+        break;
+    case CR_STATEMENT_END:
+    case CR_STATEMENT_NOTE:
+        break;
+    }
+    if (s->note)
+        cr_put(&p->line, "%s-- %s", s->kind == CR_STATEMENT_NOTE ? "" : "  ", s->note);
+}
+
+/* Blocks are indented, and where they end shows by that. */
+static void print_body(struct printer *p)
+{
+    int indent = 0;
+    for (int i = 0; i < p->f->n_body; i++) {
+        const struct cr_statement *s = &p->f->body[i];
+        if (s->kind == CR_STATEMENT_END) {
+            indent -= INDENT;
+            continue;
+        }
+        int hang = begin_numbered(p, i, indent);
+        put_statement(p, s);
+        end_hanging(p, 0, hang);
+        if (s->kind == CR_STATEMENT_LOOP || s->kind == CR_STATEMENT_IF)
+            indent += INDENT;
+    }
+}
+
+/* ---- functions ---- */
+
+static void print_comment(struct printer *p)
+{
+    for (const char *line = p->f->comment; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        cr_put(&p->line, "%.*s", (int)n, line);
+        end_line(p, INDENT);
+        line += n + (line[n] == '\n');
+    }
+}
+
+/* "x f32, w f32 in panels, out f32 written" */
+static void print_arguments(struct printer *p)
+{
+    cr_put(&p->line, "given");
+    for (int i = 0; i < p->f->n_bound; i++) {
+        const struct cr_slot *s = &p->f->slots[i];
+        bool number = s->kind == CR_SLOT_NUMBER;
+        cr_put(&p->line, "%s %s %s%s%s", i ? "," : "", s->name,
+               number ? "number" : cr_formats[s->format].name, s->packed ? " in panels" : "",
+               s->written ? " written" : "");
+    }
+    end_line(p, INDENT);
+}
+
+static void print_scratch(struct printer *p)
+{
+    for (int i = 0; i < p->f->n_slots; i++) {
+        const struct cr_slot *s = &p->f->slots[i];
+        if (s->kind != CR_SLOT_SCRATCH)
+            continue;
+        cr_put(&p->line, "scratch + %-7lld %s %s[%lld]", (long long)s->offset, s->name,
+               cr_formats[s->format].name, (long long)s->elements);
+        if (s->note)
+            cr_put(&p->line, "  -- %s", s->note);
+        end_line(p, INDENT);
+    }
+}
+
+static void print_constants(struct printer *p)
+{
+    char number[64];
+    for (int i = 0; i < p->f->n_slots; i++) {
+        const struct cr_slot *s = &p->f->slots[i];
+        if (s->kind != CR_SLOT_CONSTANT)
+            continue;
+        cr_number_text(number, sizeof number, s->format, s->number);
+        cr_put(&p->line, "%s %s = %s", p->line.length ? "," : "constants", s->name, number);
+    }
+    if (p->line.length)
+        end_line(p, INDENT);
+}
+
+/* The runtime's functions that it calls, each once. */
+static void print_callees(struct printer *p)
+{
+    char name[64], other[64];
+    for (int i = 0; i < p->f->n_calls; i++) {
+        bool new = true;
+        cr_callee_name(name, sizeof name, &p->f->calls[i]);
+        for (int k = 0; k < i && new; k++) {
+            cr_callee_name(other, sizeof other, &p->f->calls[k]);
+            new = strcmp(name, other) != 0;
+        }
+        if (new)
+            cr_put(&p->line, "%s %s", p->line.length ? "," : "calls", name);
+    }
+    end_line(p, INDENT);
+}
+
+static void print_function(struct printer *p, const struct cr_function *f)
+{
+    p->f = f;
+    cr_put(&p->line, "function k%d_%s: ", f->number, f->title);
+    put_expr(p, f->items, PRODUCT);
+    cr_put(&p->line, " parallel items, %lld bytes of scratch",
+           (long long)(f->scratch_floats * (int64_t)sizeof(float)));
+    end_line(p, 0);
+    print_comment(p);
+    print_arguments(p);
+    print_scratch(p);
+    print_constants(p);
+    print_callees(p);
+    print_body(p);
+}
+
+/* ---- steps ---- */
+
+/* "arena + 64 + layer * 512", "input layer * 2 + 1" */
+static void put_even(struct printer *p, const struct cr_binding *b)
+{
+    bool bytes = b->space == CR_SPACE_ARENA || b->space == CR_SPACE_WEIGHTS;
+    int64_t way = b->stride < 0 ? -b->stride : b->stride;
+    cr_put(&p->line, "%s%s%slayer", spaces[b->space], *spaces[b->space] ? " " : "",
+           b->stride < 0 ? "- "
+           : bytes       ? "+ "
+                         : "");
+    if (way != 1)
+        cr_put(&p->line, " * %lld", (long long)way);
+    put_plus(p, b->start);
+}
+
+static void put_table(struct printer *p, const struct cr_binding *b)
+{
+    cr_put(&p->line, "%s [", spaces[b->space]);
+    for (int i = 0; i < b->n_rows; i++)
+        cr_put(&p->line, "%s%lld", i ? ", " : "", (long long)p->p->table[b->first_row + i]);
+    cr_put(&p->line, "] by layer from %d on", b->first_layer);
+}
+
+/* What an argument is in each layer, as a form of the layer's number. */
+static void put_form(struct printer *p, const struct cr_binding *b)
+{
+    switch (b->form) {
+    case CR_FORM_SAME:
+        put_location(p, b->space, b->start);
+        break;
+    case CR_FORM_EVEN:
+        put_even(p, b);
+        break;
+    case CR_FORM_TURNS:
+        put_location(p, b->space, b->turns[0]);
+        cr_put(&p->line, " or, in odd layers, ");
+        put_location(p, b->space, b->turns[1]);
+        break;
+    case CR_FORM_TABLE:
+        put_table(p, b);
+        break;
+    }
+    if (b->first_differs) {
+        cr_put(&p->line, ", first ");
+        put_location(p, b->first.space, b->first.offset);
+    }
+    if (b->last_differs) {
+        cr_put(&p->line, ", last ");
+        put_location(p, b->last.space, b->last.offset);
+    }
+}
+
+/* Outside loops an argument is a buffer. */
+static void print_single_call(struct printer *p, const struct cr_step *call)
+{
+    const struct cr_function *f = &p->p->functions[call->function];
+    int hang = begin_numbered(p, (int)(call - p->p->steps), 0);
+    cr_put(&p->line, "k%d_%s(", f->number, f->title);
+    for (int i = 0; i < f->n_bound; i++) {
+        const struct cr_binding *b = &p->p->bindings[call->first_binding + i];
+        bool number = f->slots[i].kind == CR_SLOT_NUMBER;
+        cr_put(&p->line, "%s%s = %s%lld", i ? ", " : "", f->slots[i].name, number ? "" : "#",
+               (long long)p->p->bound[b->first_buffer]);
+    }
+    cr_put(&p->line, ")");
+    end_hanging(p, 0, hang);
+}
+
+/* In a loop it is one for each layer: the form, and the first and the last buffer. */
+static void print_looped_call(struct printer *p, const struct cr_step *loop,
+                              const struct cr_step *call)
+{
+    const struct cr_function *f = &p->p->functions[call->function];
+    begin_numbered(p, (int)(call - p->p->steps), INDENT);
+    cr_put(&p->line, "k%d_%s", f->number, f->title);
+    end_line(p, 0);
+    for (int i = 0; i < f->n_bound; i++) {
+        const struct cr_binding *b = &p->p->bindings[call->first_binding + i];
+        const int64_t *bound = &p->p->bound[b->first_buffer];
+        cr_put(&p->line, "%s = ", f->slots[i].name);
+        put_form(p, b);
+        if (f->slots[i].kind == CR_SLOT_NUMBER)
+            ;
+        else if (bound[0] == bound[loop->count - 1])
+            cr_put(&p->line, "  -- #%lld", (long long)bound[0]);
+        else
+            cr_put(&p->line, "  -- #%lld to #%lld", (long long)bound[0],
+                   (long long)bound[loop->count - 1]);
+        end_line(p, 5 + 2 * INDENT);
+    }
+}
+
+static void print_step(struct printer *p, const struct cr_step *step, const struct cr_step *loop)
+{
+    if (step->kind == CR_STEP_CALL && loop)
+        print_looped_call(p, loop, step);
+    else if (step->kind == CR_STEP_CALL)
+        print_single_call(p, step);
+    if (step->kind != CR_STEP_LOOP)
+        return;
+    begin_numbered(p, (int)(step - p->p->steps), 0);
+    cr_put(&p->line, "for layer = %d to %d%s: weights go on by %lld bytes, arena by %lld",
+           step->start, step->start + (step->count - 1) * step->direction,
+           step->direction < 0 ? " down" : "", (long long)step->weights_stride,
+           (long long)step->arena_stride);
+    end_line(p, 0);
+}
+
+static void print_entry(struct printer *p, const struct cr_entry *entry)
+{
+    const struct cr_step *loop = NULL;
+    cr_put(&p->line, "entry %s_%sexecute", p->p->name, entry->name);
+    end_line(p, 0);
+    for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
+        const struct cr_step *step = &p->p->steps[i];
+        print_step(p, step, loop);
+        loop = step->kind == CR_STEP_LOOP ? step : step->kind == CR_STEP_END ? NULL : loop;
+    }
+}
+
+/* ---- all of it ---- */
+
+void cr_print_program(FILE *out, const struct cr_program *program)
+{
+    struct printer p = {.out = out, .p = program};
+    cr_put(
+        &p.line,
+        "program %s for target %s: %lld bytes of weights, %lld of arena, %lld of scratch a thread",
+        program->name, program->target, (long long)program->weights_bytes,
+        (long long)program->arena_bytes, (long long)program->scratch_bytes);
+    end_line(&p, 0);
+    print_buffers(&p);
+    for (int i = 0; i < program->n_functions; i++)
+        print_function(&p, &program->functions[i]);
+    for (int i = 0; i < program->n_entries; i++)
+        print_entry(&p, &program->entries[i]);
+    free(p.line.data);
+}
