@@ -5,8 +5,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* Steps of a question: those that a schedule gives rise to take a few dozen. */
-enum { PATIENCE = 2000 };
+/* Steps of a question: those that a schedule gives rise to take up to 135. */
+enum { PATIENCE = 20000 };
 
 void cr_unknowns_free(struct cr_unknowns *u)
 {

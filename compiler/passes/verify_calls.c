@@ -331,6 +331,7 @@ static int verify_states(const struct run *r)
     return 0;
 }
 
+/* Which outputs are written. */
 static void note_outputs(const struct run *r, bool *written)
 {
     for (int i = 0; i < r->p->n_buffers; i++)
@@ -375,6 +376,8 @@ static int verify_steps_of(const struct run *r, int entry)
 
 static int verify_entries(struct run *r, bool *written)
 {
+    if (r->p->n_entries > (int)(8 * sizeof r->p->buffers->entries))
+        return cr_fail(r->c->error, "%d entries are more than a buffer can be of", r->p->n_entries);
     for (int i = 0; i < r->p->n_entries; i++) {
         r->entry = &r->p->entries[i];
         if (verify_steps_of(r, i) || verify_entry(r, written))

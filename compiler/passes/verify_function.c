@@ -308,19 +308,19 @@ static int end_block(struct scopes *s)
 
 /* ---- statements ---- */
 
-/* The counter of a loop is there for its further condition, but not where it begins. */
+/* The counter of a loop is there for its further condition, but not for where it begins and ends. */
 static int begin_loop(struct scopes *s, const struct cr_statement *at)
 {
     if (at->step < 1)
         return cr_program_fault(s->c, "a loop goes by steps of %lld", (long long)at->step);
-    if (see_expr(s, at->value))
+    if (see_expr(s, at->value) || see_expr(s, at->last))
         return -1;
     s->depth++;
     if (declare(s, at->var))
         return -1;
     if (s->c->f->vars[at->var].changes)
         return cr_program_fault(s->c, "the counter %s is set", s->c->f->vars[at->var].name);
-    return see_expr(s, at->last) || (at->until != CR_NONE && see_expr(s, at->until)) ? -1 : 0;
+    return at->until != CR_NONE && see_expr(s, at->until) ? -1 : 0;
 }
 
 static int set(struct scopes *s, const struct cr_statement *at)

@@ -124,7 +124,7 @@ static int verify_one(struct cr_program_check *c, int function)
     c->function = function;
     c->statement = CR_NONE;
     c->kept = cr_calloc((size_t)c->f->n_body, sizeof *c->kept);
-    int status = cr_verify_function(c) || cr_verify_addresses(c) || cr_verify_scratch(c);
+    int status = cr_verify_function(c) || cr_verify_body(c) || cr_verify_scratch(c);
     free(c->kept);
     if (!status && c->p->scratch_bytes < c->f->scratch_floats * (int64_t)sizeof(float))
         return cr_program_fault(c, "its scratch takes more than the program's");
@@ -148,12 +148,29 @@ static int verify_functions(struct cr_program_check *c)
 
 /* ---- all of it ---- */
 
+/* No two buffers are one output. */
+static int verify_outputs(const struct cr_program_check *c)
+{
+    bool *seen = cr_calloc((size_t)c->p->n_outputs, sizeof *seen);
+    int status = 0;
+    for (int i = 0; i < c->p->n_buffers && !status; i++) {
+        const struct cr_buffer *b = &c->p->buffers[i];
+        if (b->space != CR_SPACE_OUTPUT)
+            continue;
+        if (seen[b->offset])
+            status = broken(c, i, "another is the same output");
+        seen[b->offset] = true;
+    }
+    free(seen);
+    return status;
+}
+
 static int verify(struct cr_program_check *c)
 {
     for (int i = 0; i < c->p->n_buffers; i++)
         if (verify_buffer(c, i))
             return -1;
-    return verify_functions(c) || cr_verify_calls(c) ? -1 : 0;
+    return verify_outputs(c) || verify_functions(c) || cr_verify_calls(c) ? -1 : 0;
 }
 
 int cr_verify_program(const struct cr_program *program, struct cr_error *error)

@@ -59,7 +59,7 @@ int cr_verify_function(struct cr_program_check *c);
  * How far its addresses reach: inside scratch and constants whatever a call is given, and for
  * arguments into the function's reaches.  Counts are not negative, and neither is what is divided.
  */
-int cr_verify_addresses(struct cr_program_check *c);
+int cr_verify_body(struct cr_program_check *c);
 
 /* Scratch: its parts lie apart and inside; each is written before it is read, and what is kept from
  * item to item is the same for those items. */

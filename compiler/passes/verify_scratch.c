@@ -100,7 +100,7 @@ static int see_read(struct writes *w, const struct cr_argument *a)
     const struct cr_slot *s = &w->c->f->slots[slot];
     if (!is_made(s))
         return 0;
-    if (w->keeping != NOWHERE && s->kind == CR_SLOT_SCRATCH && w->keeper[slot] != w->keeping)
+    if (w->keeping != NOWHERE && w->keeper[slot] != w->keeping)
         return cr_program_fault(w->c, "what is kept here is made of %s, which is not", s->name);
     if (w->written[slot])
         return 0;

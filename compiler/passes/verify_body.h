@@ -1,0 +1,57 @@
+/*
+ * verify_body.h - a body that is gone through once, with what each variable is there: a sum of
+ * unknowns (linear.h).
+ *
+ * verify_body.c goes through statements, verify_expr.c makes sums of expressions, and
+ * verify_addresses.c sees how far the addresses of a call reach.
+ */
+#ifndef CR_VERIFY_BODY_H
+#define CR_VERIFY_BODY_H
+
+#include "linear.h"
+#include "verify_program.h"
+
+/* The block whose results are kept from item to item, if one is open: what it depends on has to be
+ * the same for `grain` items, or for all if that is 0. */
+struct cr_keeping {
+    int block; /* or CR_NONE */
+    int64_t grain;
+    int differs; /* a variable that is not, or CR_NONE */
+};
+
+struct cr_walk {
+    struct cr_program_check *c;
+    struct cr_unknowns u;
+    struct cr_kept_linear *vars;
+    struct cr_walk_block *blocks;
+    int n_blocks, cap_blocks;
+    struct cr_walk_set *sets;
+    int n_sets, cap_sets;
+    int item; /* the unknown; CR_NONE outside a loop over the items, in order */
+    struct cr_keeping keeping;
+};
+
+static inline const struct cr_expr_node *cr_node_of(const struct cr_walk *w, cr_expr expr)
+{
+    return &w->c->f->exprs[expr];
+}
+
+static inline void cr_walk_set_var(struct cr_walk *w, int var, const struct cr_linear *value)
+{
+    w->vars[var] = cr_keep(&w->u, value);
+}
+
+/* What a variable is, noted if it is not the same for all items that share what is made of it. */
+void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value);
+
+/* What an expression is here; calls in it are seen, too. */
+int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value);
+
+/* One of two sums; the unknown that it is. */
+int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                   struct cr_linear *value);
+
+/* Sees how far the addresses of a call reach, and that its counts are not negative. */
+int cr_walk_call(struct cr_walk *w, const struct cr_call *call);
+
+#endif

@@ -1,0 +1,187 @@
+/* Integer expressions of a body as sums of unknowns. */
+#include "verify_body.h"
+
+/* ---- parts ---- */
+
+void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value)
+{
+    cr_kept(&w->u, &w->vars[var], value);
+    if (w->keeping.block == CR_NONE)
+        return;
+    int64_t grain = cr_grain(&w->u, value);
+    if (grain && (!w->keeping.grain || grain % w->keeping.grain))
+        w->keeping.differs = var;
+}
+
+/* An unknown made of two sums. */
+static int new_unknown_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b)
+{
+    return cr_new_unknown(&w->u, cr_common_grain(cr_grain(&w->u, a), cr_grain(&w->u, b)));
+}
+
+/* Something from 0 to most, if that is known. */
+static void between_0_and(struct cr_walk *w, int unknown, bool known, int64_t most)
+{
+    struct cr_linear zero, last;
+    cr_linear_set(&zero, 0);
+    cr_linear_set(&last, most);
+    cr_at_least(&w->u, unknown, &zero);
+    if (known)
+        cr_at_most(&w->u, unknown, &last);
+}
+
+static bool is_item(const struct cr_walk *w, const struct cr_linear *a)
+{
+    return !a->lost && a->n == 1 && a->number == 0 && a->summands[0].factor == 1 &&
+           a->summands[0].unknown == w->item;
+}
+
+/* a / b and a % b, for a that is not negative and a positive number b. */
+static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
+                  const struct cr_linear *b, struct cr_linear *value)
+{
+    int64_t most, by = b->number, grain = cr_grain(&w->u, a);
+    if (!cr_linear_is_number(b) || by < 1)
+        return cr_program_fault(w->c, "it divides by what may not be positive");
+    if (!cr_is_at_least(&w->u, a, 0))
+        return cr_program_fault(w->c, "it divides what may be negative");
+    bool known = cr_find_most(&w->u, a, &most), item = is_item(w, a);
+    int unknown = cr_new_unknown(&w->u, item && !rest ? by : grain);
+    if (rest) {
+        between_0_and(w, unknown, true, known && most < by - 1 ? most : by - 1);
+        cr_at_most(&w->u, unknown, a);
+        w->u.items[unknown].cycle = item ? by : 0;
+    } else {
+        between_0_and(w, unknown, known, most / by);
+    }
+    cr_linear_set_unknown(value, unknown);
+    return 0;
+}
+
+/* a < b as a number: 0 or 1, and at most b - a where that is not negative. */
+static void compare(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                    struct cr_linear *value)
+{
+    int unknown = new_unknown_of(w, a, b);
+    struct cr_linear difference;
+    cr_linear_copy(&difference, b);
+    cr_linear_add(&difference, a, -1);
+    between_0_and(w, unknown, true, 1);
+    if (cr_is_at_least(&w->u, &difference, 0))
+        cr_at_most(&w->u, unknown, &difference);
+    cr_linear_set_unknown(value, unknown);
+}
+
+static void multiply(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                     struct cr_linear *value)
+{
+    cr_linear_set(value, 0);
+    if (cr_linear_is_number(a))
+        cr_linear_add(value, b, a->number);
+    else if (cr_linear_is_number(b))
+        cr_linear_add(value, a, b->number);
+    else
+        cr_linear_set_unknown(value, new_unknown_of(w, a, b));
+}
+
+static void least_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                     struct cr_linear *value)
+{
+    if (cr_linear_is_number(a) && cr_linear_is_number(b)) {
+        cr_linear_set(value, a->number < b->number ? a->number : b->number);
+        return;
+    }
+    int unknown = new_unknown_of(w, a, b);
+    cr_at_most(&w->u, unknown, a);
+    cr_at_most(&w->u, unknown, b);
+    cr_one_of(&w->u, unknown, a, b);
+    cr_linear_set_unknown(value, unknown);
+}
+
+int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                   struct cr_linear *value)
+{
+    int unknown = new_unknown_of(w, a, b);
+    cr_one_of(&w->u, unknown, a, b);
+    cr_linear_set_unknown(value, unknown);
+    return unknown;
+}
+
+/* 0 or 1, of what depends on this. */
+static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
+                    struct cr_linear *value)
+{
+    int unknown = new_unknown_of(w, a, b);
+    between_0_and(w, unknown, true, 1);
+    cr_linear_set_unknown(value, unknown);
+}
+
+static int evaluate_binary(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
+{
+    struct cr_linear a, b;
+    if (cr_walk_expr(w, e->a, &a) || cr_walk_expr(w, e->b, &b))
+        return -1;
+    switch (e->op) {
+    case CR_EXPR_ADD:
+    case CR_EXPR_SUB:
+        cr_linear_copy(value, &a);
+        cr_linear_add(value, &b, e->op == CR_EXPR_ADD ? 1 : -1);
+        return 0;
+    case CR_EXPR_MUL:
+        multiply(w, &a, &b, value);
+        return 0;
+    case CR_EXPR_DIV:
+    case CR_EXPR_MOD:
+        return divide(w, e->op == CR_EXPR_MOD, &a, &b, value);
+    case CR_EXPR_MIN:
+        least_of(w, &a, &b, value);
+        return 0;
+    case CR_EXPR_LESS:
+        compare(w, &a, &b, value);
+        return 0;
+    case CR_EXPR_GREATER:
+        compare(w, &b, &a, value);
+        return 0;
+    default:
+        flag_of(w, &a, &b, value);
+        return 0;
+    }
+}
+
+static int evaluate_select(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
+{
+    struct cr_linear condition, a, b;
+    if (cr_walk_expr(w, e->a, &condition) || cr_walk_expr(w, e->b, &a) || cr_walk_expr(w, e->c, &b))
+        return -1;
+    struct cr_unknown *x = &w->u.items[cr_walk_one_of(w, &a, &b, value)];
+    x->grain = cr_common_grain(x->grain, cr_grain(&w->u, &condition));
+    return 0;
+}
+
+int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
+{
+    const struct cr_expr_node *e = cr_node_of(w, expr);
+    switch (e->op) {
+    case CR_EXPR_NUMBER:
+        cr_linear_set(value, e->number);
+        return 0;
+    case CR_EXPR_VAR:
+        cr_walk_var(w, e->a, value);
+        return 0;
+    case CR_EXPR_FIELD:
+        cr_linear_set_unknown(value, cr_new_unknown(&w->u, 0));
+        return 0;
+    case CR_EXPR_CALL: /* what it finds in memory may be another for each item */
+        cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));
+        return cr_walk_call(w, &w->c->f->calls[e->a]);
+    case CR_EXPR_SELECT:
+        return evaluate_select(w, e, value);
+    case CR_EXPR_NOT:
+        if (cr_walk_expr(w, e->a, value))
+            return -1;
+        flag_of(w, value, value, value);
+        return 0;
+    default:
+        return evaluate_binary(w, e, value);
+    }
+}
