@@ -82,6 +82,7 @@ static void put_shape(struct printer *p, const struct cr_buffer *b)
 }
 
 static const char *const spaces[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
+                                                   [CR_SPACE_LENGTH] = "length",
                                                    [CR_SPACE_ARENA] = "arena",
                                                    [CR_SPACE_WEIGHTS] = "weights",
                                                    [CR_SPACE_INPUT] = "input",

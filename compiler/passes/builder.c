@@ -198,6 +198,7 @@ int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, in
                              .format = format,
                              .offset = f->scratch_floats,
                              .elements = elements,
+                             .length = CR_NONE,
                              .note = cr_strdup(note)};
     snprintf(slot->name, sizeof slot->name, "%s", name);
     f->scratch_floats += (floats + ALIGN - 1) / ALIGN * ALIGN;
@@ -236,7 +237,7 @@ int cr_constant(struct cr_builder *b, enum cr_format format, double value)
             return i;
     struct cr_slot *slot = CR_PUSH(f->slots, f->n_slots, f->cap_slots);
     *slot = (struct cr_slot){
-        .kind = CR_SLOT_CONSTANT, .format = format, .elements = 1, .number = rounded};
+        .kind = CR_SLOT_CONSTANT, .format = format, .elements = 1, .length = CR_NONE, .number = rounded};
     name_constant(slot->name, sizeof slot->name, format, rounded);
     return f->n_slots - 1;
 }

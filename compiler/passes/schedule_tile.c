@@ -39,11 +39,15 @@ int64_t cr_schedule_tile(struct cr_builder *b)
                               .cols = cr_size(b, k->col),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1};
     cr_begin_items(b, blocks);
-    if (blocks > 1) {
+    if (past) {
+        struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job.rows);
+        struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
+                                           cr_var(b, share.last), rows, CR_NONE);
+        job.first_row = i.first;
+        job.rows = cr_var(b, i.count);
+    } else if (blocks > 1) {
         cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
         job.first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
-        if (past)
-            cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, job.first_row), job.rows), NULL);
         job.rows = cr_var(b, cr_let_count(b, "m", job.first_row, rows, job.rows));
     }
     if (cut) {

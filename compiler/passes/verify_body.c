@@ -270,6 +270,22 @@ static int walk_statement(struct cr_walk *w, const struct cr_statement *s)
 
 /* ---- all of it ---- */
 
+/* A length is from 1 to its bound, the same for all items and wherever it is named. */
+static void begin_lengths(struct cr_walk *w)
+{
+    struct cr_linear least, most;
+    for (int i = 0; i < w->c->f->n_bound; i++) {
+        int length = w->c->f->slots[i].length;
+        if (length < 0)
+            continue;
+        w->lengths[length] = cr_new_unknown(&w->u, 0);
+        cr_linear_set(&least, 1);
+        cr_linear_set(&most, w->c->p->lengths[length].bound);
+        cr_at_least(&w->u, w->lengths[length], &least);
+        cr_at_most(&w->u, w->lengths[length], &most);
+    }
+}
+
 /* begin is not negative, end no more than the items; both are the same for all items. */
 static int begin_body(struct cr_walk *w)
 {
@@ -292,6 +308,7 @@ int cr_verify_body(struct cr_program_check *c)
 {
     struct cr_walk w = {.c = c, .item = CR_NONE, .keeping = {CR_NONE, 0, CR_NONE}};
     w.vars = cr_calloc((size_t)c->f->n_vars, sizeof *w.vars);
+    begin_lengths(&w);
     int status = begin_body(&w);
     for (int i = 0; i < c->f->n_body && !status; i++) {
         c->statement = i;

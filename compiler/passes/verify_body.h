@@ -27,6 +27,7 @@ struct cr_walk {
     int n_blocks, cap_blocks;
     struct cr_walk_set *sets;
     int n_sets, cap_sets;
+    int lengths[CR_MAX_LENGTHS]; /* unknowns: of those that the function is given */
     int item; /* the unknown; CR_NONE outside a loop over the items, in order */
     struct cr_keeping keeping;
 };

@@ -241,8 +241,11 @@ static int see_arguments(struct run *r, const struct cr_step *call)
     for (int i = 0; i < n; i++) {
         const struct cr_slot *s = slot_of(r, call, i);
         int64_t bound = bound_to(r, call, i);
+        enum cr_space space = s->length < 0 ? CR_SPACE_NONE : CR_SPACE_LENGTH;
+        if (s->length >= 0 && bound != s->length)
+            return broken(r, "argument %d (%s) is given length %lld", i, s->name, (long long)bound);
         int status = s->kind == CR_SLOT_NUMBER
-                         ? verify_location(r, call, i, (struct cr_location){CR_SPACE_NONE, bound})
+                         ? verify_location(r, call, i, (struct cr_location){space, bound})
                          : verify_buffer_of(r, call, i, bound);
         if (status)
             return -1;

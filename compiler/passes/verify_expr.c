@@ -161,6 +161,7 @@ static int evaluate_select(struct cr_walk *w, const struct cr_expr_node *e, stru
 int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr);
+    int length;
     switch (e->op) {
     case CR_EXPR_NUMBER:
         cr_linear_set(value, e->number);
@@ -169,7 +170,8 @@ int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
         cr_walk_var(w, e->a, value);
         return 0;
     case CR_EXPR_FIELD:
-        cr_linear_set_unknown(value, cr_new_unknown(&w->u, 0));
+        length = w->c->f->slots[e->a].length;
+        cr_linear_set_unknown(value, length < 0 ? cr_new_unknown(&w->u, 0) : w->lengths[length]);
         return 0;
     case CR_EXPR_CALL: /* what it finds in memory may be another for each item */
         cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));

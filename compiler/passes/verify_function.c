@@ -19,6 +19,9 @@ static int verify_slot(const struct cr_program_check *c, int i)
         return cr_program_fault(c, "slot %d is of another kind than its place", i);
     if (!is_index((int)s->format, CR_FORMAT_COUNT))
         return cr_program_fault(c, "slot %d has no such format as %d", i, (int)s->format);
+    if (!is_index(s->length + 1, c->p->n_lengths + 1) ||
+        (s->length >= 0 && s->kind != CR_SLOT_NUMBER))
+        return cr_program_fault(c, "slot %d is no such length as %d", i, s->length);
     if (s->kind != CR_SLOT_ARGUMENT && (s->written || s->packed))
         return cr_program_fault(c, "slot %d is no argument, but written or packed", i);
     if (s->kind == CR_SLOT_SCRATCH && (s->elements < 1 || s->elements > CR_MAX_ELEMENTS))

@@ -164,11 +164,22 @@ static int see_expr(struct writes *w, cr_expr expr)
 
 /* ---- statements ---- */
 
+/* True for "o0 < length0": what lies past a length does not exist, so nothing of it is left out. */
+static bool is_before_length(const struct cr_function *f, cr_expr condition)
+{
+    const struct cr_expr_node *e = &f->exprs[condition];
+    if (e->op != CR_EXPR_LESS || f->exprs[e->a].op != CR_EXPR_VAR)
+        return false;
+    const struct cr_expr_node *limit = &f->exprs[e->b];
+    return limit->op == CR_EXPR_FIELD && f->slots[limit->a].length >= 0;
+}
+
 static void open_block(struct writes *w, int statement)
 {
     const struct cr_statement *s = &w->c->f->body[statement];
     bool kept = w->c->kept[statement];
-    bool always = s->kind == CR_STATEMENT_LOOP && s->until == CR_NONE;
+    bool always = s->kind == CR_STATEMENT_LOOP ? s->until == CR_NONE
+                                               : is_before_length(w->c->f, s->value);
     *CR_PUSH(w->blocks, w->n_blocks, w->cap_blocks) =
         (struct block){statement, w->n_written, always || kept};
     if (kept)
