@@ -9,7 +9,6 @@
 #include "compiler/frontend/script.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/passes.h"
 
 struct crescent_model {
     struct cr_engine engine;
@@ -163,11 +162,7 @@ int crescent_emit(const char *script, const crescent_setting *settings, int n_se
     struct cr_graph *graph = run_script(script, settings, n_settings);
     if (!graph)
         return CRESCENT_FAILED;
-    struct cr_module *module = cr_module_new(graph);
-    struct cr_program *program = NULL;
-    if (cr_run_passes(module, &options, &last_error) == 0)
-        program = cr_emit_program(module);
-    cr_module_free(module);
+    struct cr_program *program = cr_make_program(graph, &options, NULL, &last_error);
     int status = program ? cr_write_standalone(program, path, &last_error) : CRESCENT_FAILED;
     cr_program_free(program);
     return status;

@@ -11,10 +11,10 @@ jit_tcc.o lock
 tensor_memory.o limit
 tensor_memory.o once
 runtime_text.o declarations
-runtime_text.o once
+runtime_text.o lock
 train.o stop
 END
-# lock is a mutex; limit and declarations are set under pthread_once; train.o belongs to the
+# each lock is a mutex, that of runtime_text.o for declarations; limit is set under pthread_once; train.o belongs to the
 # command line: stop is set by a signal.
 
 for library in "$@"; do

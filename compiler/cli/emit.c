@@ -2,23 +2,18 @@
 #include <string.h>
 
 #include "compiler/ir/escape.h"
-#include "compiler/passes/passes.h"
+#include "compiler/emit/pipeline.h"
 #include "grads.h"
 #include "report.h"
 
-/* The passes and the printer, without an engine. */
 static struct cr_program *make_program(struct cr_model *m, struct cr_error *error)
 {
     const struct cr_options *o = m->options;
     struct cr_pass_options passes = {
         .skip = o->skip.items, .n_skip = o->skip.n, .max_arena = o->max_arena, .path = o->model};
-    struct cr_module *module = cr_module_new(m->script.graph);
-    struct cr_program *program = NULL;
+    struct cr_graph *graph = m->script.graph;
     m->script.graph = NULL;
-    if (cr_run_passes(module, &passes, error) == 0)
-        program = cr_emit_program(module);
-    cr_module_free(module);
-    return program;
+    return cr_make_program(graph, &passes, NULL, error);
 }
 
 static int write_program(const struct cr_program *p, const struct cr_options *o,

@@ -6,6 +6,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
+#include "compiler/ir/guard.h"
 #include "options.h"
 
 static int version(void)
@@ -52,6 +53,18 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
     return run_verb(argc - 1, argv + 1, error);
 }
 
+/* The same where memory may be short: what the verb held is lost with the process. */
+static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
+{
+    struct cr_guard guard;
+    cr_guard_enter(&guard, error);
+    if (setjmp(guard.back))
+        return 2;
+    int status = dispatch(argc, argv, error);
+    cr_guard_leave(&guard);
+    return status;
+}
+
 /* One line.  Readers of files write their messages as they are, so it is escaped here, too. */
 static void print_error(const struct cr_error *error)
 {
@@ -67,7 +80,7 @@ int main(int argc, char **argv)
     struct cr_error error = {""};
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    int status = dispatch(argc, argv, &error);
+    int status = dispatch_guarded(argc, argv, &error);
     if (status != 2 && (fflush(stdout) != 0 || ferror(stdout))) {
         cr_fail(&error, "standard output: cannot be written: %s", strerror(errno));
         status = 2;

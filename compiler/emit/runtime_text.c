@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "compiler/ir/guard.h"
 #include "emit.h"
 
 #define FILES(F)                                                                                   \
@@ -161,18 +162,31 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
     }
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cr_text declarations;
 
+/* Where there is no memory for them, the lock is given back before the caller hears of it. */
 static void make_declarations(void)
 {
+    struct cr_guard guard;
+    struct cr_error error;
     uint64_t done = 0;
+    cr_guard_enter(&guard, &error);
+    if (setjmp(guard.back)) {
+        declarations = (struct cr_text){0};
+        pthread_mutex_unlock(&lock);
+        cr_give_up("%s", error.text);
+    }
     cr_add_runtime(&declarations, "runtime/runtime.h", &done, NULL, NULL);
+    cr_guard_leave(&guard);
 }
 
 /* Made once in a process: several threads may compile at the same time. */
 const char *cr_runtime_declarations(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_declarations);
+    pthread_mutex_lock(&lock);
+    if (!declarations.data)
+        make_declarations();
+    pthread_mutex_unlock(&lock);
     return declarations.data;
 }

@@ -5,24 +5,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
-#include "compiler/passes/passes.h"
 #include "ref_lengths.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
 #include "tensor_memory.h"
 
 const char *const cr_backend_names[CR_BACKEND_COUNT] = {"tcc", "cc", "ref", "standalone"};
-
-int64_t cr_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 int64_t cr_port_elements(const struct cr_port *port)
 {
@@ -240,22 +231,17 @@ static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *
 
 /* ---- the compilers ---- */
 
-/* Runs the passes and prints the program; the graph is used up. */
+/* The graph is used up. */
 static int make_program(struct cr_engine *e, struct cr_graph *graph,
                         const struct cr_engine_options *o, struct cr_error *error)
 {
     struct cr_pass_options passes = {
         .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path};
-    int64_t start = cr_clock();
-    struct cr_module *module = cr_module_new(graph);
-    int status = cr_run_passes(module, &passes, error);
-    int64_t passed = cr_clock();
-    if (!status)
-        e->program = cr_emit_program(module);
-    e->emit_ns = cr_clock() - passed;
-    e->passes_ns = passed - start;
-    cr_module_free(module);
-    return status;
+    struct cr_stages stages;
+    e->program = cr_make_program(graph, &passes, &stages, error);
+    e->passes_ns = stages.passes_ns;
+    e->emit_ns = stages.emit_ns;
+    return e->program ? 0 : -1;
 }
 
 /* TinyCC fails only because of the text: its size, or a bug of ours. */

@@ -8,6 +8,7 @@
 #ifndef CR_ENGINE_H
 #define CR_ENGINE_H
 
+#include "compiler/emit/pipeline.h"
 #include "exec.h"
 #include "fill.h"
 
@@ -88,8 +89,5 @@ int64_t cr_port_elements(const struct cr_port *port);
 
 /* Index of the port of that name, or CR_NONE. */
 int cr_port_find(const struct cr_port *ports, int n, const char *name);
-
-/* Nanoseconds of a clock that never goes back. */
-int64_t cr_clock(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "guard.h"
 #include "mem.h"
 
 /* What a rule of inference sees: operands and attributes in, node out. */
@@ -405,9 +406,7 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
     cr_id id = cr_build(g, op, n, in, attr);
-    if (id == CR_NONE) {
-        fprintf(stderr, "crescent: bug: a pass built a node that does not fit: %s\n", g->error);
-        abort();
-    }
+    if (id == CR_NONE)
+        cr_give_up("bug: a pass built a node that does not fit: %s", g->error);
     return id;
 }

@@ -80,6 +80,39 @@ void cr_graph_free(struct cr_graph *g)
     free(g);
 }
 
+/* A string of another graph, which may be null, as one of this graph. */
+static const char *adopt(struct cr_graph *g, const char *text)
+{
+    return text ? cr_intern(g, text) : NULL;
+}
+
+static struct cr_where adopt_where(struct cr_graph *g, struct cr_where where)
+{
+    where.file = adopt(g, where.file);
+    where.scope = adopt(g, where.scope);
+    return where;
+}
+
+struct cr_graph *cr_graph_copy(const struct cr_graph *g)
+{
+    struct cr_graph *copy = cr_graph_new(g->name);
+    cr_graph_reserve(copy, g->n_nodes, g->n_operands);
+    for (int i = 0; i < g->n_operands; i++)
+        *CR_PUSH(copy->operands, copy->n_operands, copy->cap_operands) = g->operands[i];
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct cr_node node = g->nodes[i];
+        node.name = adopt(copy, node.name);
+        node.tap = adopt(copy, node.tap);
+        node.where = adopt_where(copy, node.where);
+        *CR_PUSH(copy->nodes, copy->n_nodes, copy->cap_nodes) = node;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
+    copy->here = adopt_where(copy, g->here);
+    copy->most_nodes = g->most_nodes;
+    return copy;
+}
+
 size_t cr_graph_bytes(const struct cr_graph *g)
 {
     return (size_t)g->cap_nodes * sizeof *g->nodes + (size_t)g->cap_operands * sizeof *g->operands +

@@ -157,6 +157,9 @@ struct cr_graph *cr_graph_new(const char *name);
 struct cr_graph *cr_graph_successor(const struct cr_graph *g);
 void cr_graph_free(struct cr_graph *g);
 
+/* The same nodes, operands and outputs, with strings of its own. */
+struct cr_graph *cr_graph_copy(const struct cr_graph *g);
+
 /* Room for so many nodes and operands, so that they are not moved while they are added. */
 void cr_graph_reserve(struct cr_graph *g, int nodes, int operands);
 
@@ -181,7 +184,7 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node);
 
-/* cr_build for passes: a misfit is a bug and aborts. */
+/* cr_build for passes: a misfit is a bug, and cr_give_up says so. */
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
               const struct cr_attr *attr);
 

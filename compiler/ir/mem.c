@@ -1,15 +1,14 @@
 #include "mem.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard.h"
+
 static void *checked(void *memory)
 {
-    if (!memory) {
-        fputs("crescent: out of memory\n", stderr);
-        exit(2);
-    }
+    if (!memory)
+        cr_give_up("out of memory");
     return memory;
 }
 

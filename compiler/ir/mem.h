@@ -1,8 +1,8 @@
 /*
  * mem.h - checked allocation for the compiler's own structures.
  *
- * These are bounded by the script's size, so running out is answered by one line
- * and exit status 2.  Tensors, whose size the user chooses, are allocated by
+ * These are bounded by the script's size; when there is no memory left the caller of the
+ * library gets one line (guard.h).  Tensors, whose size the user chooses, are allocated by
  * their owners, who report failure.
  */
 #ifndef CR_MEM_H

@@ -1,0 +1,38 @@
+/*
+ * guard.h - the way back to the caller when there is no memory, or when a bug is found.
+ *
+ * Functions deep inside cannot return such an error: cr_calloc has no status, and a pass expects
+ * every node it builds.  They call cr_give_up, which jumps to the innermost guard of the thread.
+ * What was allocated since the guard was entered is lost; locks are never held there.
+ *
+ *     struct cr_guard guard;
+ *     cr_guard_enter(&guard, &error);
+ *     if (setjmp(guard.back))
+ *         return -1;                // cr_give_up was called: the error is set, the guard is left
+ *     ...
+ *     cr_guard_leave(&guard);
+ */
+#ifndef CR_GUARD_H
+#define CR_GUARD_H
+
+#include <setjmp.h>
+
+#include "error.h"
+
+struct cr_guard {
+    jmp_buf back;
+    struct cr_guard *outer;
+    struct cr_error *error;
+    bool left;
+};
+
+void cr_guard_enter(struct cr_guard *guard, struct cr_error *error);
+
+/* Leaves the innermost guard.  Once is enough: of one that is left already there is nothing. */
+void cr_guard_leave(struct cr_guard *guard);
+
+/* Sets the error of the innermost guard and jumps there.  Without a guard the process ends:
+ * every function of crescent.h that can get here has one. */
+_Noreturn void cr_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
