@@ -37,8 +37,8 @@ check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(wildcard compiler/*.c) \
-    $(foreach d,cli files ir passes emit exec,$(wildcard compiler/$(d)/*.c))
+compiler_sources := $(foreach d,files ir passes emit exec library,$(wildcard compiler/$(d)/*.c))
+cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 runtime_sources  := $(wildcard runtime/*.c)
 test_sources     := $(wildcard tests/test_*.c)
@@ -54,10 +54,10 @@ FUZZ_DRIVER ?= tests/fuzz_readers/driver.c
 
 fuzz_targets     := $(filter-out driver,$(patsubst tests/fuzz_readers/%.c,%,$(wildcard tests/fuzz_readers/*.c)))
 
-main_object     := $(call object,compiler/cli/main.c)
-compiler_objects := $(filter-out $(main_object),$(call object,$(compiler_sources)))
-runtime_objects := $(call object,$(runtime_sources))
-runtime_library := $(BUILD)/libcrescent_rt.a
+compiler_objects := $(call object,$(compiler_sources))
+cli_objects      := $(call object,$(cli_sources))
+runtime_objects  := $(call object,$(runtime_sources))
+runtime_library  := $(BUILD)/libcrescent_rt.a
 
 # Texts that are built into the program (.incbin), which the compiler does not report.
 embedded_lua     := $(wildcard graphs/lib/*.lua)
@@ -99,12 +99,16 @@ $(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
 $(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1))
 	$$(archive) $$^
 
-$(BUILD)/$(1)/crescent: $(main_object) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
+$(BUILD)/$(1)/crescent: $(cli_objects) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
 	$$(link) $$^ -o $$@ $$(call libraries,$(1))
 
 $(BUILD)/$(1)/crescent-fuzz: $(call object,$(fuzz_sources)) $(BUILD)/$(1)/libcrescent.a \
     $(runtime_library)
 	$$(link) $$^ -o $$@ $$(call libraries,$(1))
+
+$(BUILD)/$(1)/call_library: docs/call_library.c $(BUILD)/$(1)/libcrescent.a $(runtime_library) \
+    $(BUILD)/obj/flags
+	$$(link) -MF $$@.d $$< $$(filter %.a,$$^) -o $$@ $$(call libraries,$(1))
 
 $(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c \
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
@@ -130,7 +134,7 @@ setup:
 	@sh tests/setup.sh
 
 ifneq ($(filter setup test demo train-demo experiments,$(MAKECMDGOALS)),)
-everything_compiled := $(main_object) $(compiler_objects) $(runtime_objects) \
+everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
     $(call object,$(fuzz_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
 $(everything_compiled): | setup
@@ -145,12 +149,13 @@ suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s
     $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) \
     $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) \
     $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
+    'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
     '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
 built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
-    $(BUILD)/$(1)/crescent-fuzz
+    $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library
 
 # What random graphs found before, and a look at some; see `fuzz` below.
 fuzz_corpus = $(sort $(wildcard tests/fuzz/corpus/*.lua))

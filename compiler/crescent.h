@@ -1,22 +1,46 @@
 /*
- * crescent.h - the public C interface: from a Lua script to numbers.
+ * crescent.h - the public C interface: from a Lua script to numbers, gradients, trained weights
+ * and C source.  The command line is a client of it and uses nothing else of the compiler.
  *
- *     crescent_model *m = NULL;
- *     crescent_config config = {.backend = CRESCENT_TCC};
- *     if (crescent_open("graphs/gpt2_block.lua", &config, &m) ||
- *         crescent_load_weights(m, "weights.safetensors") ||
- *         crescent_run(m, inputs, outputs))
- *         puts(crescent_error());
- *     crescent_close(m);
+ *     crescent_context *context = crescent_context_new();
+ *     crescent_model *model = NULL;
+ *     if (crescent_open(context, "graphs/gpt2_block.lua", NULL, NULL, &model) ||
+ *         crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL) ||
+ *         crescent_run(model, inputs, outputs))
+ *         puts(crescent_error(context));
+ *     crescent_close(model);
+ *     crescent_context_free(context);
  *
- * A function returns CRESCENT_OK or, for what the caller or a file got wrong,
- * CRESCENT_FAILED, with one line about it in crescent_error().
+ * Status.  A function that can fail returns CRESCENT_OK, CRESCENT_FAILED for what the caller, a
+ * script or a file got wrong, or CRESCENT_BUG for a mistake of Crescent's own.  After a failure
+ * crescent_error has one line about it.  A handle that was to be made is null then, and other
+ * results are as they were.  A null argument where null is not said to be allowed is refused
+ * with CRESCENT_FAILED.  Nothing here ends the process, or prints but what a script's own print
+ * says, to standard error.
  *
- * Several threads may call these functions at the same time, each with models of its own.
+ * Memory.  After the error "out of memory" the call's own memory may be lost; the handles it was
+ * given can be closed, and no more.
+ *
+ * Handles are made by the functions that take a pointer to one and are closed by the caller;
+ * closing null does nothing.  They may be closed in any order: each keeps what it needs.  Strings
+ * that are returned live as long as the handle they were asked of, unless another life is said.
+ *
+ * Threads.  A context, and all handles that were made with it, are used by one thread at a time.
+ * Threads that work at the same time have a context each; what belongs to different contexts is
+ * independent.  Several threads may share a context if the program sees to it that no two are in
+ * a call with it at once.  `threads` of crescent_config is something else: the threads that share
+ * the work of one run.
+ *
+ * Structures may grow at their end with the version: initialise them, and what is not named is 0.
+ *
+ * Units.  Times are nanoseconds, memory is bytes.  Tensors are row-major; an element is an
+ * int32_t of type CRESCENT_I32 and a float of the others, 0 or 1 of CRESCENT_BOOL.  Tensors that
+ * the caller hands in are copied or only read during the call.
  */
 #ifndef CRESCENT_H
 #define CRESCENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -25,65 +49,532 @@ extern "C" {
 
 #define CRESCENT_VERSION "0.1.0"
 
-enum { CRESCENT_OK = 0, CRESCENT_FAILED = -1, CRESCENT_MAX_RANK = 8 };
+enum {
+    CRESCENT_OK = 0,
+    CRESCENT_FAILED = -1,
+    CRESCENT_BUG = -2,
+    CRESCENT_STOPPED = 1, /* crescent_trainer_validate: the caller asked for it */
+    CRESCENT_MAX_RANK = 8,
+    CRESCENT_NONE = -1 /* in place of an index: there is none */
+};
 
-/* How a model is run: TinyCC in memory, the system's compiler, the interpreter. */
-typedef enum { CRESCENT_TCC, CRESCENT_CC, CRESCENT_REF } crescent_backend;
+/* ---- context -------------------------------------------------------------------------- */
+
+/* What threads do not share: the last error.  Everything else is made with one. */
+typedef struct crescent_context crescent_context;
+
+/* Null if there is no memory. */
+crescent_context *crescent_context_new(void);
+/* The context lives on until the last handle that was made with it is closed. */
+void crescent_context_free(crescent_context *context);
+
+/*
+ * The last failure in this context, one line without control characters,
+ * "FILE[:LINE]: what was found, what was expected"; "" before the first.  It stands until the
+ * next failure.  For null: the last failure on this thread of a call whose handle was null, and
+ * so had no context.
+ */
+const char *crescent_error(const crescent_context *context);
+
+/* CRESCENT_VERSION of the library that is linked. */
+const char *crescent_version(void);
+
+/* ---- graphs --------------------------------------------------------------------------- */
+
+/* The graph that a script builds, before anything is compiled. */
+typedef struct crescent_graph crescent_graph;
+
+/* A value for an option that the script declares. */
+typedef struct {
+    const char *key, *value;
+} crescent_setting;
+
+/* How a script is run.  All zero is good, and so is a null pointer to one. */
+typedef struct {
+    const crescent_setting *settings; /* the script must declare them; of several for a key the
+                                       * last one counts */
+    int n_settings;
+    const crescent_setting *defaults; /* for those that it declares, and no setting is for */
+    int n_defaults;
+    int64_t seed; /* not 0: an option `seed` of the script has it, unless one of those is for it */
+} crescent_script;
+
+/* Runs the script at `path` in its sandbox. */
+int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
+                        crescent_graph **graph);
+
+/* The same for a text in memory.  `name` stands for the path: in messages, and `require` looks
+ * for modules in its folder. */
+int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,
+                             size_t length, const crescent_script *how, crescent_graph **graph);
+
+void crescent_graph_close(crescent_graph *graph);
+
+/* The model's name, as in generated code; null for null. */
+const char *crescent_graph_name(const crescent_graph *graph);
+
+/* How long the script took. */
+int64_t crescent_graph_time(const crescent_graph *graph);
+
+/* The options that the script declared, with the values they have, in order of their names. */
+int crescent_graph_option_count(const crescent_graph *graph);
+int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_setting *option);
+
+/* Makes an output of the value that the script tapped under this name; of an output nothing
+ * changes.  `asked` is how the caller calls the wish in an error ("--output"), or null. */
+int crescent_graph_tap(crescent_graph *graph, const char *name, const char *asked);
+
+/*
+ * Adds the gradient of L with respect to every parameter and every f32 input, as outputs behind
+ * those there are (crescent_port.of names the tensor).  L is the sum of the script's f32 outputs,
+ * each times its cotangent: ones, or, for the outputs and tapped values named in `cotangents`,
+ * a further input (whose crescent_port.of is that name).  `cotangents` may be null if n is 0.
+ * Once a graph.
+ */
+int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangents, int n);
+
+/* ---- models --------------------------------------------------------------------------- */
+
+/* A graph compiled, with its weights, its arena and its threads. */
+typedef struct crescent_model crescent_model;
+
+/* How a model is run: TinyCC in memory; the system's compiler ($CC or cc); the interpreter, in
+ * double precision; the standalone file, built by the system's compiler. */
+typedef enum {
+    CRESCENT_TCC,
+    CRESCENT_CC,
+    CRESCENT_REF,
+    CRESCENT_STANDALONE,
+    CRESCENT_BACKENDS
+} crescent_backend;
+
+/* "tcc" and so on; null for a number that is no backend. */
+const char *crescent_backend_name(crescent_backend backend);
+
+/* How a graph is compiled.  All zero is good, and so is a null pointer to one. */
+typedef struct {
+    crescent_backend backend;
+    int threads;             /* 1 to 256; 0: one */
+    const char *isa;         /* "avx512", "avx2", "plain"; null: the best there is */
+    const char *const *skip; /* passes to leave out */
+    int n_skip;
+    int64_t max_arena; /* bytes that the arena may take: values are computed again rather than
+                        * kept; 0: any number */
+} crescent_config;
+
+/* Compiles a graph, which stays as it is: it may be compiled again. */
+int crescent_compile(const crescent_graph *graph, const crescent_config *config,
+                     crescent_model **model);
+
+/* Runs a script and compiles its graph. */
+int crescent_open(crescent_context *context, const char *path, const crescent_script *how,
+                  const crescent_config *config, crescent_model **model);
+
+void crescent_close(crescent_model *model);
+
+/* ---- ports ---------------------------------------------------------------------------- */
 
 typedef enum { CRESCENT_F32, CRESCENT_I32, CRESCENT_BOOL } crescent_type;
 
 typedef enum { CRESCENT_PARAM, CRESCENT_INPUT, CRESCENT_OUTPUT } crescent_port_kind;
 
-typedef struct crescent_model crescent_model;
-
-/* An option of the script and the value it shall have. */
-typedef struct {
-    const char *key, *value;
-} crescent_setting;
-
-/* All zero is a good configuration. */
-typedef struct {
-    crescent_backend backend;
-    int threads;     /* 0: one */
-    const char *isa; /* "avx512", "avx2", "plain"; null: the best there is */
-    const crescent_setting *settings;
-    int n_settings;
-    int64_t max_arena; /* bytes that intermediate values may take; 0: any number */
-} crescent_config;
-
-/* A tensor at the model's border; the name lives as long as the model. */
+/* A tensor at the border of a graph or a model. */
 typedef struct {
     const char *name;
-    crescent_type type; /* of i32 the elements are int32_t, of f32 and bool (0 and 1) float */
+    const char *of; /* an output that is a gradient: the parameter or input it is the gradient of;
+                     * an input that is a cotangent: the value it is for; others: null */
+    crescent_type type;
     int rank;
     int64_t shape[CRESCENT_MAX_RANK];
+    int64_t ids; /* inputs of a model: elements are 0 to ids - 1, as they are rows of a table;
+                  * 0: any */
 } crescent_port;
 
-/* The last failure of this thread, "FILE[:LINE]: what was found, what was expected". */
-const char *crescent_error(void);
-
-/* Runs a script, compiles its graph and makes room for its weights.  *model is null after
- * a failure. */
-int crescent_open(const char *script, const crescent_config *config, crescent_model **model);
-void crescent_close(crescent_model *model);
-
-/* Ports are counted and numbered in the order the script made them. */
+/* Ports are counted and numbered in the order the script made them, outputs in that of their
+ * names, and what crescent_graph_tap and crescent_graph_gradients add behind them.  A graph and
+ * what is compiled from it have the same ones. */
+int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind kind);
+int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
+                           crescent_port *port);
 int crescent_port_count(const crescent_model *model, crescent_port_kind kind);
 int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
                      crescent_port *port);
 
-/* Weights: from a safetensors file, at random as PyTorch's layers begin, or one by one
- * (row-major, copied).  All must have come before a run. */
-int crescent_load_weights(crescent_model *model, const char *path);
-int crescent_draw_weights(crescent_model *model, uint64_t seed);
+/* The number of the port of that name, or CRESCENT_NONE. */
+int crescent_port_find(const crescent_model *model, crescent_port_kind kind, const char *name);
+
+/* The number of the input of that name.  Refused, with the name that may have been meant, if there
+ * is none, or if it is a cotangent.  `asked` is how the caller calls the wish in the error
+ * ("--input"), or null. */
+int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
+                        int *index);
+
+/* Elements of a port's tensor. */
+int64_t crescent_port_elements(const crescent_port *port);
+
+/* "f32" and so on; null for a number that is no type. */
+const char *crescent_type_name(crescent_type type);
+
+/* A shape or an index as text, "[1, 128, 768]", cut to `size` bytes; returns buf. */
+char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape);
+
+/* ---- weights -------------------------------------------------------------------------- */
+
+/* Whether files of weights may hold tensors that the model does not have. */
+typedef enum { CRESCENT_ANY_TENSORS, CRESCENT_MODEL_TENSORS_ONLY } crescent_surplus_rule;
+
+/* What they held. */
+typedef struct {
+    int count;
+    char name[160];   /* of the first, without control characters */
+    const char *file; /* where that is: one of the caller's paths */
+} crescent_surplus;
+
+/* Every parameter, by its name, from safetensors files; of several with a name the last file's
+ * counts.  Numbers of F16, BF16 and F64 are converted.  `surplus` may be null.  A failure leaves
+ * the model without weights. */
+int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
+                          crescent_surplus_rule rule, crescent_surplus *surplus);
+
+/* Every parameter at random, as PyTorch's layers begin.  A tensor's numbers depend on the seed
+ * and its name alone. */
+int crescent_draw_weights(crescent_model *model, int64_t seed);
+
+/* Parameter number `index`. */
 int crescent_set_weight(crescent_model *model, int index, const float *tensor);
 
-/* One run; tensors are row-major, in the ports' order.  Not from two threads at once. */
+/* From now on the parameters are also kept as they are handed in, so that they can be read back:
+ * to be called before they are.  A trainer's model has it. */
+int crescent_keep_weights(crescent_model *model);
+
+/* Copies a parameter that is kept. */
+int crescent_get_weight(const crescent_model *model, int index, float *tensor);
+
+/* Writes all parameters, which are kept, as a safetensors file, whole or not at all. */
+int crescent_save_weights(const crescent_model *model, const char *path);
+
+/* ---- runs ----------------------------------------------------------------------------- */
+
+/* An input drawn from the seed: as the script says that it begins, else standard normal, or
+ * uniform ids. */
+int crescent_draw_input(const crescent_model *model, int index, int64_t seed, void *tensor);
+
+/* An input from a .npy file of its shape. */
+int crescent_read_input(const crescent_model *model, int index, const char *path, void *tensor);
+
+/* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
+ * must not overlap each other or the inputs. */
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs);
 
-/* Compiles a script to standalone C: `path`, which ends in ".c", and its header. */
-int crescent_emit(const char *script, const crescent_setting *settings, int n_settings,
-                  const char *path);
+/* The same, and what each kernel took, all its calls together, into kernel_ns (by kernel, see
+ * crescent_kernel_at): for backends CRESCENT_TCC and CRESCENT_CC. */
+int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,
+                       double *kernel_ns);
+
+/* Of the interpreter: the elements of an output of the last run before they were rounded, valid
+ * until the next one.  Null for other backends. */
+const double *crescent_exact_output(const crescent_model *model, int index);
+
+/* ---- gradients ------------------------------------------------------------------------ */
+
+/* A file that is being written; see below. */
+typedef struct crescent_file crescent_file;
+
+/* Puts the gradients among outputs that a run filled, as a safetensors file under the names of
+ * their parameters and inputs. */
+int crescent_put_gradients(const crescent_model *model, void *const *outputs, crescent_file *file);
+
+/* Reads such a file: gradient number i of the outputs into expected[i], as doubles; what is null
+ * there is left out. */
+int crescent_read_gradients(const crescent_model *model, const char *path, double *const *expected);
+
+/* ---- reports -------------------------------------------------------------------------- */
+
+/* What was compiled.  Strings live as long as the model. */
+typedef struct {
+    const char *name; /* the model's */
+    crescent_backend backend;
+    const char *isa; /* of the functions that the kernels call */
+    int threads;
+    int compiled; /* 0: the interpreter runs the graph, and all below is 0 */
+    int64_t passes_ns, emit_ns, compile_ns;
+    size_t text_bytes;      /* of C, without the runtime */
+    int ops;                /* arithmetic ops of the graph: kernels if nothing were fused */
+    int n_kernels, n_calls; /* kernels that were compiled, and calls of them in a run */
+    int64_t weights_bytes, arena_bytes;
+    int64_t scratch_bytes;     /* a thread */
+    int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
+    int64_t activation_bytes;  /* of the arena, kept for the backward pass; -1: there is none */
+    int64_t parameter_bytes;   /* of the parameters that a run reads */
+    int64_t border_bytes;      /* of inputs and outputs */
+    double flops;              /* of a run, each value computed once */
+    double flops_again;        /* what max_arena adds to them: of values computed again */
+    int calls_again;           /* and calls of kernels for it */
+} crescent_report;
+
+int crescent_report_of(const crescent_model *model, crescent_report *report);
+
+/* A kernel that was compiled; numbers are of one call. */
+typedef struct {
+    const char *name;  /* its function in C */
+    const char *scope; /* the part of the model, "attn.c_attn" */
+    const char *where; /* the line of the script, "gpt2_block.lua:12" */
+    int calls;         /* in a run */
+    double flops, bytes_read, bytes_written;
+    double bytes_weights; /* of bytes_read: of parameters */
+} crescent_kernel;
+
+/* Kernels are numbered from 0 to crescent_report.n_kernels - 1. */
+int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel);
+
+/* ---- what the machine can do ---------------------------------------------------------- */
+
+/* Measures the machine's limits on as many threads as a model has. */
+typedef struct crescent_machine crescent_machine;
+
+/* Takes memory several times what the caches hold.  Not while the model runs. */
+int crescent_machine_open(crescent_model *model, crescent_machine **machine);
+void crescent_machine_close(crescent_machine *machine);
+
+/* Floating-point operations a nanosecond (GFLOP/s), with the widest fused multiply-add. */
+double crescent_machine_flops(const crescent_machine *machine);
+
+/* Bytes a nanosecond (GB/s) when so many are read again and again, each thread its share: from
+ * the cache that holds them, or from memory.  0: so many that no cache does. */
+double crescent_machine_read(const crescent_machine *machine, int64_t bytes);
+
+/* ---- comparing ------------------------------------------------------------------------ */
+
+/* An element passes if it differs from the expected one by at most atol + rtol * |expected| and,
+ * where max_ulp is not negative, by at most so many floats.  If max_ulp is given and both
+ * tolerances are 0, the ulps alone decide. */
+typedef struct {
+    double atol, rtol;
+    int64_t max_ulp; /* negative: any */
+} crescent_tolerance;
+
+/* Two NaN agree, and so do infinities of one sign, and a number beyond float's range with the
+ * infinity that it rounds to.  Errors that involve an infinity are infinite, those that involve
+ * a NaN and a number are NaN. */
+typedef struct {
+    double max_abs, max_rel; /* rel: by the element's own expected value */
+    double max_ulp;          /* in units of the last place of a float as large as the expected
+                              * value or, if that is larger, as the array's root mean square */
+    int64_t max_ulp_each;    /* floats from one to the other; INT64_MAX if that has no meaning */
+    int64_t worst;           /* the element that fails the most, else differs the most; or -1 */
+    double got, want;        /* there */
+    int64_t failures, nans;  /* elements that fail; those where one only is NaN */
+} crescent_difference;
+
+/* Compares n elements. */
+int crescent_compare(const double *got, const double *want, int64_t n,
+                     const crescent_tolerance *tolerance, crescent_difference *difference);
+
+/* 1 if two arrays of floats have the same bits, where all NaN count as one value; else 0. */
+int crescent_same_bits(const float *a, const float *b, int64_t n);
+
+/* ---- training ------------------------------------------------------------------------- */
+
+/*
+ * A model whose graph is one step of a training, and its state.  What the script returns under
+ * the name of a parameter or an input is its value for the next step; the other inputs are data.
+ * Its output `loss` must be one f32; `lr` and `tokens`, one number each, are told if there are
+ * any.  The order of calls: open; weights, of crescent_trainer_model; data; start; steps.
+ */
+typedef struct crescent_trainer crescent_trainer;
+
+/* A .npy file for an input. */
+typedef struct {
+    const char *name, *path;
+} crescent_input_file;
+
+int crescent_trainer_open(const crescent_graph *graph, const crescent_config *config,
+                          crescent_trainer **trainer);
+void crescent_trainer_close(crescent_trainer *trainer);
+
+/* The model, which belongs to the trainer and is closed with it: for ports, weights and reports.
+ * Its weights are kept (crescent_keep_weights). */
+crescent_model *crescent_trainer_model(crescent_trainer *trainer);
+
+/* Data from files: each has the shape of its input, or one more axis in front that counts
+ * batches; step s takes batch s modulo their number.  All batches are read once, so that what is
+ * wrong is known here.  Once a trainer, before it starts. */
+int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *files, int n);
+
+/* Data from memory: input number `index` for the steps to come, until it is set again. */
+int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void *tensor);
+
+/* Gives every input that has no data the value that the script says; data that nobody gives, and
+ * that no output replaces, is refused. */
+int crescent_trainer_start(crescent_trainer *trainer);
+
+/* One step.  A loss that is no finite number is a failure: the state may be spoilt then and is
+ * not to be saved. */
+int crescent_trainer_step(crescent_trainer *trainer);
+
+/* Where a training stands. */
+typedef struct {
+    int64_t step;            /* steps made, also before it was resumed */
+    double loss, lr, tokens; /* outputs of the last step; NAN before the first */
+    int has_lr, has_tokens;  /* whether there are such outputs */
+    int64_t validated;       /* after how many steps the loss was last validated; -1: never */
+    double validation;       /* and what it was; NAN */
+} crescent_training;
+
+int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status);
+
+/* Copies what a port has now: the parameter, the input for the next step, the output of the last
+ * one. */
+int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kind, int index,
+                         void *tensor);
+
+/* ---- losses --------------------------------------------------------------------------- */
+
+/* A training's losses from its first step on, in bounded memory: where there would be more than
+ * 1024 points, neighbours become their mean. */
+typedef enum { CRESCENT_STEP_LOSSES, CRESCENT_VALIDATION_LOSSES } crescent_loss_kind;
+
+typedef struct {
+    double step, loss; /* the middle of some steps, and the mean of their losses */
+} crescent_loss;
+
+int crescent_loss_count(const crescent_trainer *trainer, crescent_loss_kind kind);
+int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, int index,
+                     crescent_loss *loss);
+
+/* The steps whose losses are known: from the one after *first to *last. */
+int crescent_loss_range(const crescent_trainer *trainer, int64_t *first, int64_t *last);
+
+/* ---- validation ----------------------------------------------------------------------- */
+
+/*
+ * The loss on data that nothing is learned from.  The script is run once more, with its option
+ * `validation`, if it declares one, set to true, and its output `loss` is compiled; parameters
+ * and state are the trainer's.  Files are as in crescent_trainer_feed; an input that the training
+ * reads from a file or from memory needs a file of its own.  Refused are random numbers in the loss
+ * of a script without that option.  Once a trainer, after crescent_trainer_start.
+ */
+int crescent_trainer_validation(crescent_trainer *trainer, const crescent_input_file *files, int n);
+
+/*
+ * The mean of the losses of all batches, which is also remembered (crescent_loss_at).  `stop`,
+ * which may be null, is asked before each batch whether to give up; CRESCENT_STOPPED then.
+ * `loss` may be null.
+ */
+int crescent_trainer_validate(crescent_trainer *trainer, int (*stop)(void *), void *argument,
+                              double *loss);
+
+/* ---- checkpoints ---------------------------------------------------------------------- */
+
+/* The state of a training as a safetensors file: parameters and state under their names; in the
+ * metadata the number of steps, the seed, the losses and the script's options. */
+typedef struct crescent_checkpoint crescent_checkpoint;
+
+/* Reads what a training must know before it is opened. */
+int crescent_checkpoint_open(crescent_context *context, const char *path,
+                             crescent_checkpoint **checkpoint);
+void crescent_checkpoint_close(crescent_checkpoint *checkpoint);
+int64_t crescent_checkpoint_step(const crescent_checkpoint *checkpoint);
+int64_t crescent_checkpoint_seed(const crescent_checkpoint *checkpoint);
+/* The options that the script had: the `defaults` of the crescent_script that goes on with it. */
+int crescent_checkpoint_option_count(const crescent_checkpoint *checkpoint);
+int crescent_checkpoint_option_at(const crescent_checkpoint *checkpoint, int index,
+                                  crescent_setting *option);
+
+/* Takes over the whole state of a checkpoint, bit for bit: after crescent_trainer_start.  It must
+ * be one of the same seed, and of a script with the same parameters and state. */
+int crescent_trainer_resume(crescent_trainer *trainer, const char *path);
+
+/* Writes the whole state, or the parameters alone.  Refused are values that no training can go on
+ * with: a parameter that a step replaces and that is not finite, or a state that is NaN.  A file
+ * appears whole or not at all. */
+int crescent_trainer_save(const crescent_trainer *trainer, const char *path);
+int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *path);
+
+/* All that saving does but giving the files their names, so that what would be refused then is
+ * refused now.  Either path may be null. */
+int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *checkpoint,
+                              const char *weights);
+
+/* ---- C source ------------------------------------------------------------------------- */
+
+/* A function from inputs to outputs, or a step of a training, from state to state. */
+typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
+
+/* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
+ * configuration `skip` and `max_arena` count.  `report` may be null; its times of compiling, isa
+ * and threads are 0. */
+int crescent_emit(const crescent_graph *graph, const crescent_config *config,
+                  crescent_emit_kind kind, const char *path, crescent_report *report);
+
+/* The same as two texts, to be freed with crescent_free; `header_name` is what the source
+ * includes. */
+int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
+                       crescent_emit_kind kind, const char *header_name, char **source,
+                       char **header);
+
+/* What there is after a pass, as text to be freed with crescent_free: the graph, the kernels, the
+ * plan.  `pass` may also be "script", the graph as it was built, and "emit", the C without the
+ * runtime. */
+int crescent_dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
+                  char **text);
+
+void crescent_free(void *text);
+
+/* ---- what there is -------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name, *doc;
+} crescent_pass;
+
+/* The passes in their order.  The strings are constants. */
+int crescent_pass_count(void);
+int crescent_pass_at(int index, crescent_pass *pass);
+
+/* An op of the graph language.  The strings are constants. */
+typedef struct {
+    const char *name;
+    int elementwise;
+    int arity;            /* operands; -1: any number */
+    const char *types;    /* elementwise: what it takes and gives */
+    const char *equation; /* elementwise: the C expression; others: how a script calls it */
+    const char
+        *gradient; /* elementwise: for each operand, in the notation of runtime/elementwise.h */
+    const char *doc;
+} crescent_op;
+
+int crescent_op_count(void);
+int crescent_op_at(int index, crescent_op *op);
+
+/* ---- files and memory ----------------------------------------------------------------- */
+
+/* A crescent_file appears under its name whole or not at all. */
+int crescent_file_open(crescent_context *context, const char *path, crescent_file **file);
+
+/* Adds bytes, or a whole .npy file. */
+int crescent_file_put(crescent_file *file, const void *bytes, size_t n);
+int crescent_file_put_npy(crescent_file *file, const crescent_port *port, const void *tensor);
+
+/* Brings all of it to the disk, so that nothing but the name is left to be given: of several
+ * files each is finished before the first is committed. */
+int crescent_file_finish(crescent_file *file);
+
+/* Gives it its name, in place of an older file. */
+int crescent_file_commit(crescent_file *file);
+
+/* Closes it; what was not committed is gone. */
+void crescent_file_close(crescent_file *file);
+
+/* Reads a .npy file of the port's shape as doubles. */
+int crescent_read_npy(crescent_context *context, const char *path, const crescent_port *port,
+                      double *tensor);
+
+/* Memory for a tensor, aligned to 64 bytes, to be freed with crescent_free; a size beyond the
+ * machine's is refused before any of it is touched.  `what` names it in the error. */
+int crescent_memory(crescent_context *context, int64_t bytes, const char *what, void **memory);
+
+/* Nanoseconds of the clock that all times here are of; it never goes back. */
+int64_t crescent_clock(void);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # check_statics.sh LIBRARY... - proves that the libraries hold no variable that changes without
-# a lock: several threads may use them at the same time.  The variables that may be there are
-# listed below, with what protects them.  The last line is "N passed, M failed".
+# a lock: several threads may use them at the same time; and that they neither print nor end the
+# process.  What may be there all the same is listed below, with the reason.  The last line is
+# "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 
@@ -12,10 +13,36 @@ tensor_memory.o limit
 tensor_memory.o once
 runtime_text.o declarations
 runtime_text.o lock
-train.o stop
 END
-# each lock is a mutex, that of runtime_text.o for declarations; limit is set under pthread_once; train.o belongs to the
-# command line: stop is set by a signal.
+# each lock is a mutex, that of runtime_text.o for declarations; limit is set under pthread_once.
+
+# OBJECT SYMBOL
+cat >"$T/callers" <<'END'
+eval.o abort
+fuse.o abort
+fuse.o stderr
+gradient.o abort
+guard.o abort
+guard.o stderr
+jit_cc.o __assert_fail
+jit_tcc.o __assert_fail
+kernels.o __assert_fail
+layers.o __assert_fail
+npy.o __assert_fail
+npy_read.o __assert_fail
+outline.o __assert_fail
+peak.o abort
+blame.o abort
+pool.o __assert_fail
+program.o __assert_fail
+ref.o __assert_fail
+rules.o abort
+safelib.o stderr
+safetensors_read.o __assert_fail
+simplify.o __assert_fail
+END
+# safelib.o: a script may print.  guard.o: without a guard, which every function of crescent.h
+# has, and in a debug build.  The others: what no input reaches.
 
 for library in "$@"; do
     nm -f sysv "$library" >"$T/symbols" 2>"$log"
@@ -25,6 +52,15 @@ for library in "$@"; do
         echo "skipped: $library is built with a sanitizer, which adds variables"
         continue
     fi
+    nm -A "$library" 2>/dev/null | awk '
+        FNR == NR { allowed[$1 " " $2] = 1; next }
+        { object = $1; sub(/:$/, "", object); sub(/.*:/, "", object) }
+        $(NF - 1) == "U" && $NF ~ /^(_?exit|abort|__assert_fail|v?printf|puts|putchar|perror|stdout|stderr|__v?printf_chk)$/ {
+            if (!((object " " $NF) in allowed))
+                print object ": " $NF
+        }' "$T/callers" - >"$log"
+    [ ! -s "$log" ]
+    report $? "$library: objects that print or end the process, expected those of tests/check_statics.sh only"
     # "safetensors.o:" or "Symbols from lib.a[safetensors.o]:", then NAME|...|SECTION
     awk -F'|' '
         FNR == NR { split($0, w, " "); allowed[w[1] " " w[2]] = 1; next }

@@ -110,14 +110,15 @@ static struct run run_from(const struct shape *shape, crescent_backend backend, 
                                                      {"softmax", shape->softmax}};
     crescent_config config = {.backend = backend,
                               .threads = threads,
-                              .isa = isa,
-                              .settings = settings,
-                              .n_settings = MAX_SETTINGS};
+                              .isa = isa};
+    const crescent_script script = {.settings = settings, .n_settings = MAX_SETTINGS};
+    crescent_context *context = crescent_context_new();
     crescent_model *model;
     struct run r = {0};
     float *in[INPUTS];
     crescent_port port;
-    ck_assert_msg(crescent_open(SCRIPT, &config, &model) == CRESCENT_OK, "%s", crescent_error());
+    ck_assert_msg(crescent_open(context, SCRIPT, &script, &config, &model) == CRESCENT_OK, "%s",
+                  crescent_error(context));
     for (int i = 0; i < INPUTS; i++) {
         ck_assert_int_eq(crescent_port_at(model, CRESCENT_INPUT, i, &port), CRESCENT_OK);
         in[i] = numbers(elements(&port), (uint32_t)i);
@@ -134,6 +135,7 @@ static struct run run_from(const struct shape *shape, crescent_backend backend, 
     for (int i = 0; i < INPUTS; i++)
         free(in[i]);
     crescent_close(model);
+    crescent_context_free(context);
     return r;
 }
 

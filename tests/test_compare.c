@@ -1,17 +1,25 @@
-/* test_compare.c - what counts as agreement, and how errors are measured (cli/difference.h). */
+/* test_compare.c - what counts as agreement, and how errors are measured (crescent_compare). */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/cli/difference.h"
+#include "compiler/crescent.h"
 
 static const double nan_ = (double)NAN, inf = (double)INFINITY;
 
-static struct cr_difference of_one(double got, double want, struct cr_tolerance tolerance)
+static crescent_difference compare(const double *got, const double *want, int64_t n,
+                                   const crescent_tolerance *tolerance)
 {
-    return cr_difference(&got, &want, 1, &tolerance);
+    crescent_difference d;
+    ck_assert_int_eq(crescent_compare(got, want, n, tolerance, &d), CRESCENT_OK);
+    return d;
+}
+
+static crescent_difference of_one(double got, double want, crescent_tolerance tolerance)
+{
+    return compare(&got, &want, 1, &tolerance);
 }
 
 /* What no tolerance may change. */
@@ -25,10 +33,10 @@ START_TEST(values_that_are_no_numbers)
         {-1e300, -inf, 1}, {nan_, 0, 0},     {1, nan_, 0},   {inf, -inf, 0},  {inf, 3e38, 0},
         {nan_, inf, 0},    {inf, -1e39, 0},  {0.0, -0.0, 1},
     };
-    static const struct cr_tolerance tolerances[] = {{0, 0, -1}, {0, 0, 0}, {1e300, 1, -1}};
+    static const crescent_tolerance tolerances[] = {{0, 0, -1}, {0, 0, 0}, {1e300, 1, -1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; j < sizeof tolerances / sizeof *tolerances; j++) {
-            struct cr_difference d = of_one(rows[i].got, rows[i].want, tolerances[j]);
+            crescent_difference d = of_one(rows[i].got, rows[i].want, tolerances[j]);
             ck_assert_msg(d.failures == !rows[i].agree, "%g, %g", rows[i].got, rows[i].want);
             ck_assert_int_eq(d.nans, isnan(rows[i].got) != isnan(rows[i].want));
             ck_assert_int_eq(isnan(d.max_abs), d.nans);
@@ -42,7 +50,7 @@ END_TEST
 START_TEST(finds_the_nan)
 {
     const double got[] = {1, 2, nan_, 4, 9}, want[] = {1, 2, 3, 4, 5};
-    struct cr_difference d = cr_difference(got, want, 5, &(struct cr_tolerance){100, 0, -1});
+    crescent_difference d = compare(got, want, 5, &(crescent_tolerance){100, 0, -1});
     ck_assert(d.worst == 2 && isnan(d.got) && d.want == 3);
     ck_assert(d.failures == 1 && d.nans == 1 && isnan(d.max_abs) && isnan(d.max_rel));
 }
@@ -52,13 +60,13 @@ END_TEST
 START_TEST(ulps_next_to_zero)
 {
     const double want[] = {1, -1, 1e-9, 1}, got[] = {1, -1, 1e-9 + 0x1p-23, 1};
-    struct cr_difference d = cr_difference(got, want, 4, &(struct cr_tolerance){1e-6, 0, -1});
+    crescent_difference d = compare(got, want, 4, &(crescent_tolerance){1e-6, 0, -1});
     ck_assert_int_eq(d.failures, 0);
     ck_assert(d.max_ulp > 1.9 && d.max_ulp < 2.1); /* the root mean square is below 1 */
     ck_assert_int_gt(d.max_ulp_each, 10000000);
-    d = cr_difference(got, want, 4, &(struct cr_tolerance){0, 0, 3});
+    d = compare(got, want, 4, &(crescent_tolerance){0, 0, 3});
     ck_assert_int_eq(d.failures, 1);
-    d = cr_difference(got, want, 4, &(struct cr_tolerance){1, 0, 3}); /* both must hold */
+    d = compare(got, want, 4, &(crescent_tolerance){1, 0, 3}); /* both must hold */
     ck_assert_int_eq(d.failures, 1);
 }
 END_TEST
@@ -67,11 +75,11 @@ END_TEST
 START_TEST(ulps_of_large_elements)
 {
     const double want[] = {1024, 0, 0, 0}, got[] = {1024 + 0x1p-12, 0, 0, 0};
-    struct cr_difference d = cr_difference(got, want, 4, &(struct cr_tolerance){0, 0, 2});
+    crescent_difference d = compare(got, want, 4, &(crescent_tolerance){0, 0, 2});
     ck_assert(d.failures == 0 && d.max_ulp == 2 && d.max_ulp_each == 2);
-    d = of_one(1, 1 + 0x1p-23, (struct cr_tolerance){0, 0, 1});
+    d = of_one(1, 1 + 0x1p-23, (crescent_tolerance){0, 0, 1});
     ck_assert(d.failures == 0 && d.max_ulp == 1 && d.max_ulp_each == 1);
-    d = of_one(0x1p-149, 0, (struct cr_tolerance){0, 0, 0});
+    d = of_one(0x1p-149, 0, (crescent_tolerance){0, 0, 0});
     ck_assert(d.failures == 1 && d.max_ulp == 1 && d.max_ulp_each == 1);
 }
 END_TEST
@@ -84,8 +92,8 @@ START_TEST(bits_of_nan)
     memcpy(floats[0], a, sizeof a);
     memcpy(floats[1], b, sizeof b);
     memcpy(floats[2], c, sizeof c);
-    ck_assert(cr_same_bits(floats[0], floats[1], 3));
-    ck_assert(!cr_same_bits(floats[0], floats[2], 3));
+    ck_assert(crescent_same_bits(floats[0], floats[1], 3));
+    ck_assert(!crescent_same_bits(floats[0], floats[2], 3));
 }
 END_TEST
 

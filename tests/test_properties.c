@@ -97,13 +97,14 @@ static float *run(const struct script *script, const char *path, const struct wa
         n = 0; /* a dump has no options */
     crescent_config config = {.backend = way->backend,
                               .threads = way->threads,
-                              .isa = way->isa,
-                              .settings = settings,
-                              .n_settings = n};
+                              .isa = way->isa};
+    const crescent_script how = {.settings = settings, .n_settings = n};
+    crescent_context *context = crescent_context_new();
     crescent_model *model;
-    if (crescent_open(path, &config, &model) != CRESCENT_OK) {
-        ck_assert_msg(way->isa != NULL, "%s", crescent_error());
-        printf("test_properties: skipped: %s\n", crescent_error());
+    if (crescent_open(context, path, &how, &config, &model) != CRESCENT_OK) {
+        ck_assert_msg(way->isa != NULL, "%s", crescent_error(context));
+        printf("test_properties: skipped: %s\n", crescent_error(context));
+        crescent_context_free(context);
         return NULL;
     }
     if (script->drawn)
@@ -113,6 +114,7 @@ static float *run(const struct script *script, const char *path, const struct wa
     float *y = calloc((size_t)B * T * script->width, sizeof *y);
     ck_assert_int_eq(crescent_run(model, (const void *[]){x}, (void *[]){y}), CRESCENT_OK);
     crescent_close(model);
+    crescent_context_free(context);
     return y;
 }
 

@@ -1,10 +1,12 @@
 /*
- * test_threads.c - four threads open, load, run, emit and close models at the same time
- * through crescent.h.  Each thread's outputs have the bits, and its emitted files the bytes,
- * of the same work done alone.  `make tsan` runs this suite under ThreadSanitizer.
+ * test_threads.c - four threads open, load, run, train, emit and close models at the same time
+ * through crescent.h, each with a context of its own or all with one that a lock protects.  Each
+ * thread's outputs have the bits, and its files the bytes, of the same work done alone.
+ * `make tsan` runs this suite under ThreadSanitizer.
  */
 #include <check.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 enum { THREADS = 4, ROUNDS = 3, MAX_VALUES = 4096, MAX_FILE = 1 << 20 };
 
 static char folder[64];
+static crescent_context *shared; /* by the threads of one test; null: each has its own */
 
 /* The models that threads take in turns. */
 static const struct {
@@ -42,9 +45,10 @@ static const struct {
      {{"B", "1"}, {"T", "3"}, {"n_embd", "16"}, {"n_head", "1"}}},
 };
 
-enum { JOBS = sizeof jobs / sizeof *jobs };
+enum { JOBS = sizeof jobs / sizeof *jobs, ALL_JOBS };
 
-/* What a job gives: the first output, and the text of the emitted .c file. */
+/* What a job gives: the first output, and the text of the emitted .c file; of a training its
+ * checkpoint. */
 struct outcome {
     float values[MAX_VALUES];
     size_t n;
@@ -92,27 +96,59 @@ static void read_text(const char *path, struct outcome *out)
         fclose(file);
 }
 
-/* Opens, runs and closes job j, fails to open another, and emits; `who` names the file. */
+/* Opens, compiles and runs job j, fails to open another, and emits to `path`. */
+static int run_job(crescent_context *context, int j, const char *path, struct outcome *out)
+{
+    const crescent_script how = {.settings = jobs[j].settings, .n_settings = 4};
+    const crescent_config config = {.backend = jobs[j].backend, .threads = jobs[j].threads};
+    crescent_graph *graph = NULL;
+    crescent_model *model = NULL, *none = NULL;
+    int status = crescent_graph_open(context, jobs[j].script, &how, &graph) ||
+                 crescent_compile(graph, &config, &model) || run_model(model, out) ||
+                 crescent_open(context, "graphs/none.lua", NULL, NULL, &none) != CRESCENT_FAILED ||
+                 !strstr(crescent_error(context), "none.lua") ||
+                 crescent_emit(graph, NULL, CRESCENT_EMIT_RUN, path, NULL);
+    crescent_graph_close(graph);
+    crescent_close(model);
+    return status;
+}
+
+/* The job after those of the table: some steps of a training, whose state goes to `path`. */
+static int train_job(crescent_context *context, const char *path)
+{
+    const crescent_script how = {.seed = 11};
+    const crescent_config config = {.threads = 2};
+    crescent_graph *graph = NULL;
+    crescent_trainer *trainer = NULL;
+    int status = crescent_graph_open(context, "graphs/train_add.lua", &how, &graph) ||
+                 crescent_trainer_open(graph, &config, &trainer) ||
+                 crescent_draw_weights(crescent_trainer_model(trainer), 11) ||
+                 crescent_trainer_start(trainer);
+    for (int i = 0; i < 5 && !status; i++)
+        status = crescent_trainer_step(trainer);
+    if (!status)
+        status = crescent_trainer_save(trainer, path);
+    crescent_trainer_close(trainer);
+    crescent_graph_close(graph);
+    return status;
+}
+
+/* Job j in a context of its own; `who` names the folder of its files. */
 static void do_job(int j, int who, struct outcome *out)
 {
     char path[128];
-    crescent_model *model = NULL, *none = NULL;
-    crescent_config config = {.backend = jobs[j].backend,
-                              .threads = jobs[j].threads,
-                              .settings = jobs[j].settings,
-                              .n_settings = 4};
+    crescent_context *context = shared ? shared : crescent_context_new();
     memset(out, 0, sizeof *out);
     snprintf(path, sizeof path, "%s/%d", folder, who);
     mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/%d/m.c", folder, who);
-    int status = crescent_open(jobs[j].script, &config, &model) || run_model(model, out) ||
-                 crescent_open("graphs/none.lua", &config, &none) != CRESCENT_FAILED ||
-                 crescent_emit(jobs[j].script, jobs[j].settings, 4, path);
-    if (status)
-        snprintf(out->failure, sizeof out->failure, "job %d: %.200s", j, crescent_error());
+    bool failed = j < JOBS ? run_job(context, j, path, out) : train_job(context, path);
+    if (failed)
+        snprintf(out->failure, sizeof out->failure, "job %d: %.200s", j, crescent_error(context));
     else
         read_text(path, out);
-    crescent_close(model);
+    if (!shared)
+        crescent_context_free(context);
 }
 
 /* What two outcomes of a job differ in, or null. */
@@ -131,7 +167,7 @@ static const char *difference(const struct outcome *a, const struct outcome *b)
 struct worker {
     pthread_t thread;
     int who;
-    struct outcome first[JOBS], again;
+    struct outcome first[ALL_JOBS], again;
     const char *failure;
 };
 
@@ -139,11 +175,11 @@ struct worker {
 static void *work(void *argument)
 {
     struct worker *w = argument;
-    for (int round = 0; round < ROUNDS * JOBS && !w->failure; round++) {
-        int j = (round + w->who) % JOBS;
-        if (round < JOBS) {
+    for (int round = 0; round < ROUNDS * ALL_JOBS && !w->failure; round++) {
+        int j = (round + w->who) % ALL_JOBS;
+        if (round < ALL_JOBS) {
             do_job(j, w->who, &w->first[j]);
-        } else if (jobs[j].backend != CRESCENT_CC) {
+        } else if (j == JOBS || jobs[j].backend != CRESCENT_CC) {
             do_job(j, w->who, &w->again);
             w->failure = difference(&w->again, &w->first[j]);
             free(w->again.text);
@@ -167,28 +203,72 @@ static void remove_folder(void)
 
 static struct worker workers[THREADS], alone;
 
-/* The threads come first: they race for whatever is made once. */
-START_TEST(threads_have_the_bits_of_one)
+static void free_outcomes(struct worker *w)
+{
+    for (int j = 0; j < ALL_JOBS; j++)
+        free(w->first[j].text);
+}
+
+/* Each worker's outcomes are those of the one who worked alone. */
+static void compare_workers(void)
 {
     for (int i = 0; i < THREADS; i++) {
+        ck_assert_msg(!workers[i].failure, "thread %d: %s", i, workers[i].failure);
+        for (int j = 0; j < ALL_JOBS; j++) {
+            const char *what = difference(&workers[i].first[j], &alone.first[j]);
+            ck_assert_msg(!what, "thread %d, job %d: %s", i, j, what);
+        }
+        free_outcomes(&workers[i]);
+    }
+    free_outcomes(&alone);
+}
+
+static void start_workers(void *(*function)(void *))
+{
+    memset(workers, 0, sizeof workers);
+    memset(&alone, 0, sizeof alone);
+    for (int i = 0; i < THREADS; i++) {
         workers[i].who = i;
-        ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+        ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, function, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_join(workers[i].thread, NULL), 0);
     alone.who = THREADS;
+}
+
+/* The threads come first: they race for whatever is made once. */
+START_TEST(threads_have_the_bits_of_one)
+{
+    start_workers(work);
     work(&alone);
     ck_assert_msg(!alone.failure, "alone: %s", alone.failure);
-    for (int i = 0; i < THREADS; i++) {
-        ck_assert_msg(!workers[i].failure, "thread %d: %s", i, workers[i].failure);
-        for (int j = 0; j < JOBS; j++) {
-            const char *what = difference(&workers[i].first[j], &alone.first[j]);
-            ck_assert_msg(!what, "thread %d, job %d: %s", i, j, what);
-            free(workers[i].first[j].text);
-        }
+    compare_workers();
+}
+END_TEST
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Every job once, the context to itself meanwhile. */
+static void *work_in_turns(void *argument)
+{
+    struct worker *w = argument;
+    for (int j = 0; j < ALL_JOBS; j++) {
+        pthread_mutex_lock(&lock);
+        do_job(j, w->who, &w->first[j]);
+        pthread_mutex_unlock(&lock);
     }
-    for (int j = 0; j < JOBS; j++)
-        free(alone.first[j].text);
+    return NULL;
+}
+
+START_TEST(threads_share_a_context)
+{
+    shared = crescent_context_new();
+    ck_assert_ptr_nonnull(shared);
+    start_workers(work_in_turns);
+    work_in_turns(&alone);
+    compare_workers();
+    crescent_context_free(shared);
+    shared = NULL;
 }
 END_TEST
 
@@ -199,6 +279,7 @@ int main(void)
     tcase_add_checked_fixture(all, make_folder, remove_folder);
     tcase_set_timeout(all, 300);
     tcase_add_test(all, threads_have_the_bits_of_one);
+    tcase_add_test(all, threads_share_a_context);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/cli/history.h"
+#include "compiler/library/history.h"
 #include "compiler/crescent.h"
 
 enum { MAX_PORTS = 64, MAX_ELEMENTS = 1024 };
 
 /* A model with room for what goes in and out of it. */
 struct training {
+    crescent_context *context;
     crescent_model *model;
     int n_inputs, n_outputs, n_params;
     crescent_port input[MAX_PORTS], output[MAX_PORTS], param[MAX_PORTS];
@@ -58,8 +59,11 @@ static struct training *begin(crescent_backend backend, int threads)
 {
     struct training *t = calloc(1, sizeof *t);
     crescent_config config = {.backend = backend, .threads = threads};
-    ck_assert_msg(crescent_open("tests/scripts/train_one.lua", &config, &t->model) == 0, "%s",
-                  crescent_error());
+    t->context = crescent_context_new();
+    ck_assert_msg(crescent_open(t->context, "tests/scripts/train_one.lua", NULL, &config,
+                                &t->model) == 0,
+                  "%s",
+                  crescent_error(t->context));
     ck_assert_int_eq(crescent_draw_weights(t->model, 1), CRESCENT_OK);
     t->n_inputs = read_ports(t->model, CRESCENT_INPUT, t->input);
     t->n_outputs = read_ports(t->model, CRESCENT_OUTPUT, t->output);
@@ -75,6 +79,7 @@ static struct training *begin(crescent_backend backend, int threads)
 static void end(struct training *t)
 {
     crescent_close(t->model);
+    crescent_context_free(t->context);
     free(t);
 }
 
@@ -87,7 +92,7 @@ static float train(struct training *t)
         in[i] = t->in[i];
     for (int i = 0; i < t->n_outputs; i++)
         out[i] = t->out[i];
-    ck_assert_msg(crescent_run(t->model, in, out) == 0, "%s", crescent_error());
+    ck_assert_msg(crescent_run(t->model, in, out) == 0, "%s", crescent_error(t->context));
     for (int i = 0; i < t->n_outputs; i++) {
         int input = find(t->input, t->n_inputs, t->output[i].name);
         int param = find(t->param, t->n_params, t->output[i].name);

@@ -4,68 +4,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench_report.h"
 #include "compiler/ir/mem.h"
-#include "report.h"
+#include "verbs.h"
 
 /* Of each subject, a round times runs for ROUND_NS.  A pool's threads look out for work for
  * some microseconds; PAUSE_US is enough for them to fall asleep. */
 enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
-/* ---- rooflines ---- */
-
-double cr_roofline_limit(const struct cr_roofline *r)
-{
-    return r->flops_ns > r->memory_ns ? r->flops_ns : r->memory_ns;
-}
-
-const char *cr_roofline_bound(const struct cr_roofline *r)
-{
-    return r->flops_ns > r->memory_ns ? "flops" : "memory";
-}
-
-struct cr_roofline cr_bench_roofline(struct cr_bench *b)
-{
-    return (struct cr_roofline){b->flops / cr_sample_median(&b->peak),
-                                (double)b->touched / cr_sample_median(&b->touched_read)};
-}
-
-/* Between two uses of a layer's weights a run goes through all of them, but activations were
- * just written: the former come from where the whole run's bytes fit, the latter from where
- * the arena does. */
-struct cr_roofline cr_bench_kernel_roofline(struct cr_bench *b, const struct cr_kernel_info *k)
-{
-    double activations = k->bytes_read - k->bytes_weights + k->bytes_written;
-    return (struct cr_roofline){k->calls * k->flops / cr_sample_median(&b->peak),
-                                k->calls * (k->bytes_weights / cr_sample_median(&b->touched_read) +
-                                            activations / cr_sample_median(&b->active_read))};
-}
-
 /* ---- counting ---- */
-
-const struct cr_engine *cr_bench_compiled(const struct cr_bench *b)
-{
-    return b->twin.program ? &b->twin : &b->subjects[0].engine;
-}
-
-static int64_t bytes_of(const struct cr_port *ports, int n)
-{
-    return cr_count_elements(ports, n) * (int64_t)sizeof(float);
-}
 
 static void count(struct cr_bench *b)
 {
-    const struct cr_program *p = cr_bench_compiled(b)->program;
-    int64_t border = bytes_of(p->inputs, p->n_inputs) + bytes_of(p->outputs, p->n_outputs);
-    b->active = border + p->arena_bytes;
-    b->touched = border;
-    for (int i = 0; i < p->n_params; i++)
-        if (p->params[i].offset >= 0)
-            b->touched += bytes_of(&p->params[i], 1);
-    for (int i = 0; i < p->n_kernels; i++) {
-        const struct cr_kernel_info *k = &p->kernels[i];
-        b->flops += k->flops * (k->calls - k->again);
-        b->flops_again += k->flops * k->again;
-    }
+    const crescent_report *r = &b->compiled;
+    crescent_report_of(cr_bench_compiled(b), &b->compiled);
+    b->active = r->border_bytes + r->arena_bytes;
+    b->touched = r->border_bytes + r->parameter_bytes;
+    b->flops = r->flops;
+    b->flops_again = r->flops_again;
 }
 
 /* ---- opening ---- */
@@ -73,14 +29,16 @@ static void count(struct cr_bench *b)
 /* The interpreter has no kernels to count: a compiled twin does it. */
 static int open_twin(struct cr_bench *b, struct cr_error *error)
 {
-    struct cr_model model;
-    if (cr_model_load(&model, b->options, error))
+    const crescent_config config = cr_config_of(b->options, CRESCENT_TCC);
+    crescent_graph *graph;
+    if (cr_graph_load(b->options, &graph, error))
         return -1;
-    int status = cr_model_open(&model, CR_BACKEND_TCC, &b->twin, error);
-    cr_model_free(&model);
+    int status = cr_passed(b->options, crescent_compile(graph, &config, &b->twin), error);
+    crescent_graph_close(graph);
     return status;
 }
 
+/* The model first, then it under the setting of each --vs. */
 static int open_subjects(struct cr_bench *b, struct cr_error *error)
 {
     const struct cr_options *o = b->options;
@@ -90,17 +48,17 @@ static int open_subjects(struct cr_bench *b, struct cr_error *error)
         if (cr_subject_open(&b->subjects[i], o, i ? o->vs.items[i - 1] : NULL, error))
             return -1;
     }
-    if (!b->subjects[0].engine.program)
+    if (!b->subjects[0].report.compiled)
         return open_twin(b, error);
     return 0;
 }
 
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
-    enum cr_backend backend = cr_model_backend(o);
-    if (o->per_kernel && backend != CR_BACKEND_TCC && backend != CR_BACKEND_CC)
+    crescent_backend backend = cr_backend_of(o);
+    if (o->per_kernel && backend != CRESCENT_TCC && backend != CRESCENT_CC)
         return cr_fail(error, "--per-kernel: backend %s shows no kernels, expected tcc or cc",
-                       cr_backend_names[backend]);
+                       crescent_backend_name(backend));
     if (o->turns && (o->vs.n || o->per_kernel))
         return cr_fail(error, "--turns: one model is measured, expected no --vs and --per-kernel");
     return 0;
@@ -113,17 +71,17 @@ static int prepare(struct cr_bench *b, struct cr_error *error)
             return -1;
     if (b->options->per_kernel)
         cr_profile_open(&b->profile, &b->subjects[0]);
-    return cr_machine_open(&b->machine, cr_bench_compiled(b), error);
+    return cr_passed(b->options, crescent_machine_open(cr_bench_compiled(b), &b->machine), error);
 }
 
 /* ---- measuring ---- */
 
 static void measure_machine(struct cr_bench *b)
 {
-    cr_sample_add(&b->peak, cr_machine_flops(&b->machine));
-    cr_sample_add(&b->memory, cr_machine_read(&b->machine, b->machine.bytes));
-    cr_sample_add(&b->touched_read, cr_machine_read(&b->machine, b->touched));
-    cr_sample_add(&b->active_read, cr_machine_read(&b->machine, b->active));
+    cr_sample_add(&b->peak, crescent_machine_flops(b->machine));
+    cr_sample_add(&b->memory, crescent_machine_read(b->machine, 0));
+    cr_sample_add(&b->touched_read, crescent_machine_read(b->machine, b->touched));
+    cr_sample_add(&b->active_read, crescent_machine_read(b->machine, b->active));
 }
 
 /* The machine, then every subject, in an order that turns round from one round to the next:
@@ -151,9 +109,9 @@ static int measure_round(struct cr_bench *b, struct cr_error *error)
 
 static int measure(struct cr_bench *b, struct cr_error *error)
 {
-    int64_t end = cr_clock() + (int64_t)(b->options->seconds * 1e9) * b->n;
-    cr_machine_flops(&b->machine);
-    while (b->rounds < LEAST_ROUNDS || cr_clock() < end)
+    int64_t end = crescent_clock() + (int64_t)(b->options->seconds * 1e9) * b->n;
+    crescent_machine_flops(b->machine);
+    while (b->rounds < LEAST_ROUNDS || crescent_clock() < end)
         if (measure_round(b, error))
             return -1;
     return 0;
@@ -168,7 +126,7 @@ static int take_turns(struct cr_bench *b, struct cr_error *error)
         cr_sample_free(&b->subjects[0].runs);
         if (cr_subject_round(&b->subjects[0], (int64_t)(b->options->seconds * 1e9), error))
             return -1;
-        cr_sample_add(&b->peak, cr_machine_flops(&b->machine));
+        cr_sample_add(&b->peak, crescent_machine_flops(b->machine));
         cr_bench_report_turn(b);
     }
     return 0;
@@ -176,6 +134,7 @@ static int take_turns(struct cr_bench *b, struct cr_error *error)
 
 /* ---- the verb ---- */
 
+/* Compiles all, then measures what the options ask for. */
 static int run(struct cr_bench *b, struct cr_error *error)
 {
     if (check_options(b->options, error) || open_subjects(b, error))
@@ -193,16 +152,17 @@ static int run(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
+/* Whatever was opened is closed, also after a failure. */
 int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
 {
     struct cr_bench b = {.options = options};
     int status = run(&b, error);
     cr_profile_close(&b.profile);
-    cr_machine_close(&b.machine);
+    crescent_machine_close(b.machine);
     for (int i = 0; i < b.n; i++)
         cr_subject_close(&b.subjects[i]);
     free(b.subjects);
-    cr_engine_close(&b.twin);
+    crescent_close(b.twin);
     struct cr_sample *samples[] = {&b.peak, &b.memory, &b.touched_read, &b.active_read};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         cr_sample_free(samples[i]);

@@ -1,14 +1,15 @@
-/* bench_report.c - a bench as text, JSON and Markdown. */
+/* bench_report.c - a bench as text, JSON and Markdown; see bench_report.h. */
+#include "bench_report.h"
+
 #include <string.h>
 
-#include "bench.h"
 #include "compiler/ir/escape.h"
 #include "report.h"
+#include "roofline.h"
 
 /* The figures of a bench that every form of report shows. */
 struct figures {
-    const struct cr_engine *engine, *compiled;
-    const struct cr_program *program;
+    const crescent_report *engine, *program; /* of the model; of its compiled form */
     struct cr_roofline roofline;
     double script_ns, passes_ns, emit_ns, backend_ns; /* medians of the stages */
     double compile_ns;                                /* from the graph to a function */
@@ -17,11 +18,11 @@ struct figures {
     int64_t arena;       /* the interpreter has none */
 };
 
+/* Medians, and what follows from them; samples are sorted on the way. */
 static struct figures figures_of(struct cr_bench *b)
 {
     struct cr_subject *s = &b->subjects[0];
-    struct figures f = {.engine = &s->engine, .compiled = cr_bench_compiled(b)};
-    f.program = f.compiled->program;
+    struct figures f = {.engine = &s->report, .program = &b->compiled};
     f.script_ns = cr_sample_median(&s->script);
     f.passes_ns = cr_sample_median(&s->passes);
     f.emit_ns = cr_sample_median(&s->emit);
@@ -31,9 +32,9 @@ static struct figures figures_of(struct cr_bench *b)
     f.min_ns = cr_sample_least(&s->runs);
     f.gflops = f.median_ns > 0 ? b->flops / f.median_ns : 0;
     f.peak = cr_sample_median(&b->peak);
-    f.arena = f.engine->program ? f.program->arena_bytes : 0;
+    f.arena = f.engine->compiled ? f.program->arena_bytes : 0;
     if (b->rounds) {
-        f.roofline = cr_bench_roofline(b);
+        f.roofline = cr_roofline_of_run(b);
         f.limit_ns = cr_roofline_limit(&f.roofline);
         f.best_of_peak = b->flops / f.min_ns / cr_sample_quantile(&b->peak, 1);
     }
@@ -46,24 +47,33 @@ static bool is_noisy(struct cr_bench *b)
     return cr_sample_quantile(&b->peak, 0.1) < 0.9 * cr_sample_median(&b->peak);
 }
 
+/* Kernel number i, which there is. */
+static crescent_kernel kernel_at(const struct cr_bench *b, int i)
+{
+    crescent_kernel kernel = {0};
+    crescent_kernel_at(cr_bench_compiled(b), i, &kernel);
+    return kernel;
+}
+
 /* ---- text ---- */
 
+/* Stages, arena and activations; the interpreter has no stages. */
 static void print_compilation(const struct figures *f)
 {
     printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
-           cr_backend_names[f->engine->backend], f->compiled->rt->isa, f->engine->threads,
+           crescent_backend_name(f->engine->backend), f->program->isa, f->engine->threads,
            f->engine->threads == 1 ? "" : "s");
     printf("Compile: %s from the graph to a callable function",
            cr_duration((int64_t)f->compile_ns).text);
-    if (f->engine->program)
+    if (f->engine->compiled)
         printf(" (passes %s, emit %s, compile %s)", cr_duration((int64_t)f->passes_ns).text,
                cr_duration((int64_t)f->emit_ns).text, cr_duration((int64_t)f->backend_ns).text);
     printf("; script %s\n", cr_duration((int64_t)f->script_ns).text);
-    if (f->engine->program)
+    if (f->engine->compiled)
         printf("Arena: %s, no plan has less than %s; weights %s, scratch %s a thread\n",
                cr_bytes(f->arena).text, cr_bytes(f->program->arena_bytes_least).text,
                cr_bytes(f->program->weights_bytes).text, cr_bytes(f->program->scratch_bytes).text);
-    if (f->engine->program && f->program->activation_bytes >= 0)
+    if (f->engine->compiled && f->program->activation_bytes >= 0)
         printf("Activations: %s of the arena are kept from the forward for the backward pass\n",
                cr_bytes(f->program->activation_bytes).text);
 }
@@ -78,6 +88,7 @@ static void print_machine(struct cr_bench *b, const struct figures *f)
                cr_sample_least(&b->peak), cr_sample_quantile(&b->peak, 1));
 }
 
+/* The run against the peak and against the roofline. */
 static void print_speed(struct cr_bench *b, const struct figures *f)
 {
     printf("Run: median %s, fastest %s of %d runs in %d rounds\n",
@@ -108,14 +119,15 @@ static void print_ratios(struct cr_bench *b)
     }
 }
 
+/* A row of --per-kernel: all calls of a kernel in a run. */
 static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int width)
 {
-    const struct cr_kernel_info *k = &f->program->kernels[i];
-    struct cr_roofline roofline = cr_bench_kernel_roofline(b, k);
+    crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
+    struct cr_roofline roofline = cr_roofline_of_kernel(b, k);
     double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
     double gflops = k->flops * k->calls / time;
-    cr_print(stdout, "  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %s%s%s\n", width,
-             k->name, k->calls, cr_duration((int64_t)time).text,
+    cr_print(stdout, "  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %s%s%s\n",
+             width, k->name, k->calls, cr_duration((int64_t)time).text,
              cr_duration((int64_t)cr_sample_least(&b->profile.times[i])).text,
              100 * time / f->median_ns, gflops, 100 * gflops / f->peak,
              cr_duration((int64_t)limit).text, 100 * limit / time, cr_roofline_bound(&roofline),
@@ -128,8 +140,8 @@ static void print_kernels(struct cr_bench *b, const struct figures *f)
     int width = 9;
     double between = cr_sample_median(&b->profile.between);
     for (int i = 0; i < f->program->n_kernels; i++)
-        if ((int)strlen(f->program->kernels[i].name) > width)
-            width = (int)strlen(f->program->kernels[i].name);
+        if ((int)strlen(kernel_at(b, i).name) > width)
+            width = (int)strlen(kernel_at(b, i).name);
     printf("  %-*s  %5s  %9s  %9s  %5s  %7s  %7s  %9s  %8s  %-6s  %s\n", width, "kernel", "calls",
            "median", "fastest", "% run", "GFLOP/s", "% peak", "roofline", "% of it", "bound",
            "made for");
@@ -163,19 +175,20 @@ static void set_integer(json_t *object, const char *key, double value)
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
+/* What is known before anything ran. */
 static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
 {
     json_t *o = json_pack("{s:s, s:s, s:s, s:i}", "model", f->engine->name, "backend",
-                          cr_backend_names[f->engine->backend], "isa", f->compiled->rt->isa,
+                          crescent_backend_name(f->engine->backend), "isa", f->program->isa,
                           "threads", f->engine->threads);
     set_integer(o, "compile_ns", f->compile_ns);
     set_integer(o, "script_ns", f->script_ns);
     set_integer(o, "passes_ns", f->passes_ns);
     set_integer(o, "emit_ns", f->emit_ns);
     set_integer(o, "backend_ns", f->backend_ns);
-    set_integer(o, "text_bytes", (double)f->program->text_length);
+    set_integer(o, "text_bytes", (double)f->program->text_bytes);
     set_integer(o, "kernels_made", f->program->n_kernels);
-    set_integer(o, "kernel_calls", f->program->n_sequence);
+    set_integer(o, "kernel_calls", f->program->n_calls);
     set_integer(o, "flops", b->flops);
     set_integer(o, "recomputed_flops", b->flops_again);
     set_integer(o, "arena_bytes", (double)f->arena);
@@ -187,6 +200,7 @@ static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
     return o;
 }
 
+/* What was measured, of the run and of the machine. */
 static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
 {
     set_integer(o, "median_ns", f->median_ns);
@@ -207,6 +221,7 @@ static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
     json_object_set_new(o, "bound", json_string(cr_roofline_bound(&f->roofline)));
 }
 
+/* A row for each --vs. */
 static json_t *json_ratios(struct cr_bench *b)
 {
     json_t *array = json_array();
@@ -225,10 +240,11 @@ static json_t *json_ratios(struct cr_bench *b)
     return array;
 }
 
+/* All calls of a kernel in a run. */
 static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
 {
-    const struct cr_kernel_info *k = &f->program->kernels[i];
-    struct cr_roofline roofline = cr_bench_kernel_roofline(b, k);
+    crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
+    struct cr_roofline roofline = cr_roofline_of_kernel(b, k);
     double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
     json_t *o = json_pack("{s:s, s:s, s:s, s:i, s:s}", "name", k->name, "scope", k->scope, "where",
                           k->where, "calls", k->calls, "bound", cr_roofline_bound(&roofline));
@@ -244,6 +260,7 @@ static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
     return o;
 }
 
+/* Everything, as one object. */
 static void print_json(struct cr_bench *b, const struct figures *f)
 {
     json_t *o = json_compilation(b, f);
@@ -294,6 +311,7 @@ static void print_markdown(struct cr_bench *b, const struct figures *f)
     putchar('\n');
 }
 
+/* A table of one row. */
 static void print_compilation_markdown(struct cr_bench *b, const struct figures *f)
 {
     puts("| model | settings | script ms | passes ms | emit ms | backend ms | "
@@ -303,8 +321,8 @@ static void print_compilation_markdown(struct cr_bench *b, const struct figures 
     print_settings(b->options);
     printf(" | %.2f | %.2f | %.2f | %.2f | %.2f | %zu | %d | %d | %lld | %.3f |\n",
            f->script_ns * 1e-6, f->passes_ns * 1e-6, f->emit_ns * 1e-6, f->backend_ns * 1e-6,
-           f->compile_ns * 1e-6, f->program->text_length, f->program->n_kernels,
-           f->program->n_sequence, (long long)f->program->arena_bytes,
+           f->compile_ns * 1e-6, f->program->text_bytes, f->program->n_kernels, f->program->n_calls,
+           (long long)f->program->arena_bytes,
            (double)f->program->arena_bytes / (double)f->program->arena_bytes_least);
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "compiler/exec/child.h"
-#include "compiler/files/writer.h"
 
 /* ---- gnuplot ---- */
 
@@ -94,27 +93,39 @@ static bool is_shown(const struct cr_curve *c, double loss)
     return !c->logarithmic || loss > 0;
 }
 
-bool cr_curve_has_points(const struct cr_curve *c)
+/* Loss number i of a kind, which there is. */
+static crescent_loss loss_at(const struct cr_curve *c, crescent_loss_kind kind, int i)
 {
-    for (int i = 0; i < c->history->n; i++)
-        if (is_shown(c, cr_history_point(c->history, i).loss))
+    crescent_loss loss = {0, 0};
+    crescent_loss_at(c->trainer, kind, i, &loss);
+    return loss;
+}
+
+/* Whether a loss of a kind has a place on the axis. */
+static bool has_shown(const struct cr_curve *c, crescent_loss_kind kind)
+{
+    for (int i = 0; i < crescent_loss_count(c->trainer, kind); i++)
+        if (is_shown(c, loss_at(c, kind, i).loss))
             return true;
     return false;
 }
 
-/* Whether the axis of the losses cannot begin at 0. */
-static bool goes_below_zero(const struct cr_history *h)
+bool cr_curve_has_points(const struct cr_curve *c)
+{
+    return has_shown(c, CRESCENT_STEP_LOSSES);
+}
+
+/* Whether a loss of a kind lies below 0: the axis cannot begin there then. */
+static bool goes_below_zero(const struct cr_curve *c, crescent_loss_kind kind)
 {
     bool below = false;
-    for (int i = 0; i < h->n; i++)
-        below |= h->sums[i] < 0;
-    for (int i = 0; i < h->n_validations; i++)
-        below |= h->validations[i].loss < 0;
+    for (int i = 0; i < crescent_loss_count(c->trainer, kind); i++)
+        below |= loss_at(c, kind, i).loss < 0;
     return below;
 }
 
 /* A point; one that has no place on the axis leaves a gap. */
-static void print_point(FILE *file, const struct cr_curve *c, struct cr_loss_point point)
+static void print_point(FILE *file, const struct cr_curve *c, crescent_loss point)
 {
     if (is_shown(c, point.loss))
         fprintf(file, "%.9g %.9g\n", point.step, point.loss);
@@ -124,13 +135,14 @@ static void print_point(FILE *file, const struct cr_curve *c, struct cr_loss_poi
 
 static void print_points(FILE *file, const struct cr_curve *c)
 {
-    fprintf(file, "$losses << END\n");
-    for (int i = 0; i < c->history->n; i++)
-        print_point(file, c, cr_history_point(c->history, i));
-    fprintf(file, "END\n$validations << END\n");
-    for (int i = 0; i < c->history->n_validations; i++)
-        print_point(file, c, c->history->validations[i]);
-    fprintf(file, "END\n");
+    static const char *const names[] = {
+        [CRESCENT_STEP_LOSSES] = "losses", [CRESCENT_VALIDATION_LOSSES] = "validations"};
+    for (int kind = 0; kind <= CRESCENT_VALIDATION_LOSSES; kind++) {
+        fprintf(file, "$%s << END\n", names[kind]);
+        for (int i = 0; i < crescent_loss_count(c->trainer, (crescent_loss_kind)kind); i++)
+            print_point(file, c, loss_at(c, (crescent_loss_kind)kind, i));
+        fprintf(file, "END\n");
+    }
 }
 
 /* A title in double quotes: what gnuplot would take for more than text is left out. */
@@ -142,19 +154,14 @@ static void print_title(FILE *file, const char *title)
     fprintf(file, "\" noenhanced\n");
 }
 
-/* Whether there is a loss of validation to be drawn. */
-static bool is_validated(const struct cr_curve *c)
-{
-    for (int i = 0; i < c->history->n_validations; i++)
-        if (is_shown(c, c->history->validations[i].loss))
-            return true;
-    return false;
-}
-
+/* Data, axes and the plot, in gnuplot's language. */
 static void print_script(FILE *file, const struct cr_curve *c, const char *path)
 {
-    const struct cr_history *h = c->history;
-    bool validated = is_validated(c), floating = c->logarithmic || goes_below_zero(h);
+    int64_t first = 0, last = 0;
+    bool validated = has_shown(c, CRESCENT_VALIDATION_LOSSES);
+    bool floating = c->logarithmic || goes_below_zero(c, CRESCENT_STEP_LOSSES) ||
+                    goes_below_zero(c, CRESCENT_VALIDATION_LOSSES);
+    crescent_loss_range(c->trainer, &first, &last);
     print_points(file, c);
     print_title(file, c->title);
     set_terminal(file, path);
@@ -164,8 +171,8 @@ static void print_script(FILE *file, const struct cr_curve *c, const char *path)
             "set xlabel 'step'\nset ylabel 'loss'\n%sset yrange [%s:*]\n"
             "set xrange [%" PRId64 ":%" PRId64 "]\n"
             "plot $losses with lines linecolor rgb '#4682b4' linewidth 2 %s",
-            c->logarithmic ? "set logscale y\n" : "", floating ? "*" : "0", h->first,
-            h->first + h->steps, validated ? "title 'training'" : "notitle");
+            c->logarithmic ? "set logscale y\n" : "", floating ? "*" : "0", first, last,
+            validated ? "title 'training'" : "notitle");
     if (validated)
         fprintf(file, ", $validations with linespoints linecolor rgb '#d2691e' linewidth 2 "
                       "pointtype 7 pointsize 0.5 title 'validation'");
@@ -187,9 +194,10 @@ static bool is_whole(const char *path, const char *bytes, size_t size)
 }
 
 /* Puts what gnuplot drew into memory into its file. */
-static int write_picture(int picture, const char *path, struct cr_error *error)
+static int write_picture(const struct cr_curve *c, int picture, const char *path,
+                         struct cr_error *error)
 {
-    struct cr_writer writer;
+    crescent_file *file = NULL;
     struct stat status = {0};
     bool some = fstat(picture, &status) == 0 && status.st_size > 0;
     size_t size = (size_t)status.st_size;
@@ -199,12 +207,14 @@ static int write_picture(int picture, const char *path, struct cr_error *error)
     int result = -1;
     if (!is_whole(path, bytes, size)) {
         cr_fail(error, "%.400s: gnuplot's picture has no end, expected a whole one", path);
-    } else if (cr_writer_open(&writer, path, error->text, sizeof error->text) == 0) {
-        cr_writer_put(&writer, bytes, size);
-        result = cr_writer_commit(&writer, error->text, sizeof error->text);
+    } else {
+        result = crescent_file_open(c->options->context, path, &file) ||
+                 crescent_file_put(file, bytes, size) || crescent_file_commit(file);
+        cr_passed(c->options, result, error);
+        crescent_file_close(file);
     }
     munmap(bytes, size);
-    return result;
+    return result ? -1 : 0;
 }
 
 int cr_curve_draw(const struct cr_curve *c, const char *path, struct cr_error *error)
@@ -218,7 +228,7 @@ int cr_curve_draw(const struct cr_curve *c, const char *path, struct cr_error *e
     if (!status && gnuplot(fileno(script), fileno(picture)) != 0)
         status = cr_fail(error, "%.400s: gnuplot failed, expected a picture of it", path);
     if (!status)
-        status = write_picture(fileno(picture), path, error);
+        status = write_picture(c, fileno(picture), path, error);
     if (picture)
         fclose(picture);
     if (script)

@@ -2,11 +2,13 @@
 #ifndef CR_CURVE_H
 #define CR_CURVE_H
 
-#include "compiler/ir/error.h"
-#include "history.h"
+#include <stdbool.h>
+
+#include "options.h"
 
 struct cr_curve {
-    const struct cr_history *history;
+    const struct cr_options *options;
+    const crescent_trainer *trainer; /* whose losses they are */
     const char *title;
     bool logarithmic; /* the axis of the losses; those that are not above 0 are left out */
 };

@@ -1,38 +1,39 @@
-/* dump.c - crescent dump: the module after a pass, or the C that becomes of it. */
-#include <string.h>
-
-#include "compiler/emit/pipeline.h"
-#include "grads.h"
+/* dump.c - crescent dump: the graph, the kernels or the plan after a pass, or the C after all. */
+#include "model.h"
+#include "verbs.h"
 
 static void list_passes(const char *model)
 {
+    crescent_pass pass;
     printf("passes of %s, for --after:\n", model);
     puts("  script     the graph as the script built it");
-    for (int i = 0; i < cr_n_passes; i++)
-        printf("  %-10s %s\n", cr_passes[i].name, cr_passes[i].doc);
+    for (int i = 0; crescent_pass_at(i, &pass) == CRESCENT_OK; i++)
+        printf("  %-10s %s\n", pass.name, pass.doc);
     puts("  emit       the model as C: what TinyCC compiles, without the runtime");
 }
 
-/* Prints the module after a pass, or its C after all; the graph is used up. */
-static int dump(struct cr_model *m, const struct cr_options *o, struct cr_error *error)
+static int dump(const crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
-    struct cr_pass_options passes = {
-        .skip = o->skip.items, .n_skip = o->skip.n, .max_arena = o->max_arena, .path = o->model};
-    struct cr_graph *graph = m->script.graph;
-    m->script.graph = NULL;
-    return cr_dump_after(graph, o->after, &passes, stdout, error) ? 2 : 0;
+    const crescent_config config = cr_config_of(o, CRESCENT_TCC);
+    char *text;
+    if (cr_passed(o, crescent_dump(graph, &config, o->after, &text), error))
+        return 2;
+    fputs(text, stdout);
+    crescent_free(text);
+    return 0;
 }
 
+/* Without --after the passes are listed. */
 int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
 {
-    struct cr_model model;
+    crescent_graph *graph;
     int status = 0;
-    if (cr_grads_check_no_file(o, "dump", error) || cr_model_load(&model, o, error))
+    if (cr_grads_check_no_file(o, "dump", error) || cr_graph_load(o, &graph, error))
         return 2;
     if (o->after)
-        status = dump(&model, o, error);
+        status = dump(graph, o, error);
     else
-        list_passes(model.script.graph->name);
-    cr_model_free(&model);
+        list_passes(crescent_graph_name(graph));
+    crescent_graph_close(graph);
     return status;
 }

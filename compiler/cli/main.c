@@ -7,11 +7,11 @@
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/guard.h"
-#include "options.h"
+#include "verbs.h"
 
 static int version(void)
 {
-    printf("crescent %s\n", CRESCENT_VERSION);
+    printf("crescent %s\n", crescent_version());
     return 0;
 }
 
@@ -27,6 +27,7 @@ static int help(const char *name, struct cr_error *error)
     return 0;
 }
 
+/* All calls of a verb have one context. */
 static int run_verb(int argc, char **argv, struct cr_error *error)
 {
     struct cr_options options = {0};
@@ -34,8 +35,12 @@ static int run_verb(int argc, char **argv, struct cr_error *error)
     int status = 2;
     if (!verb)
         return 2;
-    if (cr_options_parse(&options, verb, argc, argv, error) == 0)
+    if (cr_options_parse(&options, verb, argc, argv, error) == 0) {
+        if (!(options.context = crescent_context_new()))
+            cr_give_up("out of memory");
         status = options.help ? help(verb->name, error) : verb->run(&options, error);
+    }
+    crescent_context_free(options.context);
     cr_options_free(&options);
     return status;
 }

@@ -2,34 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/ir/graph.h"
-#include "options.h"
-
-/* The element types an elementwise op takes and gives; every rule has an answer. */
-static const char *types_of(const struct cr_op_info *op)
-{
-    switch (op->rule) {
-    case CR_RULE_ARITH:
-        return "f32 or i32, alike";
-    case CR_RULE_FLOAT:
-        return "f32";
-    case CR_RULE_COMPARE:
-        return "f32 or i32, alike; gives bool";
-    case CR_RULE_LOGIC:
-        return "bool";
-    case CR_RULE_SELECT:
-        return "bool, then two alike";
-    case CR_RULE_CONVERT:
-        return "i32 or bool; gives f32";
-    }
-    return "";
-}
+#include "verbs.h"
 
 /* "maximum(a, b)", as a script calls it. */
-static const char *call_of(const struct cr_op_info *op, char *buf, size_t size)
+static const char *call_of(const crescent_op *op, char *buf, size_t size)
 {
     static const char *const operands[] = {"", "a", "a, b", "a, b, c"};
-    if (op->kind != CR_KIND_ELEMENTWISE)
+    if (!op->elementwise)
         return op->equation;
     snprintf(buf, size, "%s(%s)", op->name, operands[op->arity]);
     return buf;
@@ -57,12 +36,12 @@ static void print_gradient(const char *text)
     }
 }
 
-static void print_markdown_row(const struct cr_op_info *op)
+static void print_markdown_row(const crescent_op *op)
 {
     char call[80];
     printf("| `%s` | ", call_of(op, call, sizeof call));
-    if (op->kind == CR_KIND_ELEMENTWISE) {
-        printf("%s | `%s` | `", types_of(op), op->equation);
+    if (op->elementwise) {
+        printf("%s | `%s` | `", op->types, op->equation);
         print_gradient(op->gradient);
         fputs("` | ", stdout);
     }
@@ -70,21 +49,22 @@ static void print_markdown_row(const struct cr_op_info *op)
     puts(" |");
 }
 
-static void print_row(const struct cr_op_info *op)
+static void print_row(const crescent_op *op)
 {
     char call[80];
     printf("  %-29s  %s", call_of(op, call, sizeof call), op->doc);
-    if (op->kind == CR_KIND_ELEMENTWISE)
-        printf(" (%s)", types_of(op));
+    if (op->elementwise)
+        printf(" (%s)", op->types);
     putchar('\n');
 }
 
 /* The rows of elementwise ops, or those of the others. */
-static void print_rows(bool elementwise, void (*print)(const struct cr_op_info *op))
+static void print_rows(bool elementwise, void (*print)(const crescent_op *op))
 {
-    for (int i = 0; i < CR_OP_COUNT; i++)
-        if ((cr_ops[i].kind == CR_KIND_ELEMENTWISE) == elementwise)
-            print(&cr_ops[i]);
+    crescent_op op;
+    for (int i = 0; crescent_op_at(i, &op) == CRESCENT_OK; i++)
+        if ((op.elementwise != 0) == elementwise)
+            print(&op);
 }
 
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)

@@ -10,98 +10,9 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "near.h"
+#include "compiler/ir/near.h"
 
-/* ---- verbs ---- */
-
-enum {
-    RUN = 1 << 0,
-    EMIT = 1 << 1,
-    COMPARE = 1 << 2,
-    DUMP = 1 << 3,
-    PARAMS = 1 << 4,
-    BENCH = 1 << 5,
-    OPS = 1 << 6,
-    VARY = 1 << 7, /* no verb: what --vs may change */
-    TRAIN = 1 << 8,
-    RUNNING = RUN | COMPARE | BENCH,
-    COMPILING = RUNNING | TRAIN,
-    MODELS = RUN | EMIT | COMPARE | DUMP | PARAMS | BENCH | TRAIN, /* all that work on a model */
-    ALL = MODELS | OPS,
-};
-
-const struct cr_verb cr_verbs[] = {
-    {"run", RUN, cr_verb_run, "MODEL.lua [options]",
-     "compile a model, run it, report shapes and times",
-     "Without --weights the parameters are drawn from --seed as PyTorch's layers would;\n"
-     "without --input the inputs are drawn from a standard normal distribution (token ids:\n"
-     "uniformly).  --output takes the names of outputs and of values the script tapped.\n"},
-    {"emit", EMIT, cr_verb_emit, "MODEL.lua -o FILE.c [options]",
-     "write standalone C: FILE.c and FILE.h",
-     "The C needs nothing but a C11 compiler, libc and libm.\n"},
-    {"train", TRAIN, cr_verb_train, "STEP.lua [options]",
-     "make the steps of a training, save and resume it",
-     "The script is one step: what it returns under the name of a parameter or an input is the\n"
-     "value for the next step (docs/training.md).  It returns the loss as `loss`; `lr` and\n"
-     "`tokens`, the tokens of a step, are shown if they are there.  A script with an option\n"
-     "`steps` is run until so many steps are made in all, unless --steps says how many more.\n"
-     "Ctrl-C, SIGTERM or SIGHUP ends the training after a step: what the options name is\n"
-     "written, and the exit status is 130.  A loss that is no finite number ends it with status\n"
-     "2, and then no checkpoint and no parameters are written.  A resumed training goes on with\n"
-     "the same bits, and its curve with the losses that the checkpoint has.\n"
-     "--validate-every runs the script once more, with its option `validation`, if it declares\n"
-     "one, set to true, and computes its `loss` without updating anything.\n"},
-    {"compare", COMPARE, cr_verb_compare, "MODEL.lua [options]",
-     "run on several backends and hold the outputs against each other or against files",
-     "Each output of each backend is held against its --expect file or, if it has none,\n"
-     "against the first backend listed.  An element passes if it differs by at most\n"
-     "atol + rtol * |expected|; NaN passes against NaN only, an infinity against its equal.\n"
-     "Where both tcc and cc run, their bits must be equal (all NaN count as one).  The exit\n"
-     "status is 1 if anything fails.\n"
-     "\n"
-     "max ulp is the largest error in units of the last place of a float as large as the\n"
-     "expected value or, where that is larger, as the output's root mean square: an error next\n"
-     "to zero counts by the size of the output.  max rel is by the element alone.  With\n"
-     "--max-ulp the column is what that limits: the number of floats from the value to the one\n"
-     "expected, the most of any element.  --json has both, as max_ulp and max_ulp_each.\n"},
-    {"dump", DUMP, cr_verb_dump, "MODEL.lua [--after PASS] [options]",
-     "print the graph, the kernels, the plan or the program after a pass",
-     "`--after script` prints the graph as the script built it.  Without --after the passes\n"
-     "are listed.\n"},
-    {"params", PARAMS, cr_verb_params, "MODEL.lua [options]",
-     "list the parameters: name, shape, count, total", ""},
-    {"bench", BENCH, cr_verb_bench, "MODEL.lua [options]",
-     "measure the run time against the machine's limits",
-     "Runs alternate with measurements of the machine, in this process and on as many threads:\n"
-     "its peak of fused multiply-adds, and how fast it reads memory and a buffer as large as\n"
-     "what a run must touch.  Medians are reported.  The roofline is the least time a run can\n"
-     "take: its floating-point operations at the peak, or the bytes of its parameters, inputs\n"
-     "and outputs at the latter speed, whichever takes longer.\n"
-     "\n"
-     "--vs takes `standalone` (the emitted file, built by cc -O2), the script of another model\n"
-     "(the --set options that it declares hold for it, too), or NAME=VALUE for an option below:\n"
-     "backend=cc, isa=avx2, threads=2, skip=join, set=KEY=VALUE.  Both are run in turns, and\n"
-     "the ratio of their times is that of a turn.\n"},
-    {"ops", OPS, cr_verb_ops, "[options]", "list the primitive operations of the graph language",
-     "The tables are compiler/ir/ops.def and runtime/elementwise.h.\n"},
-};
-const int cr_n_verbs = sizeof cr_verbs / sizeof *cr_verbs;
-
-const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error)
-{
-    const char *names[sizeof cr_verbs / sizeof *cr_verbs];
-    char near[160];
-    for (int i = 0; i < cr_n_verbs; i++) {
-        names[i] = cr_verbs[i].name;
-        if (strcmp(name, names[i]) == 0)
-            return &cr_verbs[i];
-    }
-    cr_fail(error, "'%.60s' is not a verb%s (crescent --help lists them)", name,
-            cr_did_you_mean(near, sizeof near, name, names, cr_n_verbs));
-    return NULL;
-}
-
-/* ---- options ---- */
+/* ---- the table ---- */
 
 enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, SIZE, REAL };
 
@@ -120,82 +31,86 @@ struct option_row {
 #define FIELD(name) offsetof(struct cr_options, name)
 
 static const struct option_row rows[] = {
-    {"set", 0, PAIR, "KEY=VALUE", MODELS | VARY, FIELD(set), 0, 0,
+    {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
-    {"weights", 0, LIST, "F.safetensors", COMPILING | VARY, FIELD(weights), 0, 0,
+    {"weights", 0, LIST, "F.safetensors", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(weights), 0, 0,
      "read parameters by name (repeatable; the last file wins)"},
-    {"strict", 0, FLAG, "", COMPILING, FIELD(strict), 0, 0,
+    {"strict", 0, FLAG, "", CR_VERB_COMPILING, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
-    {"input", 0, PAIR, "NAME=F.npy", COMPILING | VARY, FIELD(input), 0, 0,
+    {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(input), 0, 0,
      "read an input (repeatable); of train: one more axis in front counts batches, taken in turn"},
-    {"output", 0, PAIR, "NAME=F.npy", RUN, FIELD(output), 0, 0,
+    {"output", 0, PAIR, "NAME=F.npy", CR_VERB_RUN, FIELD(output), 0, 0,
      "write an output or a tapped value (repeatable)"},
-    {"expect", 0, PAIR, "NAME=F.npy", COMPARE, FIELD(expect), 0, 0,
+    {"expect", 0, PAIR, "NAME=F.npy", CR_VERB_COMPARE, FIELD(expect), 0, 0,
      "what an output or a tapped value should be (repeatable)"},
-    {"cotangent", 0, PAIR, "NAME=F.npy", RUNNING, FIELD(cotangent), 0, 0,
+    {"cotangent", 0, PAIR, "NAME=F.npy", CR_VERB_RUNNING, FIELD(cotangent), 0, 0,
      "dL/d(output) for --grads, default ones (repeatable)"},
-    {"grads", 0, TEXT, "F.safetensors", RUNNING | EMIT | DUMP, FIELD(grads), 0, 0,
+    {"grads", 0, TEXT, "F.safetensors", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP, FIELD(grads),
+     0, 0,
      "the backward pass, too: write the gradient of every parameter and float input; `none`\n"
      "                            writes no file (emit, dump and bench never do)"},
-    {"expect-grads", 0, TEXT, "F.safetensors", COMPARE, FIELD(expect_grads), 0, 0,
+    {"expect-grads", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_grads), 0, 0,
      "what the gradients should be"},
-    {"backends", 0, TEXT, "LIST", COMPARE, FIELD(backends), 0, 0,
+    {"backends", 0, TEXT, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
-    {"backend", 0, BACKEND, "NAME", COMPILING | VARY, FIELD(backend), 0, 0,
+    {"backend", 0, BACKEND, "NAME", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(backend), 0, 0,
      "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or\n"
      "                            cc -O2; ref: the interpreter"},
-    {"threads", 0, COUNT, "N", COMPILING | VARY, FIELD(threads), 1, 256,
+    {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
-    {"isa", 0, TEXT, "NAME", COMPILING | VARY, FIELD(isa), 0, 0,
+    {"isa", 0, TEXT, "NAME", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(isa), 0, 0,
      "avx512, avx2 or plain (default: the best there is)"},
-    {"seed", 0, COUNT, "N", COMPILING | VARY, FIELD(seed), 0, INT64_MAX,
+    {"seed", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},
-    {"atol", 0, REAL, "X", COMPARE, FIELD(atol), 0, 0,
+    {"atol", 0, REAL, "X", CR_VERB_COMPARE, FIELD(atol), 0, 0,
      "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
-    {"rtol", 0, REAL, "X", COMPARE, FIELD(rtol), 0, 0,
+    {"rtol", 0, REAL, "X", CR_VERB_COMPARE, FIELD(rtol), 0, 0,
      "relative tolerance (default 1e-5; 0 if only --atol or --max-ulp is given)"},
-    {"max-ulp", 0, COUNT, "N", COMPARE, FIELD(max_ulp), 0, INT64_MAX,
+    {"max-ulp", 0, COUNT, "N", CR_VERB_COMPARE, FIELD(max_ulp), 0, INT64_MAX,
      "greatest distance of each element, counted in floats; alone it is the only test"},
-    {"after", 0, TEXT, "PASS", DUMP, FIELD(after), 0, 0, "the pass to print after"},
-    {"skip", 0, LIST, "PASS", (MODELS & ~PARAMS) | VARY, FIELD(skip), 0, 0,
+    {"after", 0, TEXT, "PASS", CR_VERB_DUMP, FIELD(after), 0, 0, "the pass to print after"},
+    {"skip", 0, LIST, "PASS", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},
-    {"max-arena", 0, SIZE, "BYTES", (MODELS & ~PARAMS) | VARY, FIELD(max_arena), 0, 0,
+    {"max-arena", 0, SIZE, "BYTES", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY,
+     FIELD(max_arena), 0, 0,
      "compute values again rather than keep them, so that the arena has no more than so many\n"
      "                            bytes (or 512K, 64M, 2G); weights and scratch are apart"},
-    {"out", 'o', TEXT, "FILE.c", EMIT, FIELD(out), 0, 0, "the file to write"},
-    {"train", 0, FLAG, "", EMIT, FIELD(train), 0, 0,
+    {"out", 'o', TEXT, "FILE.c", CR_VERB_EMIT, FIELD(out), 0, 0, "the file to write"},
+    {"train", 0, FLAG, "", CR_VERB_EMIT, FIELD(train), 0, 0,
      "the script is a step of a training: write a function from state to state"},
-    {"seconds", 0, REAL, "X", BENCH, FIELD(seconds), 0, 0,
+    {"seconds", 0, REAL, "X", CR_VERB_BENCH, FIELD(seconds), 0, 0,
      "how long to measure, for each --vs as long again (default 1)"},
-    {"per-kernel", 0, FLAG, "", BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},
-    {"vs", 0, LIST, "SETTING", BENCH, FIELD(vs), 0, 0,
+    {"per-kernel", 0, FLAG, "", CR_VERB_BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},
+    {"vs", 0, LIST, "SETTING", CR_VERB_BENCH, FIELD(vs), 0, 0,
      "measure the model under another setting beside this one (repeatable)"},
-    {"compile-only", 0, FLAG, "", BENCH, FIELD(compile_only), 0, 0,
+    {"compile-only", 0, FLAG, "", CR_VERB_BENCH, FIELD(compile_only), 0, 0,
      "measure how long compiling takes, and run nothing"},
-    {"turns", 0, FLAG, "", BENCH, FIELD(turns), 0, 0,
+    {"turns", 0, FLAG, "", CR_VERB_BENCH, FIELD(turns), 0, 0,
      "measure for --seconds at each line of standard input; a line of JSON for each"},
-    {"steps", 0, COUNT, "N", TRAIN, FIELD(steps), 0, INT32_MAX, "how many steps to make"},
-    {"checkpoint", 0, TEXT, "F.safetensors", TRAIN, FIELD(checkpoint), 0, 0,
+    {"steps", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(steps), 0, INT32_MAX, "how many steps to make"},
+    {"checkpoint", 0, TEXT, "F.safetensors", CR_VERB_TRAIN, FIELD(checkpoint), 0, 0,
      "write parameters and state at the end"},
-    {"every", 0, COUNT, "N", TRAIN, FIELD(every), 1, INT32_MAX,
+    {"every", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(every), 1, INT32_MAX,
      "write the checkpoint after every N steps, too"},
-    {"resume", 0, TEXT, "F.safetensors", TRAIN, FIELD(resume), 0, 0,
+    {"resume", 0, TEXT, "F.safetensors", CR_VERB_TRAIN, FIELD(resume), 0, 0,
      "go on from a checkpoint, with its seed and the options that its script had"},
-    {"save", 0, TEXT, "F.safetensors", TRAIN, FIELD(save), 0, 0,
+    {"save", 0, TEXT, "F.safetensors", CR_VERB_TRAIN, FIELD(save), 0, 0,
      "write the parameters alone at the end"},
-    {"loss-curve", 0, TEXT, "F.svg", TRAIN, FIELD(loss_curve), 0, 0,
+    {"loss-curve", 0, TEXT, "F.svg", CR_VERB_TRAIN, FIELD(loss_curve), 0, 0,
      "draw the losses of the whole training (by gnuplot); F.png, too"},
-    {"log-scale", 0, FLAG, "", TRAIN, FIELD(log_scale), 0, 0,
+    {"log-scale", 0, FLAG, "", CR_VERB_TRAIN, FIELD(log_scale), 0, 0,
      "draw the losses of --loss-curve on a logarithmic axis"},
-    {"validate-every", 0, COUNT, "N", TRAIN, FIELD(validate_every), 1, INT32_MAX,
+    {"validate-every", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(validate_every), 1, INT32_MAX,
      "after every N steps, compute the loss on data that nothing is learned from"},
-    {"validation-input", 0, PAIR, "NAME=F.npy", TRAIN, FIELD(validation_input), 0, 0,
+    {"validation-input", 0, PAIR, "NAME=F.npy", CR_VERB_TRAIN, FIELD(validation_input), 0, 0,
      "read an input of the validation (repeatable); its loss is the mean over all batches"},
-    {"log", 0, COUNT, "N", TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
-    {"kernels", 0, FLAG, "", RUN, FIELD(kernels), 0, 0, "list the kernels that were compiled"},
-    {"markdown", 0, FLAG, "", BENCH | OPS, FIELD(markdown), 0, 0, "print Markdown"},
-    {"json", 0, FLAG, "", COMPARE | PARAMS | BENCH, FIELD(json), 0, 0, "print the result as JSON"},
-    {"help", 'h', FLAG, "", ALL, FIELD(help), 0, 0, "print this"},
+    {"log", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
+    {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
+     "list the kernels that were compiled"},
+    {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
+    {"json", 0, FLAG, "", CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH, FIELD(json), 0, 0,
+     "print the result as JSON"},
+    {"help", 'h', FLAG, "", CR_VERB_ALL, FIELD(help), 0, 0, "print this"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -207,10 +122,11 @@ static int take_pair(struct cr_pairs *pairs, const struct option_row *row, const
         return cr_fail(error, "--%s %.200s: expected %s", row->name, text, row->value);
     char *key = cr_strdup(text);
     key[equals - text] = '\0';
-    *CR_PUSH(pairs->items, pairs->n, pairs->cap) = (struct cr_setting){key, equals + 1, false};
+    *CR_PUSH(pairs->items, pairs->n, pairs->cap) = (crescent_setting){key, equals + 1};
     return 0;
 }
 
+/* A whole number within the bounds of its row. */
 static int take_count(int64_t *field, const struct option_row *row, const char *text,
                       struct cr_error *error)
 {
@@ -262,12 +178,13 @@ static int take_real(double *field, const struct option_row *row, const char *te
 
 int cr_backend_by_name(const char *name, struct cr_error *error)
 {
-    for (int i = 0; i < CR_BACKEND_COUNT; i++)
-        if (strcmp(name, cr_backend_names[i]) == 0)
+    for (int i = 0; i < CRESCENT_BACKENDS; i++)
+        if (strcmp(name, crescent_backend_name((crescent_backend)i)) == 0)
             return i;
     return cr_fail(error, "backend '%.60s', expected tcc, cc, ref or standalone", name);
 }
 
+/* Puts a value where its row says. */
 static int take(struct cr_options *o, const struct option_row *row, const char *text,
                 struct cr_error *error)
 {
@@ -304,7 +221,7 @@ static void names_to_vary(char *buf, size_t size)
 {
     size_t at = 0;
     for (int i = 0; i < N_ROWS && at < size; i++)
-        if (rows[i].verbs & VARY)
+        if (rows[i].verbs & CR_VERB_VARY)
             at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", rows[i].name);
 }
 
@@ -312,7 +229,7 @@ int cr_options_set(struct cr_options *o, const char *name, const char *text, str
 {
     char names[200];
     for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].verbs & VARY && strcmp(rows[i].name, name) == 0)
+        if (rows[i].verbs & CR_VERB_VARY && strcmp(rows[i].name, name) == 0)
             return take(o, &rows[i], text, error);
     names_to_vary(names, sizeof names);
     return cr_fail(error, "--vs %.60s: expected standalone, FILE.lua, or NAME=VALUE with one of %s",
@@ -326,8 +243,8 @@ static void copy_pairs(struct cr_pairs *pairs)
     struct cr_pairs old = *pairs;
     *pairs = (struct cr_pairs){0};
     for (int i = 0; i < old.n; i++)
-        *CR_PUSH(pairs->items, pairs->n, pairs->cap) = (struct cr_setting){
-            cr_strdup(old.items[i].key), old.items[i].value, old.items[i].optional};
+        *CR_PUSH(pairs->items, pairs->n, pairs->cap) =
+            (crescent_setting){cr_strdup(old.items[i].key), old.items[i].value};
 }
 
 static void copy_list(struct cr_list *list)
@@ -341,7 +258,7 @@ static void copy_list(struct cr_list *list)
 struct cr_options cr_options_copy(const struct cr_options *o)
 {
     struct cr_options copy = *o;
-    struct cr_pairs *pairs[] = {&copy.set,    &copy.input,     &copy.output,
+    struct cr_pairs *pairs[] = {&copy.set,    &copy.resumed,   &copy.input,           &copy.output,
                                 &copy.expect, &copy.cotangent, &copy.validation_input};
     struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -443,7 +360,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
         o->seed = 0;
     if (o->help)
         return 0;
-    if (!(verb->bit & MODELS))
+    if (!(verb->bit & CR_VERB_MODELS))
         return optind == argc ? 0
                               : cr_fail(error, "%s: '%.200s': expected options only", verb->name,
                                         argv[optind]);
@@ -467,6 +384,7 @@ static void free_pairs(struct cr_pairs *pairs)
 void cr_options_free(struct cr_options *o)
 {
     free_pairs(&o->set);
+    free_pairs(&o->resumed);
     free_pairs(&o->input);
     free_pairs(&o->output);
     free_pairs(&o->expect);
@@ -477,25 +395,42 @@ void cr_options_free(struct cr_options *o)
     free(o->vs.items);
 }
 
-/* ---- help ---- */
+/* ---- what they say together ---- */
 
-void cr_help(FILE *out)
+crescent_backend cr_backend_of(const struct cr_options *o)
 {
-    fputs("usage: crescent VERB MODEL.lua [options]\n\n"
-          "Compiles a model described by a Lua script to fused C and runs it.\n\nverbs:\n",
-          out);
-    for (int i = 0; i < cr_n_verbs; i++)
-        fprintf(out, "  %-9s%s\n", cr_verbs[i].name, cr_verbs[i].summary);
-    fputs("\n  crescent VERB --help    options of a verb\n"
-          "  crescent --version      the version\n\n"
-          "for instance:\n"
-          "  crescent run graphs/gpt2_block.lua --set T=64\n"
-          "  crescent emit graphs/gpt2_block.lua -o gpt2_block.c\n\n"
-          "exit status: 0 done, 1 a comparison failed, 2 the input is at fault, 3 Crescent is, "
-          "130 interrupted\n",
-          out);
+    struct cr_error unused;
+    return o->backend ? (crescent_backend)cr_backend_by_name(o->backend, &unused) : CRESCENT_TCC;
 }
 
+bool cr_wants_grads(const struct cr_options *o)
+{
+    return o->grads || o->expect_grads;
+}
+
+const char *cr_grads_file(const struct cr_options *o)
+{
+    return o->grads && strcmp(o->grads, "none") != 0 ? o->grads : NULL;
+}
+
+int cr_grads_check_no_file(const struct cr_options *o, const char *verb, struct cr_error *error)
+{
+    if (!cr_grads_file(o))
+        return 0;
+    return cr_fail(error, "--grads %.300s: %s computes no gradients, expected --grads none",
+                   o->grads, verb);
+}
+
+int cr_passed(const struct cr_options *o, int status, struct cr_error *error)
+{
+    if (status)
+        snprintf(error->text, sizeof error->text, "%s", crescent_error(o->context));
+    return status;
+}
+
+/* ---- help ---- */
+
+/* The rows that are for the verb. */
 void cr_help_verb(FILE *out, const struct cr_verb *verb)
 {
     fprintf(out, "usage: crescent %s %s\n\n%s.\n%s%s\noptions:\n", verb->name, verb->usage,

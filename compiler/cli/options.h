@@ -1,17 +1,18 @@
 /*
- * options.h - the verbs and options of the command line, each from a table.
+ * options.h - the options of the command line, from a table.
  */
 #ifndef CR_OPTIONS_H
 #define CR_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
-#include "compiler/exec/engine.h"
-#include "compiler/frontend/script.h"
+#include "compiler/crescent.h"
+#include "compiler/ir/error.h"
 
 /* Values of a repeatable option: NAME=FILE or KEY=VALUE, and plain ones. */
 struct cr_pairs {
-    struct cr_setting *items;
+    crescent_setting *items;
     int n, cap;
 };
 
@@ -20,18 +21,36 @@ struct cr_list {
     int n, cap;
 };
 
-/* What the user asked for. */
+/* What the user asked for; `resumed` is what --set was when the checkpoint of --resume was made. */
 struct cr_options {
+    crescent_context *context; /* of all calls of the library */
     const char *model;
-    struct cr_pairs set, input, output, expect, cotangent, validation_input;
+    struct cr_pairs set, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs;
     const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends;
     const char *resume, *checkpoint, *save, *loss_curve;
-    bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns,
-        log_scale;
+    bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
+};
+
+/* Which verbs an option is for. */
+enum {
+    CR_VERB_RUN = 1 << 0,
+    CR_VERB_EMIT = 1 << 1,
+    CR_VERB_COMPARE = 1 << 2,
+    CR_VERB_DUMP = 1 << 3,
+    CR_VERB_PARAMS = 1 << 4,
+    CR_VERB_BENCH = 1 << 5,
+    CR_VERB_OPS = 1 << 6,
+    CR_VERB_VARY = 1 << 7, /* no verb: what --vs may change */
+    CR_VERB_TRAIN = 1 << 8,
+    CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
+    CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN,
+    CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
+                     CR_VERB_BENCH | CR_VERB_TRAIN, /* all that work on a model */
+    CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS,
 };
 
 /* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it
@@ -47,15 +66,6 @@ struct cr_verb {
     const char *about;   /* the rest of its help */
 };
 
-extern const struct cr_verb cr_verbs[];
-extern const int cr_n_verbs;
-
-cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_verb_params,
-    cr_verb_bench, cr_verb_ops, cr_verb_train;
-
-/* The verb of that name, or null with an error that suggests one. */
-const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
-
 /* Reads what follows the verb: argv[0] is ignored, as getopt does. */
 int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc, char **argv,
                      struct cr_error *error);
@@ -68,7 +78,22 @@ struct cr_options cr_options_copy(const struct cr_options *options);
 int cr_options_set(struct cr_options *options, const char *name, const char *text,
                    struct cr_error *error);
 
-void cr_help(FILE *out);
+/* Whether the options ask for gradients. */
+bool cr_wants_grads(const struct cr_options *options);
+
+/* The file that gradients are written to, or null: `--grads none` is without one. */
+const char *cr_grads_file(const struct cr_options *options);
+
+/* For verbs that compute nothing: refuses --grads with a file that would never be written. */
+int cr_grads_check_no_file(const struct cr_options *options, const char *verb,
+                           struct cr_error *error);
+
+/* The backend of --backend. */
+crescent_backend cr_backend_of(const struct cr_options *options);
+
+/* The status of a call of the library, whose line goes to the error if it failed. */
+int cr_passed(const struct cr_options *options, int status, struct cr_error *error);
+
 void cr_help_verb(FILE *out, const struct cr_verb *verb);
 
 /* The backend of that name, or -1 with an error that lists them. */

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 
 /* ---- which file a name is of ---- */
@@ -31,6 +30,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
+/* By device and inode; of a file that is not there, those of its folder, and its name. */
 static struct identity identify(const char *path)
 {
     struct stat status;
@@ -81,25 +81,28 @@ static const char *obstacle(const char *path)
     return found;
 }
 
-static int check_writable(const struct cr_named_file *file, struct cr_error *error)
+/* Begins to write, and leaves it at that. */
+static int check_writable(const struct cr_options *o, const struct cr_named_file *file,
+                          struct cr_error *error)
 {
-    struct cr_writer writer;
+    crescent_file *writer;
     struct stat status;
     if (!*file->path)
         return cr_fail(error, "%s: an empty name, expected that of a file", file->name);
     if (lstat(file->path, &status) != 0 && errno != ENOENT)
         return cr_fail(error, "%.400s: cannot be written: %s", file->path, strerror(errno));
-    if (cr_writer_open(&writer, file->path, error->text, sizeof error->text))
+    if (cr_passed(o, crescent_file_open(o->context, file->path, &writer), error))
         return -1;
-    cr_writer_discard(&writer);
+    crescent_file_close(writer);
     const char *why = obstacle(file->path);
     return why ? cr_fail(error, "%.400s: cannot be written: %s", file->path, why) : 0;
 }
 
-int cr_check_files(const struct cr_named_file *files, int n, struct cr_error *error)
+int cr_check_files(const struct cr_options *o, const struct cr_named_file *files, int n,
+                   struct cr_error *error)
 {
     for (int i = 0; i < n; i++)
-        if (files[i].path && files[i].written && check_writable(&files[i], error))
+        if (files[i].path && files[i].written && check_writable(o, &files[i], error))
             return -1;
     for (int i = 0; i < n; i++) {
         const struct cr_named_file *a = &files[i];

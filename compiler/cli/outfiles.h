@@ -2,9 +2,7 @@
 #ifndef CR_OUTFILES_H
 #define CR_OUTFILES_H
 
-#include <stdbool.h>
-
-#include "compiler/ir/error.h"
+#include "options.h"
 
 /* A file that is read or written, and what names it. */
 struct cr_named_file {
@@ -16,6 +14,7 @@ struct cr_named_file {
 
 /* Refuses a file that cannot be written, and one that is another one, too, under whatever name:
  * a second result would replace the first, and a result what was read. */
-int cr_check_files(const struct cr_named_file *files, int n, struct cr_error *error);
+int cr_check_files(const struct cr_options *options, const struct cr_named_file *files, int n,
+                   struct cr_error *error);
 
 #endif

@@ -3,67 +3,56 @@
 
 #include "model.h"
 #include "report.h"
+#include "verbs.h"
 
-/* A parameter node as the port it will be. */
-static struct cr_port port_of(const struct cr_node *node)
+/* Parameter number i, which there is. */
+static crescent_port param_at(const crescent_graph *graph, int i)
 {
-    struct cr_port port = {.name = node->name, .rank = node->rank};
-    memcpy(port.shape, node->shape, sizeof port.shape);
+    crescent_port port = {0};
+    crescent_graph_port_at(graph, CRESCENT_PARAM, i, &port);
     return port;
 }
 
-static int64_t count_of(const struct cr_node *node)
-{
-    return cr_elements(node->rank, node->shape);
-}
-
-static void print_json(const struct cr_graph *g)
+/* As one object. */
+static void print_json(const crescent_graph *graph)
 {
     json_t *list = json_array();
-    int64_t total = 0;
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct cr_node *node = &g->nodes[i];
-        struct cr_port port = port_of(node);
-        if (node->op != CR_OP_param)
-            continue;
-        total += count_of(node);
-        json_array_append_new(list,
-                              json_pack("{s:s, s:o, s:I}", "name", node->name, "shape",
-                                        cr_json_shape(&port), "count", (json_int_t)count_of(node)));
+    int n = crescent_graph_port_count(graph, CRESCENT_PARAM);
+    for (int i = 0; i < n; i++) {
+        crescent_port port = param_at(graph, i);
+        json_array_append_new(list, json_pack("{s:s, s:o, s:I}", "name", port.name, "shape",
+                                              cr_json_shape(&port), "count",
+                                              (json_int_t)crescent_port_elements(&port)));
     }
-    cr_print_json(
-        json_pack("{s:s, s:o, s:I}", "model", g->name, "params", list, "total", (json_int_t)total));
+    cr_print_json(json_pack("{s:s, s:o, s:I}", "model", crescent_graph_name(graph), "params", list,
+                            "total", (json_int_t)cr_count_parameters(graph)));
 }
 
-static void print_table(const struct cr_graph *g)
+/* As wide as the longest name. */
+static void print_table(const crescent_graph *graph)
 {
-    int width = 5;
-    int64_t total = 0;
-    for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].op == CR_OP_param && (int)strlen(g->nodes[i].name) > width)
-            width = (int)strlen(g->nodes[i].name);
+    int width = 5, n = crescent_graph_port_count(graph, CRESCENT_PARAM);
+    for (int i = 0; i < n; i++)
+        if ((int)strlen(param_at(graph, i).name) > width)
+            width = (int)strlen(param_at(graph, i).name);
     printf("%-*s  %-16s %16s\n", width, "name", "shape", "count");
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct cr_node *node = &g->nodes[i];
-        struct cr_port port = port_of(node);
-        if (node->op != CR_OP_param)
-            continue;
-        total += count_of(node);
-        printf("%-*s  %-16s %16s\n", width, node->name, cr_port_shape(&port).text,
-               cr_thousands(count_of(node)).text);
+    for (int i = 0; i < n; i++) {
+        crescent_port port = param_at(graph, i);
+        printf("%-*s  %-16s %16s\n", width, port.name, cr_port_shape(&port).text,
+               cr_thousands(crescent_port_elements(&port)).text);
     }
-    printf("%-*s  %-16s %16s\n", width, "total", "", cr_thousands(total).text);
+    printf("%-*s  %-16s %16s\n", width, "total", "", cr_thousands(cr_count_parameters(graph)).text);
 }
 
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
-    struct cr_model model;
-    if (cr_model_load(&model, o, error))
+    crescent_graph *graph;
+    if (cr_graph_load(o, &graph, error))
         return 2;
     if (o->json)
-        print_json(model.script.graph);
+        print_json(graph);
     else
-        print_table(model.script.graph);
-    cr_model_free(&model);
+        print_table(graph);
+    crescent_graph_close(graph);
     return 0;
 }

@@ -7,53 +7,57 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "model.h"
 #include "report.h"
 
 enum { REWRITE_NS = 100000000, MAX_LINE = 200 };
 
-/* Tokens, or without them steps, a second. */
-static struct cr_phrase speed(const struct cr_progress *p, int64_t now)
+crescent_training cr_status_of(const crescent_trainer *trainer)
 {
-    const struct cr_training *t = p->training;
+    crescent_training status = {0};
+    crescent_trainer_status(trainer, &status);
+    return status;
+}
+
+/* Tokens, or without them steps, a second. */
+static struct cr_phrase speed(const struct cr_progress *p, const crescent_training *t, int64_t now)
+{
     struct cr_phrase out;
     double rate = (double)(t->step - p->first) * 1e9 / (double)(now - p->start + 1);
-    if (t->tokens != CR_NONE)
+    if (t->has_tokens)
         snprintf(out.text, sizeof out.text, "%.40s tokens/s",
-                 cr_thousands((int64_t)(rate * cr_training_value(t, t->tokens))).text);
+                 cr_thousands((int64_t)(rate * t->tokens)).text);
     else
         snprintf(out.text, sizeof out.text, "%.*f steps/s", rate < 100 ? 1 : 0, rate);
     return out;
 }
 
 /* ", validation 0.1234", the last loss of the validation, if this run makes any. */
-static struct cr_phrase validation(const struct cr_progress *p)
+static struct cr_phrase validation(const struct cr_progress *p, const crescent_training *t)
 {
-    const struct cr_history *h = &p->training->history;
     struct cr_phrase out = {""};
-    if (p->training->options->validate_every && h->n_validations)
-        snprintf(out.text, sizeof out.text, ", validation %.4f",
-                 h->validations[h->n_validations - 1].loss);
+    if (p->options->validate_every && t->validated >= 0)
+        snprintf(out.text, sizeof out.text, ", validation %.4f", t->validation);
     return out;
 }
 
 /* "loss 0.1234, lr 3.00e-04" */
-static struct cr_phrase numbers(const struct cr_progress *p)
+static struct cr_phrase numbers(const struct cr_progress *p, const crescent_training *t)
 {
-    const struct cr_training *t = p->training;
     struct cr_phrase out;
-    int n = snprintf(out.text, sizeof out.text, "loss %.4f", cr_training_value(t, t->loss));
-    if (t->rate != CR_NONE)
-        n += snprintf(out.text + n, sizeof out.text - (size_t)n, ", lr %.2e",
-                      cr_training_value(t, t->rate));
-    snprintf(out.text + n, sizeof out.text - (size_t)n, "%.40s", validation(p).text);
+    int n = snprintf(out.text, sizeof out.text, "loss %.4f", t->loss);
+    if (t->has_lr)
+        n += snprintf(out.text + n, sizeof out.text - (size_t)n, ", lr %.2e", t->lr);
+    snprintf(out.text + n, sizeof out.text - (size_t)n, "%.40s", validation(p, t).text);
     return out;
 }
 
 /* What the steps that are left will take, if they take as long as those before. */
-static struct cr_phrase time_left(const struct cr_progress *p, int64_t now)
+static struct cr_phrase time_left(const struct cr_progress *p, const crescent_training *t,
+                                  int64_t now)
 {
-    double done = (double)(p->training->step - p->first);
-    double left = (double)(p->last - p->training->step) / done * (double)(now - p->start) * 1e-9;
+    double done = (double)(t->step - p->first);
+    double left = (double)(p->last - t->step) / done * (double)(now - p->start) * 1e-9;
     struct cr_phrase out;
     if (left < 100)
         snprintf(out.text, sizeof out.text, "%.0f s", left);
@@ -74,13 +78,15 @@ static void rewrite(struct cr_progress *p, const char *line)
     p->shown = true;
 }
 
-void cr_progress_begin(struct cr_progress *p, const struct cr_training *t, int64_t last)
+void cr_progress_begin(struct cr_progress *p, const struct cr_options *options,
+                       crescent_trainer *trainer, int64_t last)
 {
-    *p = (struct cr_progress){.training = t,
+    *p = (struct cr_progress){.options = options,
+                              .trainer = trainer,
                               .terminal = isatty(STDOUT_FILENO) == 1,
-                              .first = t->step,
+                              .first = cr_status_of(trainer).step,
                               .last = last,
-                              .start = cr_clock(),
+                              .start = crescent_clock(),
                               .first_loss = NAN};
 }
 
@@ -92,41 +98,47 @@ static void end_line(struct cr_progress *p)
     p->shown = false;
 }
 
+/* The line that --log asks for. */
+static void log_step(struct cr_progress *p, const crescent_training *t, int64_t now)
+{
+    end_line(p);
+    printf("step %" PRId64 "/%" PRId64 ": %s, %s\n", t->step, p->last, numbers(p, t).text,
+           speed(p, t, now).text);
+    fflush(stdout);
+}
+
 void cr_progress_step(struct cr_progress *p)
 {
-    const struct cr_training *t = p->training;
-    int64_t now = cr_clock();
+    crescent_training t = cr_status_of(p->trainer);
+    int64_t now = crescent_clock();
     char line[2 * MAX_LINE];
-    if (t->step == p->first + 1)
-        p->first_loss = cr_training_value(t, t->loss);
-    if (t->options->log && t->step % t->options->log == 0) {
-        end_line(p);
-        printf("step %" PRId64 "/%" PRId64 ": %s, %s\n", t->step, p->last, numbers(p).text,
-               speed(p, now).text);
-        fflush(stdout);
-    }
-    if (!p->terminal || (now - p->written < REWRITE_NS && t->step < p->last))
+    if (t.step == p->first + 1)
+        p->first_loss = t.loss;
+    if (p->options->log && t.step % p->options->log == 0)
+        log_step(p, &t, now);
+    if (!p->terminal || (now - p->written < REWRITE_NS && t.step < p->last))
         return;
     p->written = now;
-    snprintf(line, sizeof line, "step %" PRId64 "/%" PRId64 ": %.60s, %.40s, %.20s left", t->step,
-             p->last, numbers(p).text, speed(p, now).text, time_left(p, now).text);
+    snprintf(line, sizeof line, "step %" PRId64 "/%" PRId64 ": %.60s, %.40s, %.20s left", t.step,
+             p->last, numbers(p, &t).text, speed(p, &t, now).text, time_left(p, &t, now).text);
     rewrite(p, line);
 }
 
 void cr_progress_end(struct cr_progress *p)
 {
-    const struct cr_training *t = p->training;
-    int64_t now = cr_clock(), made = t->step - p->first;
+    crescent_training t = cr_status_of(p->trainer);
+    crescent_report report = cr_report_of_model(crescent_trainer_model(p->trainer));
+    int64_t now = crescent_clock(), made = t.step - p->first;
     end_line(p);
     printf("Trained %" PRId64 " step%s", made, made == 1 ? "" : "s");
     if (p->first)
         printf(" after %" PRId64, p->first);
     if (made)
-        printf(": loss %.4f to %.4f%s, %s, %s", p->first_loss, cr_training_value(t, t->loss),
-               validation(p).text, cr_duration(now - p->start).text, speed(p, now).text);
+        printf(": loss %.4f to %.4f%s, %s, %s", p->first_loss, t.loss, validation(p, &t).text,
+               cr_duration(now - p->start).text, speed(p, &t, now).text);
     printf("\n");
-    if (t->engine.program) {
-        cr_print_memory(t->engine.program);
-        cr_print_again(t->engine.program);
+    if (report.compiled) {
+        cr_print_memory(&report);
+        cr_print_again(&report);
     }
 }

@@ -5,10 +5,11 @@
 #ifndef CR_PROGRESS_H
 #define CR_PROGRESS_H
 
-#include "training.h"
+#include "options.h"
 
 struct cr_progress {
-    const struct cr_training *training;
+    const struct cr_options *options;
+    crescent_trainer *trainer;
     bool terminal;
     bool shown;             /* a line on the terminal has no end yet */
     int64_t first, last;    /* steps made before this run, and after it */
@@ -16,13 +17,16 @@ struct cr_progress {
     double first_loss;
 };
 
-void cr_progress_begin(struct cr_progress *progress, const struct cr_training *training,
-                       int64_t last);
+void cr_progress_begin(struct cr_progress *progress, const struct cr_options *options,
+                       crescent_trainer *trainer, int64_t last);
 
 /* After each step. */
 void cr_progress_step(struct cr_progress *progress);
 
 /* The summary of the steps that were made, after the last one. */
 void cr_progress_end(struct cr_progress *progress);
+
+/* Where a training stands. */
+crescent_training cr_status_of(const crescent_trainer *trainer);
 
 #endif

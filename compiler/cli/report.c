@@ -3,7 +3,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+
+#include "compiler/ir/escape.h"
 
 struct cr_phrase cr_thousands(int64_t n)
 {
@@ -43,55 +46,59 @@ struct cr_phrase cr_bytes(int64_t bytes)
     return out;
 }
 
-struct cr_phrase cr_port_shape(const struct cr_port *port)
+struct cr_phrase cr_port_shape(const crescent_port *port)
 {
     struct cr_phrase out;
-    cr_shape_text(out.text, sizeof out.text, port->rank, port->shape);
+    crescent_shape_text(out.text, sizeof out.text, port->rank, port->shape);
     return out;
 }
 
-struct cr_phrase cr_coordinates(const struct cr_port *port, int64_t i)
+struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i)
 {
-    int64_t index[CR_MAX_RANK];
+    int64_t index[CRESCENT_MAX_RANK];
     struct cr_phrase out;
     for (int axis = port->rank - 1; axis >= 0; axis--) {
         index[axis] = i % port->shape[axis];
         i /= port->shape[axis];
     }
-    cr_shape_text(out.text, sizeof out.text, port->rank, index);
+    crescent_shape_text(out.text, sizeof out.text, port->rank, index);
     return out;
 }
 
-int64_t cr_count_elements(const struct cr_port *ports, int n)
+int64_t cr_count_parameters(const crescent_graph *graph)
 {
+    crescent_port port;
     int64_t total = 0;
-    for (int i = 0; i < n; i++)
-        total += cr_port_elements(&ports[i]);
+    int n = crescent_graph_port_count(graph, CRESCENT_PARAM);
+    for (int i = 0; i < n && !crescent_graph_port_at(graph, CRESCENT_PARAM, i, &port); i++)
+        total += crescent_port_elements(&port);
     return total;
 }
 
-void cr_print_memory(const struct cr_program *p)
+void cr_note(const char *format, ...)
 {
-    printf("Memory: weights %s, arena %s, scratch %s a thread", cr_bytes(p->weights_bytes).text,
-           cr_bytes(p->arena_bytes).text, cr_bytes(p->scratch_bytes).text);
-    if (p->activation_bytes >= 0)
-        printf("; activations kept for the backward pass %s", cr_bytes(p->activation_bytes).text);
+    char line[4096];
+    va_list args;
+    va_start(args, format);
+    cr_escape_format(line, sizeof line, format, args);
+    va_end(args);
+    fprintf(stderr, "crescent: note: %s\n", line);
+}
+
+void cr_print_memory(const crescent_report *r)
+{
+    printf("Memory: weights %s, arena %s, scratch %s a thread", cr_bytes(r->weights_bytes).text,
+           cr_bytes(r->arena_bytes).text, cr_bytes(r->scratch_bytes).text);
+    if (r->activation_bytes >= 0)
+        printf("; activations kept for the backward pass %s", cr_bytes(r->activation_bytes).text);
     putchar('\n');
 }
 
-void cr_print_again(const struct cr_program *p)
+void cr_print_again(const crescent_report *r)
 {
-    double flops = 0, again = 0;
-    int calls = 0;
-    for (int i = 0; i < p->n_kernels; i++) {
-        const struct cr_kernel_info *k = &p->kernels[i];
-        calls += k->again;
-        again += k->again * k->flops;
-        flops += (k->calls - k->again) * k->flops;
-    }
-    if (calls)
+    if (r->calls_again)
         printf("Recomputed: %d of the calls, so that the arena fits: %.4g GFLOP besides %.4g\n",
-               calls, again * 1e-9, flops * 1e-9);
+               r->calls_again, r->flops_again * 1e-9, r->flops * 1e-9);
 }
 
 void cr_print_json(json_t *json)
@@ -101,7 +108,7 @@ void cr_print_json(json_t *json)
     json_decref(json);
 }
 
-json_t *cr_json_shape(const struct cr_port *port)
+json_t *cr_json_shape(const crescent_port *port)
 {
     json_t *shape = json_array();
     for (int i = 0; i < port->rank; i++)

@@ -7,35 +7,38 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "compiler/exec/engine.h"
+#include "compiler/crescent.h"
 
 /* Text in a buffer of its own, to be passed by value to printf's arguments. */
 struct cr_phrase {
     char text[224];
 };
 
-struct cr_phrase cr_thousands(int64_t n);                   /* 7,087,872 */
-struct cr_phrase cr_duration(int64_t nanoseconds);          /* 1.24 ms */
-struct cr_phrase cr_bytes(int64_t bytes);                   /* 27.0 MiB */
-struct cr_phrase cr_port_shape(const struct cr_port *port); /* [1, 128, 768] */
+struct cr_phrase cr_thousands(int64_t n);                  /* 7,087,872 */
+struct cr_phrase cr_duration(int64_t nanoseconds);         /* 1.24 ms */
+struct cr_phrase cr_bytes(int64_t bytes);                  /* 27.0 MiB */
+struct cr_phrase cr_port_shape(const crescent_port *port); /* [1, 128, 768] */
 
 /* The coordinates of element number `i` of a port, as a shape is printed. */
-struct cr_phrase cr_coordinates(const struct cr_port *port, int64_t i);
+struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i);
 
-/* Sums over ports: of elements. */
-int64_t cr_count_elements(const struct cr_port *ports, int n);
+/* Elements of a graph's parameters. */
+int64_t cr_count_parameters(const crescent_graph *graph);
 
-/* Prints what memory a program takes, as a line. */
-void cr_print_memory(const struct cr_program *program);
+/* One line on stderr behind "crescent: note: ". */
+void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints what memory a compiled model takes, as a line. */
+void cr_print_memory(const crescent_report *report);
 
 /* Prints what it computes again so that the arena fits, as a line, if there is any of that. */
-void cr_print_again(const struct cr_program *program);
+void cr_print_again(const crescent_report *report);
 
 /* Prints a JSON value and a newline to stdout and frees it. */
 void cr_print_json(json_t *json);
 
 /* A shape as a JSON array. */
-json_t *cr_json_shape(const struct cr_port *port);
+json_t *cr_json_shape(const crescent_port *port);
 
 /* A number, or null where JSON has none for it (NaN, infinity). */
 json_t *cr_json_number(double value);

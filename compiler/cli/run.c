@@ -1,113 +1,118 @@
 /* run.c - crescent run: compile, run, report, write outputs. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/files/npy.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
-#include "grads.h"
+#include "model.h"
 #include "report.h"
+#include "verbs.h"
 
 /* A run and what it took. */
 struct run {
     const struct cr_options *options;
-    struct cr_model model;
-    struct cr_engine engine;
+    crescent_graph *graph;
+    crescent_model *model;
+    crescent_report report;
     struct cr_arrays inputs, outputs;
-    struct cr_writer *writers; /* one an --output, then that of --grads */
-    int n_writers;
-    struct cr_surplus surplus;
+    crescent_file **files; /* one an --output, then that of --grads */
+    int n_files;
+    crescent_surplus surplus;
     int64_t fill_ns, run_ns;
 };
 
 /* ---- writing ---- */
 
-/* The path that writer i is for. */
+/* The path that file i is for. */
 static const char *path_of(const struct cr_options *o, int i)
 {
     return i < o->output.n ? o->output.items[i].value : o->grads;
 }
 
 /* Opens all files before anything is computed, so that a bad path fails at once. */
-static int open_writers(struct run *r, struct cr_error *error)
+static int open_files(struct run *r, struct cr_error *error)
 {
-    const struct cr_pairs *output = &r->options->output;
-    int n = output->n + (cr_grads_file(r->options) != NULL);
-    r->writers = cr_calloc((size_t)n, sizeof *r->writers);
-    for (; r->n_writers < n; r->n_writers++) {
-        int i = r->n_writers;
-        const char *path = path_of(r->options, i);
+    const struct cr_options *o = r->options;
+    int n = o->output.n + (cr_grads_file(o) != NULL);
+    r->files = cr_calloc((size_t)n, sizeof *r->files);
+    for (; r->n_files < n; r->n_files++) {
+        int i = r->n_files;
+        const char *path = path_of(o, i);
         for (int j = 0; j < i; j++)
-            if (strcmp(path_of(r->options, j), path) == 0)
+            if (strcmp(path_of(o, j), path) == 0)
                 return cr_fail(error, "%s: named for two results, expected a file for each", path);
-        if (cr_writer_open(&r->writers[i], path, error->text, sizeof error->text))
+        if (cr_passed(o, crescent_file_open(o->context, path, &r->files[i]), error))
             return -1;
     }
     return 0;
 }
 
-/* Puts what writer i is for. */
-static int put_output(struct run *r, int i, struct cr_error *error)
+/* Puts what file i is for. */
+static int put_output(const struct run *r, int i)
 {
-    const struct cr_engine *e = &r->engine;
-    if (i == r->options->output.n)
-        return cr_grads_put(&r->writers[i], e->outputs, e->n_outputs, r->outputs.data, error);
-    int port = cr_port_find(e->outputs, e->n_outputs, r->options->output.items[i].key);
-    const struct cr_port *p = &e->outputs[port];
-    cr_npy_put(&r->writers[i], p->dtype == CR_I32 ? CR_NPY_I4 : CR_NPY_F4, p->rank, p->shape,
-               r->outputs.data[port]);
-    return 0;
+    const struct cr_options *o = r->options;
+    if (i == o->output.n)
+        return crescent_put_gradients(r->model, r->outputs.data, r->files[i]);
+    int index = crescent_port_find(r->model, CRESCENT_OUTPUT, o->output.items[i].key);
+    crescent_port port = cr_port_of(r->model, CRESCENT_OUTPUT, index);
+    return crescent_file_put_npy(r->files[i], &port, r->outputs.data[index]);
 }
 
 /* Everything is on the disk before the first file gets its name. */
-static int write_outputs(struct run *r, struct cr_error *error)
+static int write_outputs(const struct run *r, struct cr_error *error)
 {
-    for (int i = 0; i < r->n_writers; i++) {
-        if (put_output(r, i, error))
-            return -1;
-        if (cr_writer_finish(&r->writers[i], error->text, sizeof error->text))
-            return -1;
+    int status = 0;
+    for (int i = 0; i < r->n_files && !status; i++) {
+        status = put_output(r, i);
+        if (!status)
+            status = crescent_file_finish(r->files[i]);
     }
-    while (r->n_writers > 0)
-        if (cr_writer_commit(&r->writers[--r->n_writers], error->text, sizeof error->text))
-            return -1;
-    return 0;
+    for (int i = r->n_files - 1; i >= 0 && !status; i--)
+        status = crescent_file_commit(r->files[i]);
+    return cr_passed(r->options, status, error);
 }
 
 /* ---- reporting ---- */
 
 /* The model's own inputs or outputs: gradients and cotangents, behind them, are left out. */
-static void print_ports(const char *what, const struct cr_port *ports, int n)
+static void print_ports(const crescent_model *model, crescent_port_kind kind, const char *what)
 {
-    while (n && (cr_gradient_of(ports[n - 1].name) || cr_cotangent_of(ports[n - 1].name)))
+    int n = crescent_port_count(model, kind);
+    while (n && cr_port_of(model, kind, n - 1).of)
         n--;
     for (int i = 0; i < n; i++) {
+        crescent_port port = cr_port_of(model, kind, i);
         if (n == 1)
-            printf("%s shape: %s\n", what, cr_port_shape(&ports[i]).text);
+            printf("%s shape: %s\n", what, cr_port_shape(&port).text);
         else
-            printf("%s shape: %s (%s)\n", what, cr_port_shape(&ports[i]).text, ports[i].name);
+            printf("%s shape: %s (%s)\n", what, cr_port_shape(&port).text, port.name);
     }
 }
 
 /* Whether the first output has the shape of an input, as a residual stream has. */
-static bool shapes_match(const struct cr_engine *e)
+static bool shapes_match(const crescent_model *model)
 {
-    for (int i = 0; e->n_outputs && i < e->n_inputs; i++)
-        if (e->inputs[i].rank == e->outputs[0].rank &&
-            memcmp(e->inputs[i].shape, e->outputs[0].shape,
-                   (size_t)e->inputs[i].rank * sizeof(int64_t)) == 0)
+    int n = crescent_port_count(model, CRESCENT_INPUT);
+    if (!crescent_port_count(model, CRESCENT_OUTPUT))
+        return false;
+    crescent_port output = cr_port_of(model, CRESCENT_OUTPUT, 0);
+    for (int i = 0; i < n; i++) {
+        crescent_port input = cr_port_of(model, CRESCENT_INPUT, i);
+        if (input.rank == output.rank &&
+            memcmp(input.shape, output.shape, (size_t)input.rank * sizeof *input.shape) == 0)
             return true;
+    }
     return false;
 }
 
+/* Of the first output, if it is of floats. */
 static void print_statistics(const struct run *r)
 {
-    const struct cr_port *port = &r->engine.outputs[0];
-    if (!r->engine.n_outputs || port->dtype != CR_F32)
+    crescent_port port = cr_port_of(r->model, CRESCENT_OUTPUT, 0);
+    if (!r->outputs.n || port.type != CRESCENT_F32)
         return;
-    int64_t n = cr_port_elements(port);
+    int64_t n = crescent_port_elements(&port);
     const float *y = r->outputs.data[0];
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < n; i++)
@@ -119,114 +124,121 @@ static void print_statistics(const struct run *r)
 
 static void print_model(const struct run *r)
 {
-    const struct cr_script *script = &r->model.script;
-    cr_print(stdout, "Model: %s (%s)\n", r->engine.name, r->options->model);
-    for (int i = 0; i < script->n_options; i++)
-        cr_print(stdout, "%s%s=%s%s", i ? " " : "Options: ", script->options[i].name,
-                 script->options[i].value, i + 1 == script->n_options ? "\n" : "");
+    crescent_setting option;
+    int n = crescent_graph_option_count(r->graph);
+    cr_print(stdout, "Model: %s (%s)\n", r->report.name, r->options->model);
+    for (int i = 0; i < n && !crescent_graph_option_at(r->graph, i, &option); i++)
+        cr_print(stdout, "%s%s=%s%s", i ? " " : "Options: ", option.key, option.value,
+                 i + 1 == n ? "\n" : "");
 }
 
-static void print_compiled(const struct run *r)
+/* What became of the graph, and the memory it takes. */
+static void print_compiled(const crescent_report *p)
 {
-    const struct cr_engine *e = &r->engine;
-    const struct cr_program *p = e->program;
-    if (!p) {
+    if (!p->compiled) {
         puts("Compiled: nothing, the interpreter ran the graph");
         return;
     }
-    int calls = 0;
-    for (int i = 0; i < p->n_kernels; i++)
-        calls += p->kernels[i].calls;
-    printf("Compiled: %d ops -> %d kernel%s", p->ops_before, p->n_kernels,
-           p->n_kernels == 1 ? "" : "s");
-    if (calls != p->n_kernels)
-        printf(" (%d calls)", calls);
+    printf("Compiled: %d ops -> %d kernel%s", p->ops, p->n_kernels, p->n_kernels == 1 ? "" : "s");
+    if (p->n_calls != p->n_kernels)
+        printf(" (%d calls)", p->n_calls);
     printf(", %s bytes of C, by %s for %s, %d thread%s\n",
-           cr_thousands((int64_t)p->text_length).text, cr_backend_names[e->backend],
-           e->rt->isa, e->threads, e->threads == 1 ? "" : "s");
+           cr_thousands((int64_t)p->text_bytes).text, crescent_backend_name(p->backend), p->isa,
+           p->threads, p->threads == 1 ? "" : "s");
     cr_print_memory(p);
     cr_print_again(p);
 }
 
 /* What each kernel does, and how much of it, in one call. */
-static void print_kernels(const struct cr_program *p)
+static void print_kernels(const crescent_model *model)
 {
+    crescent_kernel k;
     int width = 4;
-    for (int i = 0; i < p->n_kernels; i++)
-        if ((int)strlen(p->kernels[i].name) > width)
-            width = (int)strlen(p->kernels[i].name);
+    for (int i = 0; i < cr_report_of_model(model).n_kernels; i++)
+        if (!crescent_kernel_at(model, i, &k) && (int)strlen(k.name) > width)
+            width = (int)strlen(k.name);
     printf("  %-*s  %5s  %12s  %10s  %10s  %s\n", width, "kernel", "calls", "flop", "reads",
            "writes", "made for");
-    for (int i = 0; i < p->n_kernels; i++) {
-        const struct cr_kernel_info *k = &p->kernels[i];
-        cr_print(stdout, "  %-*s  %5d  %12s  %10s  %10s  %s%s%s\n", width, k->name, k->calls,
-                 cr_thousands((int64_t)k->flops).text, cr_bytes((int64_t)k->bytes_read).text,
-                 cr_bytes((int64_t)k->bytes_written).text, k->scope, *k->scope ? ", " : "",
-                 k->where);
-    }
+    for (int i = 0; i < cr_report_of_model(model).n_kernels; i++)
+        if (!crescent_kernel_at(model, i, &k))
+            cr_print(stdout, "  %-*s  %5d  %12s  %10s  %10s  %s%s%s\n", width, k.name, k.calls,
+                     cr_thousands((int64_t)k.flops).text, cr_bytes((int64_t)k.bytes_read).text,
+                     cr_bytes((int64_t)k.bytes_written).text, k.scope, *k.scope ? ", " : "",
+                     k.where);
 }
 
 static void print_times(const struct run *r)
 {
-    const struct cr_engine *e = &r->engine;
-    printf("Time: script %s", cr_duration(r->model.script_ns).text);
-    if (e->program)
-        printf(", passes %s, emit %s, compile %s", cr_duration(e->passes_ns).text,
-               cr_duration(e->emit_ns).text, cr_duration(e->compile_ns).text);
+    const crescent_report *p = &r->report;
+    printf("Time: script %s", cr_duration(crescent_graph_time(r->graph)).text);
+    if (p->compiled)
+        printf(", passes %s, emit %s, compile %s", cr_duration(p->passes_ns).text,
+               cr_duration(p->emit_ns).text, cr_duration(p->compile_ns).text);
     printf(", %s weights %s, run %s\n", r->options->weights.n ? "load" : "draw",
            cr_duration(r->fill_ns).text, cr_duration(r->run_ns).text);
 }
 
-static int count_gradients(const struct cr_engine *e)
+static int count_gradients(const crescent_model *model)
 {
     int n = 0;
-    for (int i = 0; i < e->n_outputs; i++)
-        n += cr_gradient_of(e->outputs[i].name) != NULL;
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_OUTPUT); i++)
+        n += cr_port_of(model, CRESCENT_OUTPUT, i).of != NULL;
     return n;
 }
 
+/* All that the verb says, in order. */
 static void report(const struct run *r)
 {
-    const struct cr_engine *e = &r->engine;
+    const struct cr_options *o = r->options;
     print_model(r);
-    print_ports("Input", e->inputs, e->n_inputs);
-    print_ports("Output", e->outputs, e->n_outputs);
-    if (shapes_match(e))
+    print_ports(r->model, CRESCENT_INPUT, "Input");
+    print_ports(r->model, CRESCENT_OUTPUT, "Output");
+    if (shapes_match(r->model))
         puts("shapes match");
     print_statistics(r);
-    printf("Parameters: %s in %d tensors (%s)\n",
-           cr_thousands(cr_count_elements(e->params, e->n_params)).text, e->n_params,
-           r->options->weights.n ? "from the weights given" : "drawn from the seed");
-    print_compiled(r);
-    if (r->options->kernels && e->program)
-        print_kernels(e->program);
+    printf("Parameters: %s in %d tensors (%s)\n", cr_thousands(cr_count_parameters(r->graph)).text,
+           crescent_port_count(r->model, CRESCENT_PARAM),
+           o->weights.n ? "from the weights given" : "drawn from the seed");
+    print_compiled(&r->report);
+    if (o->kernels && r->report.compiled)
+        print_kernels(r->model);
     print_times(r);
-    for (int i = 0; i < r->options->output.n; i++)
-        cr_print(stdout, "Wrote %s: %s\n", r->options->output.items[i].value,
-                 r->options->output.items[i].key);
-    if (cr_grads_file(r->options))
-        cr_print(stdout, "Wrote %s: gradients of %d tensors\n", r->options->grads,
-                 count_gradients(e));
+    for (int i = 0; i < o->output.n; i++)
+        cr_print(stdout, "Wrote %s: %s\n", o->output.items[i].value, o->output.items[i].key);
+    if (cr_grads_file(o))
+        cr_print(stdout, "Wrote %s: gradients of %d tensors\n", o->grads,
+                 count_gradients(r->model));
 }
 
 /* ---- the verb ---- */
 
+static int compile(struct run *r, struct cr_error *error)
+{
+    const struct cr_options *o = r->options;
+    const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    if (cr_graph_load(o, &r->graph, error) ||
+        cr_passed(o, crescent_compile(r->graph, &config, &r->model), error))
+        return -1;
+    r->report = cr_report_of_model(r->model);
+    return 0;
+}
+
+/* What can be refused is refused before anything is computed. */
 static int run(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
-    if (cr_model_load(&r->model, o, error) ||
-        cr_model_open(&r->model, cr_model_backend(o), &r->engine, error) ||
-        cr_arrays_inputs(&r->inputs, &r->engine, o, error) || open_writers(r, error) ||
-        cr_arrays_new(&r->outputs, r->engine.outputs, r->engine.n_outputs, error))
+    if (compile(r, error) || cr_arrays_inputs(&r->inputs, r->model, o, error) ||
+        open_files(r, error) || cr_arrays_new(&r->outputs, r->model, CRESCENT_OUTPUT, o, error))
         return 2;
-    int64_t start = cr_clock();
-    if (cr_fill_params(&r->engine, o, &r->surplus, error))
+    int64_t start = crescent_clock();
+    if (cr_fill_params(r->model, o, &r->surplus, error))
         return 2;
-    r->fill_ns = cr_clock() - start;
-    start = cr_clock();
-    if (cr_engine_run(&r->engine, (const void *const *)r->inputs.data, r->outputs.data, error))
+    r->fill_ns = crescent_clock() - start;
+    start = crescent_clock();
+    if (cr_passed(o, crescent_run(r->model, (const void *const *)r->inputs.data, r->outputs.data),
+                  error))
         return 2;
-    r->run_ns = cr_clock() - start;
+    r->run_ns = crescent_clock() - start;
     if (write_outputs(r, error))
         return 2;
     report(r);
@@ -234,16 +246,17 @@ static int run(struct run *r, struct cr_error *error)
     return 0;
 }
 
+/* Whatever was opened is closed, also after a failure. */
 int cr_verb_run(const struct cr_options *options, struct cr_error *error)
 {
     struct run r = {.options = options};
     int status = run(&r, error);
-    for (int i = 0; i < r.n_writers; i++)
-        cr_writer_discard(&r.writers[i]);
-    free(r.writers);
+    for (int i = 0; i < r.n_files; i++)
+        crescent_file_close(r.files[i]);
+    free(r.files);
     cr_arrays_free(&r.inputs);
     cr_arrays_free(&r.outputs);
-    cr_engine_close(&r.engine);
-    cr_model_free(&r.model);
+    crescent_close(r.model);
+    crescent_graph_close(r.graph);
     return status;
 }

@@ -11,10 +11,11 @@ enum { COMPILATIONS = 5 };
 /* ---- settings ---- */
 
 /* Whether a script declares an option of that name. */
-static bool declares(const struct cr_script *script, const char *name)
+static bool declares(const crescent_graph *graph, const char *name)
 {
-    for (int i = 0; i < script->n_options; i++)
-        if (strcmp(script->options[i].name, name) == 0)
+    crescent_setting option;
+    for (int i = 0; i < crescent_graph_option_count(graph); i++)
+        if (!crescent_graph_option_at(graph, i, &option) && strcmp(option.key, name) == 0)
             return true;
     return false;
 }
@@ -22,25 +23,23 @@ static bool declares(const struct cr_script *script, const char *name)
 /* Another model: of the options that were set it takes those it declares, and no files. */
 static int change_model(struct cr_options *o, const char *path, struct cr_error *error)
 {
-    struct cr_script script;
-    struct cr_options plain = {.model = path};
-    struct cr_model model;
+    struct cr_options plain = {.context = o->context, .model = path};
+    crescent_graph *graph;
     int n = 0;
     o->model = path;
     o->weights.n = 0;
     for (; o->input.n > 0; o->input.n--)
         free((char *)o->input.items[o->input.n - 1].key);
-    if (cr_model_load(&model, &plain, error))
+    if (cr_graph_load(&plain, &graph, error))
         return -1;
-    script = model.script;
     for (int i = 0; i < o->set.n; i++) {
-        if (declares(&script, o->set.items[i].key))
+        if (declares(graph, o->set.items[i].key))
             o->set.items[n++] = o->set.items[i];
         else
             free((char *)o->set.items[i].key);
     }
     o->set.n = n;
-    cr_model_free(&model);
+    crescent_graph_close(graph);
     return 0;
 }
 
@@ -63,20 +62,25 @@ static int change(struct cr_options *o, const char *setting, struct cr_error *er
 
 /* ---- compiling ---- */
 
+/* The model of the time before is closed; what each stage took is added to the samples. */
 static int open_once(struct cr_subject *s, struct cr_error *error)
 {
-    struct cr_model model;
-    cr_engine_close(&s->engine);
-    if (cr_model_load(&model, &s->options, error))
+    const struct cr_options *o = &s->options;
+    const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    crescent_graph *graph;
+    crescent_close(s->model);
+    s->model = NULL;
+    if (cr_graph_load(o, &graph, error))
         return -1;
-    cr_sample_add(&s->script, (double)model.script_ns);
-    int status = cr_model_open(&model, cr_model_backend(&s->options), &s->engine, error);
-    cr_model_free(&model);
+    cr_sample_add(&s->script, (double)crescent_graph_time(graph));
+    int status = cr_passed(o, crescent_compile(graph, &config, &s->model), error);
+    crescent_graph_close(graph);
     if (status)
         return -1;
-    cr_sample_add(&s->passes, (double)s->engine.passes_ns);
-    cr_sample_add(&s->emit, (double)s->engine.emit_ns);
-    cr_sample_add(&s->compile, (double)s->engine.compile_ns);
+    s->report = cr_report_of_model(s->model);
+    cr_sample_add(&s->passes, (double)s->report.passes_ns);
+    cr_sample_add(&s->emit, (double)s->report.emit_ns);
+    cr_sample_add(&s->compile, (double)s->report.compile_ns);
     return 0;
 }
 
@@ -87,8 +91,7 @@ int cr_subject_open(struct cr_subject *s, const struct cr_options *options, cons
     *s = (struct cr_subject){.setting = setting, .options = cr_options_copy(options)};
     if (setting && change(&s->options, setting, error))
         return -1;
-    enum cr_backend backend = cr_model_backend(&s->options);
-    int n = backend == CR_BACKEND_TCC ? COMPILATIONS : 1, status = 0;
+    int n = cr_backend_of(&s->options) == CRESCENT_TCC ? COMPILATIONS : 1, status = 0;
     for (int i = 0; i < n && !status; i++)
         status = open_once(s, error);
     return status;
@@ -96,17 +99,19 @@ int cr_subject_open(struct cr_subject *s, const struct cr_options *options, cons
 
 int cr_subject_fill(struct cr_subject *s, struct cr_error *error)
 {
-    if (cr_fill_params(&s->engine, &s->options, &s->surplus, error) ||
-        cr_arrays_inputs(&s->inputs, &s->engine, &s->options, error))
+    if (cr_fill_params(s->model, &s->options, &s->surplus, error) ||
+        cr_arrays_inputs(&s->inputs, s->model, &s->options, error))
         return -1;
-    return cr_arrays_new(&s->outputs, s->engine.outputs, s->engine.n_outputs, error);
+    return cr_arrays_new(&s->outputs, s->model, CRESCENT_OUTPUT, &s->options, error);
 }
 
 /* ---- measuring ---- */
 
 int cr_subject_run(struct cr_subject *s, struct cr_error *error)
 {
-    return cr_engine_run(&s->engine, (const void *const *)s->inputs.data, s->outputs.data, error);
+    return cr_passed(&s->options,
+                     crescent_run(s->model, (const void *const *)s->inputs.data, s->outputs.data),
+                     error);
 }
 
 int cr_subject_round(struct cr_subject *s, int64_t nanoseconds, struct cr_error *error)
@@ -115,14 +120,14 @@ int cr_subject_round(struct cr_subject *s, int64_t nanoseconds, struct cr_error 
     int64_t now, start;
     if (cr_subject_run(s, error))
         return -1;
-    int64_t end = cr_clock() + nanoseconds;
+    int64_t end = crescent_clock() + nanoseconds;
     do {
-        start = cr_clock();
+        start = crescent_clock();
         if (cr_subject_run(s, error)) {
             cr_sample_free(&round);
             return -1;
         }
-        now = cr_clock();
+        now = crescent_clock();
         cr_sample_add(&round, (double)(now - start));
         cr_sample_add(&s->runs, (double)(now - start));
     } while (now < end);
@@ -135,7 +140,7 @@ void cr_subject_close(struct cr_subject *s)
 {
     cr_arrays_free(&s->inputs);
     cr_arrays_free(&s->outputs);
-    cr_engine_close(&s->engine);
+    crescent_close(s->model);
     struct cr_sample *samples[] = {&s->script,  &s->passes, &s->emit,
                                    &s->compile, &s->runs,   &s->ratios};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)

@@ -10,9 +10,10 @@
 struct cr_subject {
     const char *setting;       /* the word of --vs, or null */
     struct cr_options options; /* its own */
-    struct cr_engine engine;
+    crescent_model *model;
+    crescent_report report;
     struct cr_arrays inputs, outputs;
-    struct cr_surplus surplus;
+    crescent_surplus surplus;
     /* Nanoseconds: of the stages of each compilation, and of runs. */
     struct cr_sample script, passes, emit, compile, runs;
     struct cr_sample ratios; /* the first subject's time over this one's, by round */

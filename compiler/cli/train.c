@@ -7,10 +7,13 @@
 
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/near.h"
 #include "curve.h"
+#include "model.h"
 #include "outfiles.h"
 #include "progress.h"
-#include "validation.h"
+#include "report.h"
+#include "verbs.h"
 
 enum { INTERRUPTED = 130 };
 
@@ -41,19 +44,32 @@ static void catch_signals(void)
         sigaction(SIGHUP, &always, NULL);
 }
 
+/* The same as crescent_trainer_validate asks. */
+static int is_stopped(void *argument)
+{
+    (void)argument;
+    return stop;
+}
+
 /* ---- options ---- */
 
-/* The number of an option `steps` that the script declares, or -1. */
-static int64_t declared_steps(const struct cr_script *script)
+/* The value that an option of the script has, or null if it has none of that name. */
+static const char *value_of(const crescent_graph *graph, const char *name)
 {
-    for (int i = 0; i < script->n_options; i++) {
-        char *end;
-        if (strcmp(script->options[i].name, "steps") != 0)
-            continue;
-        int64_t steps = strtoll(script->options[i].value, &end, 10);
-        return *end || steps < 0 ? -1 : steps;
-    }
-    return -1;
+    crescent_setting option;
+    for (int i = 0; i < crescent_graph_option_count(graph); i++)
+        if (!crescent_graph_option_at(graph, i, &option) && strcmp(option.key, name) == 0)
+            return option.value;
+    return NULL;
+}
+
+/* The number of an option `steps` that the script declares, or -1. */
+static int64_t declared_steps(const crescent_graph *graph)
+{
+    char *end;
+    const char *value = value_of(graph, "steps");
+    int64_t steps = value ? strtoll(value, &end, 10) : -1;
+    return value && (*end || steps < 0) ? -1 : steps;
 }
 
 /* The files of an option that takes NAME=FILE. */
@@ -81,11 +97,12 @@ static int check_paths(const struct cr_options *o, struct cr_error *error)
     add_pairs(files, &n, "--validation-input", &o->validation_input);
     for (int i = 0; i < o->weights.n; i++)
         files[n++] = (struct cr_named_file){"--weights", o->weights.items[i], false, NO_GROUP};
-    int status = cr_check_files(files, n, error);
+    int status = cr_check_files(o, files, n, error);
     free(files);
     return status;
 }
 
+/* Options that need another one beside them, or exclude it. */
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     if (o->every && !o->checkpoint)
@@ -103,14 +120,59 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
     return check_paths(o, error);
 }
 
+/* ---- resuming ---- */
+
+/* A setting that may be freed by its key. */
+static crescent_setting setting_of(const crescent_setting *option)
+{
+    size_t length = strlen(option->key) + 1, size = strlen(option->value) + 1;
+    char *key = cr_calloc(length + size, 1);
+    memcpy(key, option->key, length);
+    memcpy(key + length, option->value, size);
+    return (crescent_setting){key, key + length};
+}
+
+/* Goes on as the checkpoint of --resume was made: its seed and the options of its script count
+ * where the command line does not say otherwise. */
+static int take_settings(struct cr_options *o, struct cr_error *error)
+{
+    crescent_checkpoint *checkpoint;
+    crescent_setting option;
+    if (cr_passed(o, crescent_checkpoint_open(o->context, o->resume, &checkpoint), error))
+        return -1;
+    o->seed = o->seed_given ? o->seed : crescent_checkpoint_seed(checkpoint);
+    for (int i = 0; i < crescent_checkpoint_option_count(checkpoint); i++)
+        if (!crescent_checkpoint_option_at(checkpoint, i, &option))
+            *CR_PUSH(o->resumed.items, o->resumed.n, o->resumed.cap) = setting_of(&option);
+    crescent_checkpoint_close(checkpoint);
+    return 0;
+}
+
+/* A line on stderr about options that are not what they were when the checkpoint was made. */
+static void note_settings(const struct cr_options *o, const crescent_graph *graph)
+{
+    char before[400] = "", now[400] = "";
+    size_t room = sizeof before, b = 0, n = 0;
+    for (int i = 0; i < o->resumed.n; i++) {
+        const crescent_setting *old = &o->resumed.items[i];
+        const char *value = value_of(graph, old->key);
+        if (!value || strcmp(old->value, value) == 0 || b >= room || n >= room)
+            continue;
+        b += (size_t)snprintf(before + b, room - b, " %s=%.60s", old->key, old->value);
+        n += (size_t)snprintf(now + n, room - n, " %s=%.60s", old->key, value);
+    }
+    if (*before)
+        cr_note("%.400s: made with%s, goes on with%s", o->resume, before, now);
+}
+
 /* ---- the loop ---- */
 
 /* A run of the verb. */
 struct train {
     const struct cr_options *options;
-    struct cr_model model;
-    struct cr_training training;
-    struct cr_validation validation; /* with --validate-every */
+    crescent_graph *graph;
+    crescent_trainer *trainer;
+    crescent_surplus surplus;
     struct cr_progress progress;
     int64_t last; /* the step to stop after */
 };
@@ -125,7 +187,7 @@ enum end {
 /* The step to stop after: --steps from here, else the script's own `steps` in all. */
 static int find_last(struct train *r, int64_t declared, struct cr_error *error)
 {
-    int64_t made = r->training.step;
+    int64_t made = cr_status_of(r->trainer).step;
     if (r->options->steps < 0 && declared < 0)
         return cr_fail(error, "%.400s: no --steps, expected it or an option steps of the script",
                        r->options->model);
@@ -137,30 +199,35 @@ static int find_last(struct train *r, int64_t declared, struct cr_error *error)
 
 /* Validates after every so many steps, and before the first; once after a step.  What a signal
  * interrupts is made up for when the training is resumed. */
-static int validate(struct train *r, struct cr_error *error)
+static int validate(const struct train *r)
 {
-    struct cr_training *t = &r->training;
-    double loss;
-    if (!r->options->validate_every || t->step % r->options->validate_every != 0 ||
-        cr_history_is_validated(&t->history, t->step))
+    crescent_training t = cr_status_of(r->trainer);
+    if (!r->options->validate_every || t.step % r->options->validate_every != 0 ||
+        t.validated == t.step)
         return 0;
-    int status = cr_validation_run(&r->validation, t, &stop, &loss, error);
-    if (!status)
-        cr_history_add_validation(&t->history, t->step, loss);
-    return status < 0 ? -1 : 0;
+    int status = crescent_trainer_validate(r->trainer, is_stopped, NULL, NULL);
+    return status == CRESCENT_STOPPED ? 0 : status;
 }
 
+/* Whether --every asks for a checkpoint after this step; the last one is written anyway. */
+static bool is_due(const struct train *r, int64_t step)
+{
+    return r->options->every && step % r->options->every == 0 && step < r->last;
+}
+
+/* Until the last step, or until a signal asks to stop. */
 static enum end make_steps(struct train *r, struct cr_error *error)
 {
-    struct cr_training *t = &r->training;
-    if (validate(r, error))
+    const struct cr_options *o = r->options;
+    crescent_trainer *t = r->trainer;
+    if (cr_passed(o, validate(r), error))
         return DIVERGED;
-    while (t->step < r->last && !stop) {
-        if (cr_training_step(t, error) || validate(r, error))
+    for (int64_t step = cr_status_of(t).step; step < r->last && !stop;) {
+        if (cr_passed(o, crescent_trainer_step(t), error) || cr_passed(o, validate(r), error))
             return DIVERGED;
+        step++;
         cr_progress_step(&r->progress);
-        if (r->options->every && t->step % r->options->every == 0 && t->step < r->last &&
-            cr_checkpoint_write(t, r->options->checkpoint, error))
+        if (is_due(r, step) && cr_passed(o, crescent_trainer_save(t, o->checkpoint), error))
             return UNSAVED;
     }
     return MADE;
@@ -171,32 +238,38 @@ static enum end make_steps(struct train *r, struct cr_error *error)
 static int write_checkpoint(const struct train *r, struct cr_error *error)
 {
     const char *path = r->options->checkpoint;
-    if (cr_checkpoint_write(&r->training, path, error))
+    if (cr_passed(r->options, crescent_trainer_save(r->trainer, path), error))
         return -1;
-    cr_print(stdout, "Wrote %s: the state after step %" PRId64 "\n", path, r->training.step);
+    cr_print(stdout, "Wrote %s: the state after step %" PRId64 "\n", path,
+             cr_status_of(r->trainer).step);
     return 0;
 }
 
 static int write_params(const struct train *r, struct cr_error *error)
 {
-    if (cr_checkpoint_write_params(&r->training, r->options->save, error))
+    const char *path = r->options->save;
+    if (cr_passed(r->options, crescent_trainer_save_weights(r->trainer, path), error))
         return -1;
-    cr_print(stdout, "Wrote %s: the parameters\n", r->options->save);
+    cr_print(stdout, "Wrote %s: the parameters\n", path);
     return 0;
 }
 
+/* A curve without a point is no failure. */
 static int draw_curve(const struct train *r, struct cr_error *error)
 {
-    const struct cr_history *h = &r->training.history;
-    const struct cr_curve curve = {h, r->training.engine.name, r->options->log_scale};
+    const struct cr_curve curve = {r->options, r->trainer, crescent_graph_name(r->graph),
+                                   r->options->log_scale};
+    int64_t first = 0, last = 0;
     if (!cr_curve_has_points(&curve)) {
-        printf("Wrote no curve: %s\n", h->n ? "no loss is above 0" : "no loss is known");
+        bool some = crescent_loss_count(r->trainer, CRESCENT_STEP_LOSSES) > 0;
+        printf("Wrote no curve: %s\n", some ? "no loss is above 0" : "no loss is known");
         return 0;
     }
     if (cr_curve_draw(&curve, r->options->loss_curve, error))
         return -1;
+    crescent_loss_range(r->trainer, &first, &last);
     cr_print(stdout, "Wrote %s: the losses of steps %" PRId64 " to %" PRId64 "\n",
-             r->options->loss_curve, h->first + 1, h->first + h->steps);
+             r->options->loss_curve, first + 1, last);
     return 0;
 }
 
@@ -220,40 +293,111 @@ static int write_files(const struct train *r, enum end end, struct cr_error *err
     return status;
 }
 
-/* ---- the verb ---- */
+/* ---- preparing ---- */
+
+/* Data from the files of an option. */
+static int read_files(const struct train *r, const struct cr_pairs *pairs,
+                      int (*read)(crescent_trainer *, const crescent_input_file *, int),
+                      struct cr_error *error)
+{
+    crescent_input_file *files = cr_calloc((size_t)pairs->n, sizeof *files);
+    for (int i = 0; i < pairs->n; i++)
+        files[i] = (crescent_input_file){pairs->items[i].key, pairs->items[i].value};
+    int status = read(r->trainer, files, pairs->n);
+    free(files);
+    return cr_passed(r->options, status, error);
+}
+
+/* The state before the first step. */
+static int start(struct train *r, struct cr_error *error)
+{
+    const struct cr_options *o = r->options;
+    const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    if (cr_passed(o, crescent_trainer_open(r->graph, &config, &r->trainer), error) ||
+        read_files(r, &o->input, crescent_trainer_feed, error) ||
+        cr_passed(o, crescent_trainer_start(r->trainer), error))
+        return -1;
+    return cr_fill_params(crescent_trainer_model(r->trainer), o, &r->surplus, error);
+}
 
 /* Everything that may be refused, before the first step. */
 static int prepare(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
-    if (check_options(o, error) || cr_model_load(&r->model, o, error) ||
-        cr_training_open(&r->training, &r->model, error) ||
-        (o->resume && cr_checkpoint_read(&r->training, o->resume, error)) ||
-        (o->validate_every && cr_validation_open(&r->validation, &r->training, error)) ||
-        find_last(r, declared_steps(&r->model.script), error))
+    if (check_options(o, error) || cr_graph_load(o, &r->graph, error) || start(r, error) ||
+        (o->resume && cr_passed(o, crescent_trainer_resume(r->trainer, o->resume), error)) ||
+        (o->validate_every &&
+         read_files(r, &o->validation_input, crescent_trainer_validation, error)) ||
+        find_last(r, declared_steps(r->graph), error))
         return -1;
-    return cr_checkpoint_rehearse(&r->training, o->checkpoint, o->save, error);
+    return cr_passed(o, crescent_trainer_rehearse(r->trainer, o->checkpoint, o->save), error);
 }
 
-/* Lines on stderr about what may not be meant. */
+/* ---- words ---- */
+
+/* The names of parameters that no output replaces, nulls between; to be freed. */
+static const char **untouched_params(const crescent_model *m, int n)
+{
+    const char **names = cr_calloc((size_t)n, sizeof *names);
+    for (int i = 0; i < n; i++) {
+        const char *name = cr_port_of(m, CRESCENT_PARAM, i).name;
+        if (crescent_port_find(m, CRESCENT_OUTPUT, name) == CRESCENT_NONE)
+            names[i] = name;
+    }
+    return names;
+}
+
+/* Whether a step does something with an output of that name. */
+static bool is_used(const crescent_model *m, const char *name)
+{
+    return crescent_port_find(m, CRESCENT_PARAM, name) != CRESCENT_NONE ||
+           crescent_port_find(m, CRESCENT_INPUT, name) != CRESCENT_NONE ||
+           strcmp(name, "loss") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "tokens") == 0;
+}
+
+/* A line on stderr about an output whose name is nearly that of a parameter that no output
+ * replaces: it may be a measurement, or the parameter misspelt, which then never changes. */
+static void note_names(const struct train *r)
+{
+    const crescent_model *m = crescent_trainer_model(r->trainer);
+    int n = crescent_port_count(m, CRESCENT_PARAM);
+    const char **names = untouched_params(m, n);
+    char near[256];
+    for (int i = 0; i < crescent_port_count(m, CRESCENT_OUTPUT); i++) {
+        const char *name = cr_port_of(m, CRESCENT_OUTPUT, i).name;
+        if (is_used(m, name))
+            continue;
+        cr_did_you_mean(near, sizeof near, name, names, n);
+        if (*near)
+            cr_note("%.400s: output %.150s replaces nothing%s", r->options->model, name, near);
+    }
+    free(names);
+}
+
+/* Lines on stderr about what may not be meant: for a training that will begin, since a failure
+ * says one line only. */
 static void note(const struct train *r)
 {
-    cr_training_note(&r->training);
-    cr_checkpoint_note(&r->training);
-    if (!r->options->checkpoint && !r->options->save && r->last > r->training.step)
+    cr_note_surplus(&r->surplus);
+    note_names(r);
+    note_settings(r->options, r->graph);
+    if (!r->options->checkpoint && !r->options->save && r->last > cr_status_of(r->trainer).step)
         fprintf(stderr,
                 "crescent: note: %.400s: neither --checkpoint nor --save, nothing that is learned "
                 "will be saved\n",
                 r->options->model);
 }
 
+/* ---- the verb ---- */
+
+/* What was learned is written also after a signal. */
 static int run(struct train *r, struct cr_error *error)
 {
     if (prepare(r, error))
         return 2;
     note(r);
     catch_signals();
-    cr_progress_begin(&r->progress, &r->training, r->last);
+    cr_progress_begin(&r->progress, r->options, r->trainer, r->last);
     enum end end = make_steps(r, error);
     cr_progress_end(&r->progress);
     if (write_files(r, end, error))
@@ -265,12 +409,11 @@ int cr_verb_train(const struct cr_options *options, struct cr_error *error)
 {
     struct cr_options own = cr_options_copy(options);
     struct train r = {.options = &own};
-    int status = own.resume && cr_checkpoint_settings(&own, own.resume, error) ? 2 : 0;
+    int status = own.resume && take_settings(&own, error) ? 2 : 0;
     if (!status)
         status = run(&r, error);
-    cr_validation_close(&r.validation);
-    cr_training_close(&r.training);
-    cr_model_free(&r.model);
+    crescent_trainer_close(r.trainer);
+    crescent_graph_close(r.graph);
     cr_options_free(&own);
     return status;
 }

@@ -1,12 +1,12 @@
 /* The whole text of a program: its functions and what calls them, entry by entry. */
 #include "emit.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "body.h"
+#include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 
@@ -315,7 +315,7 @@ struct cr_program *cr_emit_program(struct cr_module *module)
 {
     struct cr_program *program = module->program;
     struct cr_text text = {0};
-    assert(module->has & CR_HAS_PROGRAM);
+    CR_CHECK(module->has & CR_HAS_PROGRAM);
     module->program = NULL;
     module->has &= ~(unsigned)CR_HAS_PROGRAM;
     cr_emit(&text, program);

@@ -38,6 +38,11 @@ int cr_write_standalone(const struct cr_program *program, const char *path, stru
 int cr_write_standalone_step(const struct cr_program *program, const char *script, const char *path,
                              struct cr_error *error);
 
+/* Source and header as texts, of which the first includes `header`; a step if `script` is not
+ * null. */
+int cr_standalone_texts(const struct cr_program *program, const char *script, const char *header,
+                        struct cr_text texts[2], struct cr_error *error);
+
 /* Appends header and source as one text that includes nothing of its own, for so many threads. */
 void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads);
 

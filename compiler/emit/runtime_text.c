@@ -1,6 +1,5 @@
 #include "runtime_text.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ static int find_file(const char *path)
     for (int i = 0; i < n; i++)
         if (strcmp(files[i].path, path) == 0)
             return i;
-    assert(!"a file is missing from the table");
+    cr_give_up("bug: a file of the runtime is missing from the table");
     return -1;
 }
 
@@ -82,7 +81,7 @@ static void resolve(char path[64], const char *includer, const char *quoted)
     const char *end = strchr(quoted, '"'), *slash = strrchr(includer, '/');
     bool neighbour = !memchr(quoted, '/', (size_t)(end - quoted));
     size_t folder = neighbour ? (size_t)(slash + 1 - includer) : 0;
-    assert(folder + (size_t)(end - quoted) < 64);
+    CR_CHECK(folder + (size_t)(end - quoted) < 64);
     memcpy(path, includer, folder);
     memcpy(path + folder, quoted, (size_t)(end - quoted));
     path[folder + (size_t)(end - quoted)] = 0;
@@ -96,7 +95,7 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     if (!needs || strncmp(line, "    OP(", 7) != 0)
         return false;
     n = strcspn(line + 7, ",");
-    assert(n < sizeof name);
+    CR_CHECK(n < sizeof name);
     memcpy(name, line + 7, n);
     name[n] = 0;
     return !needs(context, name);
@@ -112,7 +111,7 @@ static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
         return false;
     at += sizeof mark - 1;
     size_t n = strcspn(at, " ");
-    assert(n < sizeof name);
+    CR_CHECK(n < sizeof name);
     memcpy(name, at, n);
     name[n] = 0;
     return !needs(context, name);

@@ -386,17 +386,22 @@ static bool is_dangerous(const char *c)
            (third && c[1] == '\x81' && third >= 0xa6 && third <= 0xa9);
 }
 
-static int check_path(const char *path, struct cr_error *error)
+static int check_include(const char *path, struct cr_error *error)
 {
-    size_t length = strlen(path);
-    if (length < 3 || strcmp(path + length - 2, ".c") != 0)
-        return cr_fail(error, "%s: a C file is written, its name must end in .c", path);
     for (const char *c = path; *c; c++)
         if (is_dangerous(c))
             return cr_file_fail(error->text, sizeof error->text, path,
                                 "#include cannot name this file, expected no quotes, "
                                 "backslashes, trigraphs and control characters");
     return 0;
+}
+
+static int check_path(const char *path, struct cr_error *error)
+{
+    size_t length = strlen(path);
+    if (length < 3 || strcmp(path + length - 2, ".c") != 0)
+        return cr_fail(error, "%s: a C file is written, its name must end in .c", path);
+    return check_include(path, error);
 }
 
 /* What the texts of a program share; `header` is a path, or null where its text comes first. */
@@ -411,6 +416,18 @@ static struct cr_standalone describe(const struct cr_program *program,
     return w;
 }
 
+/* Source and header of a program. */
+static void print_both(struct cr_text texts[2], const struct cr_program *program,
+                       const struct cr_handover *handover, const char *header)
+{
+    struct cr_standalone w = describe(program, handover, header);
+    print_source(&texts[0], &w);
+    if (handover)
+        cr_put_step_header(&texts[1], &w);
+    else
+        print_header(&texts[1], &w);
+}
+
 /* Writes the .c to the path and the .h beside it. */
 static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
                             const char *path, struct cr_error *error)
@@ -419,13 +436,8 @@ static int write_standalone(const struct cr_program *program, const struct cr_ha
         return -1;
     char *header = cr_strdup(path);
     header[strlen(path) - 1] = 'h';
-    struct cr_standalone w = describe(program, handover, header);
     struct cr_text texts[2] = {{0}, {0}};
-    print_source(&texts[0], &w);
-    if (handover)
-        cr_put_step_header(&texts[1], &w);
-    else
-        print_header(&texts[1], &w);
+    print_both(texts, program, handover, header);
     const char *const paths[2] = {path, header};
     int status = write_both(paths, texts, error);
     free(texts[0].data);
@@ -442,6 +454,15 @@ void cr_put_standalone(struct cr_text *text, const struct cr_program *program, i
     print_source(text, &w);
 }
 
+/* What a step hands over. */
+static int find_handover(struct cr_handover *handover, const struct cr_program *p,
+                         const char *script, struct cr_error *error)
+{
+    const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
+                                   p->n_params, p->n_inputs, p->n_outputs};
+    return cr_handover_find(handover, &ports, script, error);
+}
+
 int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
 {
     return write_standalone(program, NULL, path, error);
@@ -451,11 +472,20 @@ int cr_write_standalone_step(const struct cr_program *p, const char *script, con
                              struct cr_error *error)
 {
     struct cr_handover handover;
-    const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
-                                   p->n_params, p->n_inputs, p->n_outputs};
-    if (cr_handover_find(&handover, &ports, script, error))
+    if (find_handover(&handover, p, script, error))
         return -1;
     int status = write_standalone(p, &handover, path, error);
     cr_handover_free(&handover);
     return status;
+}
+
+int cr_standalone_texts(const struct cr_program *p, const char *script, const char *header,
+                        struct cr_text texts[2], struct cr_error *error)
+{
+    struct cr_handover handover = {0};
+    if (check_include(header, error) || (script && find_handover(&handover, p, script, error)))
+        return -1;
+    print_both(texts, p, script ? &handover : NULL, header);
+    cr_handover_free(&handover);
+    return 0;
 }

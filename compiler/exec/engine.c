@@ -1,11 +1,11 @@
 /* engine.c - from a graph to something that runs; see engine.h. */
 #include "engine.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "ref_lengths.h"
@@ -135,7 +135,7 @@ static int *match_ports(const struct cr_port *ports, int n, const struct cr_port
         cr_names_add(&names, others[i].name);
     for (int i = 0; i < n; i++) {
         matches[i] = cr_names_find(&names, ports[i].name);
-        assert(matches[i] >= 0); /* passes keep all ports */
+        CR_CHECK(matches[i] >= 0); /* passes keep all ports */
     }
     cr_names_free(&names);
     return matches;
@@ -218,7 +218,7 @@ static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *
                    struct cr_error *error)
 {
     for (int i = 0; i < e->n_params; i++)
-        assert(e->tensors[i]);
+        CR_CHECK(e->tensors[i]);
     if (e->n_lengths)
         return cr_interpret_lengths(e->graph, (const float *const *)e->tensors, inputs,
                                     e->exact, outputs, error);

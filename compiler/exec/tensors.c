@@ -254,8 +254,8 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
 }
 
 /* Refuses an id that the table has no row for. */
-static int check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
-                     struct cr_error *error)
+int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
+                 struct cr_error *error)
 {
     int64_t n = cr_port_elements(&e->inputs[i]), limit = e->id_limits[i];
     for (int64_t j = 0; limit && j < n; j++)
@@ -277,7 +277,7 @@ int cr_take_input(const struct cr_engine *e, int i, const struct cr_npy *file, v
         return cr_npy_read_f32(file, data, error->text, sizeof error->text);
     if (cr_npy_read_i32(file, data, error->text, sizeof error->text))
         return -1;
-    return check_ids(e, i, file->path, data, error);
+    return cr_check_ids(e, i, file->path, data, error);
 }
 
 int cr_read_input(const struct cr_engine *e, int i, const char *path, void *data,

@@ -166,6 +166,21 @@ static bool lengths_fit(const struct cr_run *run)
     return true;
 }
 
+/* What a run made, or the error; the rest of it is freed. */
+static int run_whole(struct cr_run *run, struct cr_script *script)
+{
+    bool good = run_in_plain_locale(run) && lengths_fit(run);
+    close_run(run);
+    if (good) {
+        run->graph->most_nodes = 0;
+        *script = (struct cr_script){run->graph, run->options, run->n_options};
+        return 0;
+    }
+    cr_graph_free(run->graph);
+    free_options(run->options, run->n_options);
+    return -1;
+}
+
 int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          const struct cr_setting *settings, int n_settings,
                          struct cr_script *script, struct cr_error *error)
@@ -177,22 +192,29 @@ int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          .limits = *limits,
                          .kernel = CR_NONE,
                          .last_kernel = CR_NONE};
-    bool good = run_in_plain_locale(&run) && lengths_fit(&run);
-    close_run(&run);
-    if (good) {
-        run.graph->most_nodes = 0;
-        *script = (struct cr_script){run.graph, run.options, run.n_options};
-        return 0;
-    }
-    cr_graph_free(run.graph);
-    free_options(run.options, run.n_options);
-    return -1;
+    return run_whole(&run, script);
 }
 
 int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
                   struct cr_script *script, struct cr_error *error)
 {
     return cr_script_run_within(&cr_default_limits, path, settings, n_settings, script, error);
+}
+
+int cr_script_run_text(const char *path, const char *text, size_t length,
+                       const struct cr_setting *settings, int n_settings, struct cr_script *script,
+                       struct cr_error *error)
+{
+    struct cr_run run = {.path = path,
+                         .text = text,
+                         .length = length,
+                         .error = error,
+                         .settings = settings,
+                         .n_settings = n_settings,
+                         .limits = cr_default_limits,
+                         .kernel = CR_NONE,
+                         .last_kernel = CR_NONE};
+    return run_whole(&run, script);
 }
 
 void cr_script_free(struct cr_script *script)

@@ -44,6 +44,11 @@ extern const struct cr_limits cr_default_limits;
 int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
                   struct cr_script *script, struct cr_error *error);
 
+/* The same for a script in memory; `path` stands for it in messages, and its folder for require. */
+int cr_script_run_text(const char *path, const char *text, size_t length,
+                       const struct cr_setting *settings, int n_settings, struct cr_script *script,
+                       struct cr_error *error);
+
 /* The same within other limits than cr_default_limits. */
 int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          const struct cr_setting *settings, int n_settings,

@@ -39,6 +39,8 @@ struct cr_run {
     lua_State *L;
     struct cr_graph *graph;
     const char *path; /* of the script */
+    const char *text; /* the script's own, if it is in memory */
+    size_t length;
     char *folder;     /* it lies in, with a slash behind, or "" */
     struct cr_error *error;
     bool reported; /* the error has its text */

@@ -133,9 +133,22 @@ static void load_file(lua_State *L, struct cr_run *run, const char *path, bool l
         lua_error(L);
 }
 
+/* Loads the script from memory. */
+static void load_memory(lua_State *L, struct cr_run *run)
+{
+    if (run->length > MAX_SOURCE)
+        cr_raise(L, "more than 1 MB, a script is expected");
+    if (load_text(L, run, run->path, false, run->text, run->length) != 0)
+        lua_error(L);
+}
+
 void cr_load_script(lua_State *L, struct cr_run *run)
 {
     struct source_text text;
+    if (run->text) {
+        load_memory(L, run);
+        return;
+    }
     const char *wrong = read_file(run->path, 0, &text);
     if (wrong)
         cr_raise(L, "%s", wrong);

@@ -141,13 +141,3 @@ void cr_print(FILE *out, const char *format, ...)
     va_end(args);
     cr_escape_to(out, text, n, "\n");
 }
-
-void cr_note(const char *format, ...)
-{
-    char line[MAX_LINE];
-    va_list args;
-    va_start(args, format);
-    cr_escape_format(line, sizeof line, format, args);
-    va_end(args);
-    fprintf(stderr, "crescent: note: %s\n", line);
-}

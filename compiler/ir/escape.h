@@ -33,7 +33,4 @@ size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
 /* printf whose arguments may be text of users: what it prints is escaped, but for "\n". */
 void cr_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* One line on stderr behind "crescent: note: ". */
-void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 #endif

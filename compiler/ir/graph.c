@@ -80,35 +80,45 @@ void cr_graph_free(struct cr_graph *g)
     free(g);
 }
 
-/* A string of another graph, which may be null, as one of this graph. */
-static const char *adopt(struct cr_graph *g, const char *text)
+/* A string of another graph, which may be null, as one of this graph.  *last is the one before and
+ * what became of it: nodes of one line and scope follow each other. */
+struct adopted {
+    const char *theirs, *ours;
+};
+
+static const char *adopt(struct cr_graph *g, const char *text, struct adopted *last)
 {
-    return text ? cr_intern(g, text) : NULL;
+    if (text != last->theirs)
+        *last = (struct adopted){text, text ? cr_intern(g, text) : NULL};
+    return last->ours;
 }
 
-static struct cr_where adopt_where(struct cr_graph *g, struct cr_where where)
+/* All at once, but for their strings. */
+static void copy_nodes(struct cr_graph *copy, const struct cr_graph *g)
 {
-    where.file = adopt(g, where.file);
-    where.scope = adopt(g, where.scope);
-    return where;
+    struct adopted name = {0}, tap = {0}, file = {0}, scope = {0};
+    memcpy(copy->nodes, g->nodes, (size_t)g->n_nodes * sizeof *g->nodes);
+    copy->n_nodes = g->n_nodes;
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct cr_node *node = &copy->nodes[i];
+        node->name = adopt(copy, node->name, &name);
+        node->tap = adopt(copy, node->tap, &tap);
+        node->where.file = adopt(copy, node->where.file, &file);
+        node->where.scope = adopt(copy, node->where.scope, &scope);
+    }
 }
 
 struct cr_graph *cr_graph_copy(const struct cr_graph *g)
 {
     struct cr_graph *copy = cr_graph_new(g->name);
-    cr_graph_reserve(copy, g->n_nodes, g->n_operands);
-    for (int i = 0; i < g->n_operands; i++)
-        *CR_PUSH(copy->operands, copy->n_operands, copy->cap_operands) = g->operands[i];
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct cr_node node = g->nodes[i];
-        node.name = adopt(copy, node.name);
-        node.tap = adopt(copy, node.tap);
-        node.where = adopt_where(copy, node.where);
-        *CR_PUSH(copy->nodes, copy->n_nodes, copy->cap_nodes) = node;
-    }
+    cr_graph_reserve(copy, g->n_nodes + 1, g->n_operands + 1);
+    memcpy(copy->operands, g->operands, (size_t)g->n_operands * sizeof *g->operands);
+    copy->n_operands = g->n_operands;
+    copy_nodes(copy, g);
+    for (int i = 0; i < g->n_lengths; i++)
+        cr_graph_add_length(copy, g->lengths[i].name, g->lengths[i].bound);
     for (int i = 0; i < g->n_outputs; i++)
         cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
-    copy->here = adopt_where(copy, g->here);
     copy->most_nodes = g->most_nodes;
     return copy;
 }

@@ -7,6 +7,12 @@
 
 #include "escape.h"
 
+#ifdef CR_DEBUG
+enum { debug = 1 };
+#else
+enum { debug = 0 };
+#endif
+
 static _Thread_local struct cr_guard *innermost;
 
 void cr_guard_enter(struct cr_guard *guard, struct cr_error *error)
@@ -28,13 +34,13 @@ void cr_guard_leave(struct cr_guard *guard)
 void cr_give_up(const char *format, ...)
 {
     struct cr_guard *guard = innermost;
-    struct cr_error lost;
+    struct cr_error lost, *error = guard ? guard->error : &lost;
     va_list args;
     va_start(args, format);
-    cr_escape_format(guard ? guard->error->text : lost.text, sizeof lost.text, format, args);
+    cr_escape_format(error->text, sizeof error->text, format, args);
     va_end(args);
-    if (!guard) {
-        fprintf(stderr, "crescent: %s\n", lost.text);
+    if (!guard || (debug && cr_is_bug(error))) {
+        fprintf(stderr, "crescent: %s\n", error->text);
         abort();
     }
     cr_guard_leave(guard);

@@ -31,8 +31,13 @@ void cr_guard_enter(struct cr_guard *guard, struct cr_error *error);
 /* Leaves the innermost guard.  Once is enough: of one that is left already there is nothing. */
 void cr_guard_leave(struct cr_guard *guard);
 
-/* Sets the error of the innermost guard and jumps there.  Without a guard the process ends:
- * every function of crescent.h that can get here has one. */
+/* Sets the error of the innermost guard and jumps there; in a debug build a bug ends the process
+ * instead, where a debugger can look at it.  It also ends without a guard: every function of
+ * crescent.h that can get here has one. */
 _Noreturn void cr_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A mistake of ours where a condition does not hold: "bug: FILE:LINE: CONDITION". */
+#define CR_CHECK(condition)                                                                        \
+    ((condition) ? (void)0 : cr_give_up("bug: %s:%d: not so: %s", __FILE__, __LINE__, #condition))
 
 #endif

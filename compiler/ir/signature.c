@@ -1,6 +1,6 @@
 #include "signature.h"
+#include "guard.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static void add_address(struct cr_signature *s, const struct counts *counts, con
 
 static void add_word(struct cr_signature *s, const struct counts *counts, const char *word)
 {
-    assert(s->n + 3 <= CR_MAX_SIGNATURE);
+    CR_CHECK(s->n + 3 <= CR_MAX_SIGNATURE);
     if (strchr(word, ':') && strcspn(word, ":") < strcspn(word, " "))
         add_address(s, counts, word);
     else

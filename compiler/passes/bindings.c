@@ -1,7 +1,7 @@
 #include "bindings.h"
 
-#include <assert.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
 /* Iterations begin .. end - 1 of a loop. */
@@ -107,7 +107,7 @@ void cr_find_form(struct cr_program *program, struct cr_binding *binding,
     const struct stretch all = {loop, locations, 0, loop ? loop->count : 1};
     struct stretch rest;
     bool found = leave_out(&rest, &all, 3, is_simple) || leave_out(&rest, &all, 1, is_one_space);
-    assert(found); /* outline saw to it */
+    CR_CHECK(found); /* outline saw to it */
     (void)found;
     binding->space = locations[rest.begin].space;
     binding->first_differs = rest.begin > all.begin;

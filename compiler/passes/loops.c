@@ -7,10 +7,10 @@
  */
 #include "loops.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
 /* ---- repeated sequences ---- */
@@ -311,7 +311,7 @@ static void choose_loop(struct search *s, struct queue *q, int kernel, int wante
     int end = end_of_room(s, kernel, wanted + LONGEST);
     int saved = s->taken[kernel] ? 0 : find_loop(s, kernel, end, &loop);
     if (saved == wanted) {
-        assert(is_loop(s, &loop));
+        CR_CHECK(is_loop(s, &loop));
         memset(s->taken + kernel, true, (size_t)(loop.period * loop.count));
         *CR_PUSH(s->found->items, s->found->n, s->found->cap) = loop;
     } else if (saved) {

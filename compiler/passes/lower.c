@@ -7,9 +7,9 @@
  */
 #include "lower.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 #include "lower_common.h"
 
@@ -163,8 +163,7 @@ struct cr_lowering *cr_lowering_new(const struct cr_module *module)
     lw->g = lw->ev.g = module->graph;
     lw->ev.module = module;
     lw->ev.lengths = &lw->lengths;
-    if (cr_lengths_find(&lw->lengths, lw->g, "", &error))
-        assert(!"the driver looked at the lengths");
+    CR_CHECK(!cr_lengths_find(&lw->lengths, lw->g, "", &error)); /* the driver looked */
     return lw;
 }
 

@@ -1,9 +1,9 @@
 #include "rewrite.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
@@ -110,7 +110,7 @@ static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 
 static void sort_rules(struct cr_rewrite *rw)
 {
-    assert(rw->rules->n <= 64);
+    CR_CHECK(rw->rules->n <= 64);
     for (int i = 0; i < rw->rules->n; i++)
         for (uint64_t ops = rw->rules->items[i].ops; ops; ops &= ops - 1)
             rw->rules_of[__builtin_ctzll(ops)] |= UINT64_C(1) << i;

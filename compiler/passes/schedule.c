@@ -5,12 +5,12 @@
  * The sizes of loops are those of the module's target.  Kernels that share a function (outline)
  * give one function here, and each call binds its arguments to buffers.
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bindings.h"
+#include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
@@ -538,8 +538,7 @@ void cr_pass_schedule(struct cr_module *module)
     s.panels = cr_calloc(nodes, sizeof *s.panels);
     struct cr_error error;
     cr_titles_find(&s.titles, s.g);
-    if (cr_lengths_find(&s.lengths, s.g, "", &error))
-        assert(!"the driver looked at the lengths");
+    CR_CHECK(!cr_lengths_find(&s.lengths, s.g, "", &error)); /* the driver looked */
     add_buffers(&s);
     add_functions(&s);
     add_steps(&s);

@@ -139,14 +139,6 @@ struct cr_graph *cr_graph_copy_nodes(const struct cr_graph *g)
     return copy;
 }
 
-struct cr_graph *cr_graph_copy(const struct cr_graph *g)
-{
-    struct cr_graph *copy = cr_graph_copy_nodes(g);
-    for (int i = 0; i < g->n_outputs; i++)
-        cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
-    return copy;
-}
-
 /* ---- text ---- */
 
 char *cr_graph_text(const struct cr_graph *g)

@@ -40,8 +40,7 @@ bool cr_case_is_known(const struct cr_case *c, cr_id id);
 /* The data of the input or parameter of that name. */
 const void *cr_case_data(const struct cr_case *c, const char *name);
 
-/* A graph of its own with the same nodes and outputs; and its nodes alone. */
-struct cr_graph *cr_graph_copy(const struct cr_graph *g);
+/* A graph of its own with the same nodes, and no outputs. */
 struct cr_graph *cr_graph_copy_nodes(const struct cr_graph *g);
 
 /* Nodes added to `to` from here on have the origin of node `id` of `from`. */

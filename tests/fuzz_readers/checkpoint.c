@@ -1,48 +1,52 @@
 /* checkpoint.c - any bytes as the file of `crescent train --resume`: refused with a line, or
  * taken over whole. */
-#include "compiler/cli/training.h"
+#include "compiler/crescent.h"
 
 #include "target.h"
 
-static struct cr_options options;
-static struct cr_model model;
-static struct cr_training training;
+static crescent_context *context;
+static crescent_trainer *trainer;
+
+/* What stands behind NAME= in a variable of the environment. */
+static const char *path_in(const char *variable)
+{
+    const char *text = getenv(variable), *equals = text ? strchr(text, '=') : NULL;
+    PROMISE(equals);
+    return equals + 1;
+}
 
 /* The training that all inputs are resumed for; made once. */
 static void open_training(void)
 {
-    static char *arguments[] = {"train",     "tests/scripts/train_one.lua",
-                                "--backend", "ref",
-                                "--input",   NULL,
-                                "--input",   NULL,
-                                NULL};
-    struct cr_error error = {""};
-    arguments[5] = getenv("FUZZ_IDS");
-    arguments[7] = getenv("FUZZ_TARGETS");
-    PROMISE(arguments[5] && arguments[7]);
-    int status = cr_options_parse(&options, cr_verb_find("train", &error), 8, arguments, &error) ||
-                 cr_model_load(&model, &options, &error) ||
-                 cr_training_open(&training, &model, &error);
+    const crescent_input_file files[] = {{"ids", path_in("FUZZ_IDS")},
+                                         {"target", path_in("FUZZ_TARGETS")}};
+    const crescent_config config = {.backend = CRESCENT_REF};
+    crescent_graph *graph;
+    context = crescent_context_new();
+    int status = crescent_graph_open(context, "tests/scripts/train_one.lua", NULL, &graph) ||
+                 crescent_trainer_open(graph, &config, &trainer) ||
+                 crescent_trainer_feed(trainer, files, 2) || crescent_trainer_start(trainer) ||
+                 crescent_draw_weights(crescent_trainer_model(trainer), 0);
     if (status)
-        fprintf(stderr, "%s\n", error.text);
+        fprintf(stderr, "%s\n", crescent_error(context));
     PROMISE(!status);
+    crescent_graph_close(graph);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct cr_error error = {""};
+    crescent_checkpoint *checkpoint;
+    crescent_training status;
     char path[32];
-    if (!training.options)
+    if (!trainer)
         open_training();
     int fd = memory_file(data, size, path);
-    struct cr_options own = cr_options_copy(&options);
-    if (cr_checkpoint_settings(&own, path, &error) != 0)
-        promise_message(error.text);
-    cr_options_free(&own);
-    error.text[0] = '\0';
-    if (cr_checkpoint_read(&training, path, &error) != 0)
-        promise_message(error.text);
-    PROMISE(training.step >= 0);
+    if (crescent_checkpoint_open(context, path, &checkpoint) != CRESCENT_OK)
+        promise_message(crescent_error(context));
+    crescent_checkpoint_close(checkpoint);
+    if (crescent_trainer_resume(trainer, path) != CRESCENT_OK)
+        promise_message(crescent_error(context));
+    PROMISE(crescent_trainer_status(trainer, &status) == CRESCENT_OK && status.step >= 0);
     close(fd);
     return 0;
 }

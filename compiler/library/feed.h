@@ -5,10 +5,12 @@
 #ifndef CR_FEED_H
 #define CR_FEED_H
 
-#include "model.h"
+#include "compiler/crescent.h"
+#include "compiler/exec/tensors.h"
 
 struct cr_feed {
     int input;
+    char *path;
     struct cr_npy file;
     int64_t batches;
 };
@@ -22,8 +24,8 @@ struct cr_feeds {
 /* Where the files were named: by an option, for a script. */
 struct cr_feed_source {
     const char *option; /* "--input" */
-    const char *model;
-    const struct cr_pairs *files;
+    const crescent_input_file *files;
+    int n_files;
     const bool *is_state; /* by input: it has its value from the step before, and no file */
 };
 
@@ -45,5 +47,9 @@ int64_t cr_feeds_batches(const struct cr_feeds *feeds);
 /* Puts a batch of each file into data[input]: the one of this index, modulo their number. */
 int cr_feeds_take(const struct cr_feeds *feeds, const struct cr_engine *engine, int64_t index,
                   void *const *data, struct cr_error *error);
+
+/* Refuses a name, given with an option (or null), that is of no input. */
+int cr_check_input_name(const struct cr_engine *engine, const char *option, const char *name,
+                        struct cr_error *error);
 
 #endif

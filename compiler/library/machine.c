@@ -1,12 +1,11 @@
-/* machine.c - what the machine can do at best; see machine.h. */
-#include "machine.h"
-
-#include <assert.h>
-#include <stdbool.h>
+/* machine.c - what the machine can do at best; see crescent.h. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compiler/ir/mem.h"
+#include "handles.h"
 #include "compiler/exec/peak.h"
 
 enum { MEGABYTE = 1 << 20, MAX_THREADS = 256, TRIES = 4 };
@@ -21,30 +20,58 @@ static int64_t beyond_caches(void)
     return 4 * cache < least ? least : 4 * cache > most ? most : 4 * cache;
 }
 
+struct crescent_machine {
+    crescent_context *context;
+    crescent_model *model; /* whose threads are used */
+    char *buffer;
+    int64_t bytes; /* several times what its caches hold */
+};
+
 /* Huge pages where the system has them, so that finding pages is no part of the limit; filled,
  * since pages that were never written are all one. */
-int cr_machine_open(struct cr_machine *m, const struct cr_engine *engine, struct cr_error *error)
+static char *new_buffer(int64_t bytes, struct cr_error *error)
 {
-    m->engine = engine;
-    m->bytes = beyond_caches();
     void *memory =
-        mmap(NULL, (size_t)m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return cr_fail(error, "measuring memory needs %lld bytes, which could not be had",
-                       (long long)m->bytes);
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        cr_fail(error, "measuring memory needs %lld bytes, which could not be had",
+                (long long)bytes);
+        return NULL;
+    }
 #ifdef MADV_HUGEPAGE
-    madvise(memory, (size_t)m->bytes, MADV_HUGEPAGE);
+    madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
 #endif
-    memset(memory, 1, (size_t)m->bytes);
-    m->buffer = memory;
-    return 0;
+    memset(memory, 1, (size_t)bytes);
+    return memory;
 }
 
-void cr_machine_close(struct cr_machine *m)
+int crescent_machine_open(crescent_model *model, crescent_machine **machine)
 {
-    if (m->buffer)
-        munmap(m->buffer, (size_t)m->bytes);
-    *m = (struct cr_machine){0};
+    if (machine)
+        *machine = NULL;
+    CR_REQUIRE(model, machine);
+    CR_ENTER(model->context);
+    crescent_machine *m = cr_calloc(1, sizeof *m);
+    m->bytes = beyond_caches();
+    if (!(m->buffer = new_buffer(m->bytes, guard.error))) {
+        free(m);
+        return cr_done(&guard, CRESCENT_FAILED);
+    }
+    m->context = cr_refer(model->context);
+    m->model = model;
+    model->references++;
+    *machine = m;
+    return CRESCENT_OK;
+}
+
+void crescent_machine_close(crescent_machine *machine)
+{
+    if (!machine)
+        return;
+    munmap(machine->buffer, (size_t)machine->bytes);
+    cr_model_release(machine->model);
+    cr_release(machine->context);
+    free(machine);
 }
 
 /* One item a thread; `args` has room for what each did. */
@@ -59,7 +86,6 @@ static void flops_body(const void *args, long begin, long end, float *scratch)
 static double flops_speed(const struct cr_engine *e)
 {
     double operations[MAX_THREADS] = {0}, *args = operations, total = 0;
-    assert(e->threads <= MAX_THREADS);
     int64_t start = cr_clock();
     e->rt->parallel(e->pool, e->threads, flops_body, &args, NULL, 0);
     int64_t time = cr_clock() - start;
@@ -70,11 +96,11 @@ static double flops_speed(const struct cr_engine *e)
 
 /* The fastest of a few: each is short, so that one of them goes through undisturbed even where
  * others want the processor, too. */
-double cr_machine_flops(const struct cr_machine *m)
+double crescent_machine_flops(const crescent_machine *m)
 {
     double best = 0;
-    for (int i = 0; i < TRIES; i++) {
-        double speed = flops_speed(m->engine);
+    for (int i = 0; m && i < TRIES; i++) {
+        double speed = flops_speed(&m->model->engine);
         best = speed > best ? speed : best;
     }
     return best;
@@ -104,21 +130,23 @@ static double read_speed(const struct cr_engine *e, const struct reading *r, lon
 
 /* The fastest of a few readings: the buffer again and again where caches may hold it, after
  * once to bring it there, else one part of it after the other. */
-double cr_machine_read(const struct cr_machine *m, int64_t bytes)
+double crescent_machine_read(const crescent_machine *m, int64_t bytes)
 {
-    bool beyond = bytes >= m->bytes;
+    if (!m || bytes < 0)
+        return 0;
+    bool beyond = !bytes || bytes >= m->bytes;
     long steps = (beyond ? m->bytes / TRIES : bytes) / CR_READ_STEP;
-    steps = steps < m->engine->threads ? m->engine->threads : steps;
+    steps = steps < m->model->engine.threads ? m->model->engine.threads : steps;
     double best = 0;
     struct reading reading = {m->buffer, 1};
     if (!beyond) {
-        read_speed(m->engine, &reading, steps);
+        read_speed(&m->model->engine, &reading, steps);
         reading.times += 2 * MEGABYTE / (steps * CR_READ_STEP);
     }
     for (int i = 0; i < TRIES; i++) {
         if (beyond)
             reading.buffer = m->buffer + i * steps * CR_READ_STEP;
-        double speed = read_speed(m->engine, &reading, steps);
+        double speed = read_speed(&m->model->engine, &reading, steps);
         best = speed > best ? speed : best;
     }
     return best;

@@ -116,6 +116,7 @@ static int64_t whole(double number, int64_t most)
     return good ? (int64_t)number : -1;
 }
 
+/* As cr_history_losses_text writes them; of so many steps there are so many sums. */
 static int parse_losses(struct cr_history *h, const char *text, int64_t steps)
 {
     double first, width, sum;

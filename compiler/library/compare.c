@@ -1,9 +1,9 @@
-/* difference.c - how far an array is from the one that is expected; see difference.h. */
-#include "difference.h"
-
+/* compare.c - how far an array is from the one that is expected; see crescent.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "handles.h"
 
 /* A float's place in the order of all floats, so that neighbours differ by 1. */
 static int64_t place_of(double value)
@@ -54,7 +54,7 @@ static bool is_same(double got, double want)
 }
 
 /* Whether an element passes whose values are not the same. */
-static bool passes(const struct cr_tolerance *t, double got, double want)
+static bool passes(const crescent_tolerance *t, double got, double want)
 {
     double apart = fabs(got - want);
     bool only_ulp = t->max_ulp >= 0 && t->atol == 0 && t->rtol == 0;
@@ -71,7 +71,7 @@ static double larger(double a, double b)
 }
 
 /* Takes the errors of an element that is not the same into the largest so far. */
-static void note_errors(struct cr_difference *d, double got, double want, double scale)
+static void note_errors(crescent_difference *d, double got, double want, double scale)
 {
     double apart = fabs(got - want), size = fabs(want);
     bool finite = apart < INFINITY;
@@ -83,10 +83,12 @@ static void note_errors(struct cr_difference *d, double got, double want, double
     d->nans += isnan(apart);
 }
 
-struct cr_difference cr_difference(const double *got, const double *want, int64_t n,
-                                   const struct cr_tolerance *tolerance)
+/* The worst element is the one that fails by the most; while none fails, the one that differs
+ * most. */
+static crescent_difference compare(const double *got, const double *want, int64_t n,
+                                   const crescent_tolerance *tolerance)
 {
-    struct cr_difference d = {.worst = -1};
+    crescent_difference d = {.worst = -1};
     double worst = 0, scale = root_mean_square(want, n);
     for (int64_t i = 0; i < n; i++) {
         bool same = is_same(got[i], want[i]);
@@ -106,10 +108,19 @@ struct cr_difference cr_difference(const double *got, const double *want, int64_
     return d;
 }
 
-int cr_same_bits(const float *a, const float *b, int64_t n)
+int crescent_compare(const double *got, const double *want, int64_t n,
+                     const crescent_tolerance *tolerance, crescent_difference *difference)
+{
+    if (!tolerance || !difference || n < 0 || (n && (!got || !want)))
+        return cr_refuse_null(NULL, __func__);
+    *difference = compare(got, want, n, tolerance);
+    return CRESCENT_OK;
+}
+
+int crescent_same_bits(const float *a, const float *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(isnan(a[i]) && isnan(b[i])))
+        if (!a || !b || (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(isnan(a[i]) && isnan(b[i]))))
             return 0;
     return 1;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "report.h"
+#include "compiler/ir/near.h"
+#include "handles.h"
 
 /* The part of a file that is batch number i. */
 static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *port, int64_t i)
@@ -25,7 +26,7 @@ static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *
 static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct cr_error *error)
 {
     const struct cr_npy *file = &feed->file;
-    char found[400];
+    char found[400], expected[224];
     int extra = file->rank - port->rank;
     feed->batches = extra == 1 ? file->shape[0] : 1;
     if ((extra == 0 || extra == 1) && feed->batches > 0 &&
@@ -33,7 +34,8 @@ static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct 
         return 0;
     cr_shape_text(found, sizeof found, file->rank < 16 ? file->rank : 16, file->shape);
     return cr_fail(error, "%.300s: the array has shape %s, expected %s or [batches, ...] of it",
-                   file->path, found, cr_port_shape(port).text);
+                   file->path, found,
+                   cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
 static int check_batches(const struct cr_feed *feed, const struct cr_engine *e, void *data,
@@ -47,37 +49,77 @@ static int check_batches(const struct cr_feed *feed, const struct cr_engine *e, 
     return 0;
 }
 
+/* ---- opening ---- */
+
+int cr_check_input_name(const struct cr_engine *e, const char *option, const char *name,
+                        struct cr_error *error)
+{
+    char near[160];
+    if (cr_port_find(e->inputs, e->n_inputs, name) != CR_NONE && !cr_cotangent_of(name))
+        return 0;
+    const char **names = cr_calloc((size_t)e->n_inputs, sizeof *names);
+    for (int i = 0; i < e->n_inputs; i++)
+        names[i] = e->inputs[i].name;
+    cr_did_you_mean(near, sizeof near, name, names, e->n_inputs);
+    if (!near[0] && e->n_inputs)
+        snprintf(near, sizeof near, ", the first is %.100s", names[0]);
+    free(names);
+    return cr_fail(error, "%.400s: %s%s%.100s: no input of that name%s", e->path,
+                   option ? option : "", option ? " " : "", name, near);
+}
+
+static int check_names(const struct cr_engine *e, const struct cr_feed_source *source,
+                       struct cr_error *error)
+{
+    for (int i = 0; i < source->n_files; i++)
+        if (!source->files[i].name || !source->files[i].path)
+            return cr_fail(error,
+                           "%.400s: file %d for an input is null, expected a name and a path",
+                           e->path, i);
+        else if (cr_check_input_name(e, source->option, source->files[i].name, error))
+            return -1;
+    return 0;
+}
+
 /* The file that is named for an input, or null. */
 static const char *path_of(const struct cr_feed_source *source, const char *name)
 {
     const char *path = NULL;
-    for (int i = 0; i < source->files->n; i++)
-        if (strcmp(source->files->items[i].key, name) == 0)
-            path = source->files->items[i].value;
+    for (int i = 0; i < source->n_files; i++)
+        if (strcmp(source->files[i].name, name) == 0)
+            path = source->files[i].path;
     return path;
+}
+
+/* Opens the file of an input, and looks at all of it. */
+static int open_feed(struct cr_feeds *feeds, const struct cr_engine *e, int input, const char *path,
+                     void *data, struct cr_error *error)
+{
+    struct cr_feed *feed = &feeds->items[feeds->n];
+    feed->input = input;
+    feed->path = cr_strdup(path);
+    if (cr_npy_open(&feed->file, feed->path, error->text, sizeof error->text)) {
+        free(feed->path);
+        return -1;
+    }
+    feeds->n++;
+    return check_shape(feed, &e->inputs[input], error) || check_batches(feed, e, data, error);
 }
 
 int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *e,
                   const struct cr_feed_source *source, void *const *data, struct cr_error *error)
 {
     *feeds = (struct cr_feeds){cr_calloc((size_t)e->n_inputs, sizeof *feeds->items), 0};
-    if (cr_check_input_names(e, source->model, source->option, source->files, error))
+    if (check_names(e, source, error))
         return -1;
     for (int i = 0; i < e->n_inputs; i++) {
-        const char *path = path_of(source, e->inputs[i].name);
-        if (!path)
-            continue;
-        if (source->is_state[i])
+        const char *name = e->inputs[i].name, *path = path_of(source, name);
+        if (path && source->is_state[i])
             return cr_fail(error,
                            "%.400s: %s %.100s: an output of that name is its value, expected an "
                            "input that is data",
-                           source->model, source->option, e->inputs[i].name);
-        struct cr_feed *feed = &feeds->items[feeds->n];
-        feed->input = i;
-        if (cr_npy_open(&feed->file, path, error->text, sizeof error->text))
-            return -1;
-        feeds->n++;
-        if (check_shape(feed, &e->inputs[i], error) || check_batches(feed, e, data[i], error))
+                           e->path, source->option, name);
+        if (path && open_feed(feeds, e, i, path, data[i], error))
             return -1;
     }
     return 0;
@@ -85,8 +127,10 @@ int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *e,
 
 void cr_feeds_close(struct cr_feeds *feeds)
 {
-    for (int i = 0; i < feeds->n; i++)
+    for (int i = 0; i < feeds->n; i++) {
         cr_npy_close(&feeds->items[i].file);
+        free(feeds->items[i].path);
+    }
     free(feeds->items);
     *feeds = (struct cr_feeds){0};
 }

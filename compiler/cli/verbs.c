@@ -1,0 +1,95 @@
+/* verbs.c - the table of verbs; see verbs.h. */
+#include "verbs.h"
+
+#include <string.h>
+
+#include "compiler/ir/near.h"
+
+static const struct cr_verb verbs[] = {
+    {"run", CR_VERB_RUN, cr_verb_run, "MODEL.lua [options]",
+     "compile a model, run it, report shapes and times",
+     "Without --weights the parameters are drawn from --seed as PyTorch's layers would;\n"
+     "without --input the inputs are drawn from a standard normal distribution (token ids:\n"
+     "uniformly).  --output takes the names of outputs and of values the script tapped.\n"},
+    {"emit", CR_VERB_EMIT, cr_verb_emit, "MODEL.lua -o FILE.c [options]",
+     "write standalone C: FILE.c and FILE.h",
+     "The C needs nothing but a C11 compiler, libc and libm.\n"},
+    {"train", CR_VERB_TRAIN, cr_verb_train, "STEP.lua [options]",
+     "make the steps of a training, save and resume it",
+     "The script is one step: what it returns under the name of a parameter or an input is the\n"
+     "value for the next step (docs/training.md).  It returns the loss as `loss`; `lr` and\n"
+     "`tokens`, the tokens of a step, are shown if they are there.  A script with an option\n"
+     "`steps` is run until so many steps are made in all, unless --steps says how many more.\n"
+     "Ctrl-C, SIGTERM or SIGHUP ends the training after a step: what the options name is\n"
+     "written, and the exit status is 130.  A loss that is no finite number ends it with status\n"
+     "2, and then no checkpoint and no parameters are written.  A resumed training goes on with\n"
+     "the same bits, and its curve with the losses that the checkpoint has.\n"
+     "--validate-every runs the script once more, with its option `validation`, if it declares\n"
+     "one, set to true, and computes its `loss` without updating anything.\n"},
+    {"compare", CR_VERB_COMPARE, cr_verb_compare, "MODEL.lua [options]",
+     "run on several backends and hold the outputs against each other or against files",
+     "Each output of each backend is held against its --expect file or, if it has none,\n"
+     "against the first backend listed.  An element passes if it differs by at most\n"
+     "atol + rtol * |expected|; NaN passes against NaN only, an infinity against its equal.\n"
+     "Where both tcc and cc run, their bits must be equal (all NaN count as one).  The exit\n"
+     "status is 1 if anything fails.\n"
+     "\n"
+     "max ulp is the largest error in units of the last place of a float as large as the\n"
+     "expected value or, where that is larger, as the output's root mean square: an error next\n"
+     "to zero counts by the size of the output.  max rel is by the element alone.  With\n"
+     "--max-ulp the column is what that limits: the number of floats from the value to the one\n"
+     "expected, the most of any element.  --json has both, as max_ulp and max_ulp_each.\n"},
+    {"dump", CR_VERB_DUMP, cr_verb_dump, "MODEL.lua [--after PASS] [options]",
+     "print the graph, the kernels or the plan after a pass",
+     "`--after script` prints the graph as the script built it.  Without --after the passes\n"
+     "are listed.\n"},
+    {"params", CR_VERB_PARAMS, cr_verb_params, "MODEL.lua [options]",
+     "list the parameters: name, shape, count, total", ""},
+    {"bench", CR_VERB_BENCH, cr_verb_bench, "MODEL.lua [options]",
+     "measure the run time against the machine's limits",
+     "Runs alternate with measurements of the machine, in this process and on as many threads:\n"
+     "its peak of fused multiply-adds, and how fast it reads memory and a buffer as large as\n"
+     "what a run must touch.  Medians are reported.  The roofline is the least time a run can\n"
+     "take: its floating-point operations at the peak, or the bytes of its parameters, inputs\n"
+     "and outputs at the latter speed, whichever takes longer.\n"
+     "\n"
+     "--vs takes `standalone` (the emitted file, built by cc -O2), the script of another model\n"
+     "(the --set options that it declares hold for it, too), or NAME=VALUE for an option below:\n"
+     "backend=cc, isa=avx2, threads=2, skip=join, set=KEY=VALUE.  Both are run in turns, and\n"
+     "the ratio of their times is that of a turn.\n"},
+    {"ops", CR_VERB_OPS, cr_verb_ops, "[options]",
+     "list the primitive operations of the graph language",
+     "The tables are compiler/ir/ops.def and runtime/elementwise.h.\n"},
+};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error)
+{
+    const char *names[N_VERBS];
+    char near[160];
+    for (int i = 0; i < N_VERBS; i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return &verbs[i];
+    }
+    cr_fail(error, "'%.60s' is not a verb%s (crescent --help lists them)", name,
+            cr_did_you_mean(near, sizeof near, name, names, N_VERBS));
+    return NULL;
+}
+
+void cr_help(FILE *out)
+{
+    fputs("usage: crescent VERB MODEL.lua [options]\n\n"
+          "Compiles a model described by a Lua script to fused C and runs it.\n\nverbs:\n",
+          out);
+    for (int i = 0; i < N_VERBS; i++)
+        fprintf(out, "  %-9s%s\n", verbs[i].name, verbs[i].summary);
+    fputs("\n  crescent VERB --help    options of a verb\n"
+          "  crescent --version      the version\n\n"
+          "for instance:\n"
+          "  crescent run graphs/gpt2_block.lua --set T=64\n"
+          "  crescent emit graphs/gpt2_block.lua -o gpt2_block.c\n\n"
+          "exit status: 0 done, 1 a comparison failed, 2 the input is at fault, 3 Crescent is, "
+          "130 interrupted\n",
+          out);
+}

@@ -1,0 +1,16 @@
+/* verbs.h - the verbs of the command line, from a table; each has a file of its own. */
+#ifndef CR_VERBS_H
+#define CR_VERBS_H
+
+#include "options.h"
+
+cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_verb_params,
+    cr_verb_bench, cr_verb_ops, cr_verb_train;
+
+/* The verb of that name, or null with an error that suggests one. */
+const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
+
+/* The usage of the program. */
+void cr_help(FILE *out);
+
+#endif

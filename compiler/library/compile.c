@@ -1,0 +1,149 @@
+/* compile.c - a graph compiled; see crescent.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "handles.h"
+
+_Static_assert((int)CRESCENT_TCC == (int)CR_BACKEND_TCC && (int)CRESCENT_CC == (int)CR_BACKEND_CC &&
+                   (int)CRESCENT_REF == (int)CR_BACKEND_REF &&
+                   (int)CRESCENT_STANDALONE == (int)CR_BACKEND_STANDALONE,
+               "backends have the same numbers");
+
+/* All zero is the plain configuration, but there is one thread at least. */
+int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,
+                   struct cr_error *error)
+{
+    static const crescent_config plain;
+    const crescent_config *c = config ? config : &plain;
+    *checked = *c;
+    checked->threads = c->threads ? c->threads : 1;
+    if ((unsigned)c->backend >= CRESCENT_BACKENDS || c->threads < 0 || c->threads > 256)
+        return cr_fail(error,
+                       "%.400s: backend %d and %d threads, expected a backend of the enum and 0 to "
+                       "256 threads",
+                       path, (int)c->backend, c->threads);
+    if (c->max_arena < 0 || c->n_skip < 0 || (c->n_skip && !c->skip))
+        return cr_fail(error, "%.400s: max_arena %lld and %d passes to skip, expected none below 0",
+                       path, (long long)c->max_arena, c->n_skip);
+    for (int i = 0; i < c->n_skip; i++)
+        if (!c->skip[i])
+            return cr_fail(error, "%.400s: pass %d to skip is null, expected a name", path, i);
+    return 0;
+}
+
+/* A copy whose strings are its own. */
+static crescent_config copy_config(const crescent_config *config)
+{
+    crescent_config copy = *config;
+    const char **skip = cr_calloc((size_t)config->n_skip, sizeof *skip);
+    for (int i = 0; i < config->n_skip; i++)
+        skip[i] = cr_strdup(config->skip[i]);
+    copy.skip = skip;
+    copy.isa = config->isa ? cr_strdup(config->isa) : NULL;
+    return copy;
+}
+
+static void free_config(crescent_config *config)
+{
+    for (int i = 0; i < config->n_skip; i++)
+        free((char *)config->skip[i]);
+    free((void *)config->skip);
+    free((char *)config->isa);
+}
+
+int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                     const crescent_config *config, crescent_model **model, struct cr_error *error)
+{
+    crescent_config c;
+    if (cr_take_config(config, origin->path, &c, error)) {
+        cr_graph_free(graph);
+        return -1;
+    }
+    const struct cr_engine_options options = {
+        origin->path, (enum cr_backend)c.backend, c.threads, c.isa, c.skip, c.n_skip, c.max_arena};
+    crescent_model *m = cr_calloc(1, sizeof *m);
+    m->references = 1;
+    if (cr_engine_open(&m->engine, graph, &options, error)) {
+        free(m);
+        return -1;
+    }
+    m->given = cr_calloc((size_t)m->engine.n_params, sizeof *m->given);
+    m->config = copy_config(&c);
+    m->context = cr_refer(context);
+    m->origin = cr_origin_refer(origin);
+    *model = m;
+    return 0;
+}
+
+/* Copying is a part of the way from the graph to code, so its time counts. */
+static int compile_copy(const crescent_graph *graph, const crescent_config *config,
+                        crescent_model **model, struct cr_error *error)
+{
+    int64_t start = cr_clock();
+    struct cr_graph *copy = cr_graph_copy(graph->graph);
+    int64_t copied = cr_clock() - start;
+    if (cr_compile_graph(graph->context, graph->origin, copy, config, model, error))
+        return -1;
+    if ((*model)->engine.program)
+        (*model)->engine.passes_ns += copied;
+    return 0;
+}
+
+int crescent_compile(const crescent_graph *graph, const crescent_config *config,
+                     crescent_model **model)
+{
+    if (model)
+        *model = NULL;
+    CR_REQUIRE(graph, model);
+    CR_ENTER(graph->context);
+    return cr_done(&guard, compile_copy(graph, config, model, guard.error));
+}
+
+/* The graph is not needed behind: it is handed over and not copied. */
+static int open_model(crescent_context *context, const char *path, const crescent_script *how,
+                      const crescent_config *config, crescent_model **model)
+{
+    crescent_graph *graph;
+    int status = crescent_graph_open(context, path, how, &graph);
+    if (status)
+        return status;
+    struct cr_graph *whole = graph->graph;
+    graph->graph = NULL;
+    status = cr_compile_graph(context, graph->origin, whole, config, model, cr_error_of(context));
+    crescent_graph_close(graph);
+    return status;
+}
+
+int crescent_open(crescent_context *context, const char *path, const crescent_script *how,
+                  const crescent_config *config, crescent_model **model)
+{
+    if (model)
+        *model = NULL;
+    CR_REQUIRE_CONTEXT(context, path && model);
+    CR_ENTER(context);
+    return cr_done(&guard, open_model(context, path, how, config, model));
+}
+
+void crescent_close(crescent_model *model)
+{
+    if (model && !model->is_part)
+        cr_model_release(model);
+}
+
+void cr_model_release(crescent_model *model)
+{
+    if (!model || --model->references > 0)
+        return;
+    cr_engine_close(&model->engine);
+    cr_origin_release(model->origin);
+    cr_release(model->context);
+    free_config(&model->config);
+    free(model->given);
+    free(model);
+}
+
+const char *crescent_backend_name(crescent_backend backend)
+{
+    return (unsigned)backend < CRESCENT_BACKENDS ? cr_backend_names[backend] : NULL;
+}

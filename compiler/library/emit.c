@@ -1,0 +1,120 @@
+/* emit.c - standalone C, and what there is after a pass; see crescent.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/emit/pipeline.h"
+#include "compiler/ir/mem.h"
+#include "handles.h"
+
+/* The options of the passes in a configuration. */
+static int pass_options(const crescent_graph *graph, const crescent_config *config,
+                        struct cr_pass_options *options, struct cr_error *error)
+{
+    crescent_config c;
+    if (cr_take_config(config, graph->origin->path, &c, error))
+        return -1;
+    *options = (struct cr_pass_options){
+        .skip = c.skip, .n_skip = c.n_skip, .max_arena = c.max_arena, .path = graph->origin->path};
+    return 0;
+}
+
+static struct cr_program *make_program(const crescent_graph *graph, const crescent_config *config,
+                                       struct cr_error *error)
+{
+    struct cr_pass_options options;
+    if (pass_options(graph, config, &options, error))
+        return NULL;
+    return cr_make_program(cr_graph_copy(graph->graph), &options, NULL, error);
+}
+
+/* ---- files ---- */
+
+/* What is wrong with the path is said before anything is compiled. */
+static int emit(const crescent_graph *graph, const crescent_config *config, crescent_emit_kind kind,
+                const char *path, crescent_report *report, struct cr_error *error)
+{
+    const char *script = graph->origin->path;
+    size_t length = strlen(path);
+    if (length < 3 || strcmp(path + length - 2, ".c") != 0 || path[length - 3] == '/')
+        return cr_fail(error, "-o %.400s: expected a name that ends in .c", path);
+    struct cr_program *p = make_program(graph, config, error);
+    if (!p)
+        return -1;
+    int status = kind == CRESCENT_EMIT_STEP ? cr_write_standalone_step(p, script, path, error)
+                                            : cr_write_standalone(p, path, error);
+    if (!status && report) {
+        *report = cr_report_of(p);
+        report->name = graph->graph->name;
+    }
+    cr_program_free(p);
+    return status;
+}
+
+int crescent_emit(const crescent_graph *graph, const crescent_config *config,
+                  crescent_emit_kind kind, const char *path, crescent_report *report)
+{
+    CR_REQUIRE(graph, path);
+    CR_ENTER(graph->context);
+    return cr_done(&guard, emit(graph, config, kind, path, report, guard.error));
+}
+
+/* ---- texts ---- */
+
+static int emit_text(const crescent_graph *graph, const crescent_config *config,
+                     crescent_emit_kind kind, const char *header_name, struct cr_text texts[2],
+                     struct cr_error *error)
+{
+    const char *script = kind == CRESCENT_EMIT_STEP ? graph->origin->path : NULL;
+    struct cr_program *p = make_program(graph, config, error);
+    int status = p ? cr_standalone_texts(p, script, header_name, texts, error) : -1;
+    cr_program_free(p);
+    return status;
+}
+
+int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
+                       crescent_emit_kind kind, const char *header_name, char **source,
+                       char **header)
+{
+    CR_REQUIRE(graph, header_name && source && header);
+    CR_ENTER(graph->context);
+    struct cr_text texts[2] = {{0}, {0}};
+    int status = emit_text(graph, config, kind, header_name, texts, guard.error);
+    if (!status) {
+        *source = texts[0].data;
+        *header = texts[1].data;
+    }
+    return cr_done(&guard, status);
+}
+
+/* ---- what there is after a pass ---- */
+
+/* Printed into memory, whose end no file need have. */
+static int dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
+                char **text, struct cr_error *error)
+{
+    struct cr_pass_options options;
+    char *memory = NULL;
+    size_t length;
+    if (pass_options(graph, config, &options, error))
+        return -1;
+    FILE *out = open_memstream(&memory, &length);
+    if (!out)
+        return cr_fail(error, "out of memory");
+    int status = cr_dump_after(cr_graph_copy(graph->graph), pass, &options, out, error);
+    bool written = !ferror(out);
+    if ((fclose(out) != 0 || !written) && !status)
+        status = cr_fail(error, "out of memory");
+    if (status)
+        free(memory);
+    else
+        *text = memory;
+    return status;
+}
+
+int crescent_dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
+                  char **text)
+{
+    CR_REQUIRE(graph, pass && text);
+    CR_ENTER(graph->context);
+    return cr_done(&guard, dump(graph, config, pass, text, guard.error));
+}

@@ -1,0 +1,161 @@
+/*
+ * handles.h - what is behind the handles of crescent.h, and how its functions begin and end.
+ *
+ *     int crescent_something(crescent_model *model, const char *path)
+ *     {
+ *         CR_REQUIRE(model, path);              // refuses null
+ *         CR_ENTER(model->context);             // comes back here if memory is short
+ *         return cr_done(&guard, do_something(model, path, guard.error));
+ *     }
+ */
+#ifndef CR_HANDLES_H
+#define CR_HANDLES_H
+
+#include "compiler/crescent.h"
+#include "compiler/exec/tensors.h"
+#include "compiler/frontend/script.h"
+#include "compiler/ir/guard.h"
+
+/* A context lives as long as it is referred to: by its owner and by handles. */
+struct crescent_context {
+    int references;
+    struct cr_error error;
+};
+
+/* Where a graph comes from; shared by all that is made of it. */
+struct cr_origin {
+    int references;
+    char *path;
+    char *text; /* of a script in memory, else null */
+    size_t length;
+    struct cr_setting *settings; /* keys and values are its own */
+    int n_settings;
+    int64_t seed;
+    struct cr_script_option *options; /* that the script declared, with their values */
+    int n_options;
+};
+
+struct crescent_graph {
+    crescent_context *context;
+    struct cr_origin *origin;
+    struct cr_graph *graph;
+    int n_script_outputs; /* what is behind them was asked for */
+    bool has_gradients;
+    int64_t script_ns;
+    cr_id *params, *inputs; /* the nodes that are, in order */
+    int n_params, n_inputs;
+};
+
+struct crescent_model {
+    int references; /* by its owner, and by those who work with its engine */
+    bool is_part;   /* of a trainer, which closes it */
+    crescent_context *context;
+    struct cr_origin *origin;
+    struct cr_engine engine;
+    bool *given;            /* by parameter: it has its values */
+    crescent_config config; /* with which it was compiled; its strings are the model's own */
+};
+
+/* ---- entering and leaving ---- */
+
+/* The error of a call: of the context, or of this thread if there is none. */
+struct cr_error *cr_error_of(crescent_context *context);
+
+/* Refuses a null argument of a function; CRESCENT_FAILED. */
+int cr_refuse_null(crescent_context *context, const char *function);
+
+/* Refuses in `function` with a reason; CRESCENT_FAILED. */
+int cr_refuse(crescent_context *context, const char *function, const char *why);
+
+/* The status to return for that of a function of the compiler, whose error is the guard's. */
+int cr_done(struct cr_guard *guard, int status);
+
+/* Returns from a function unless the handle and what is said of its arguments are not null. */
+#define CR_REQUIRE(handle, arguments)                                                              \
+    do {                                                                                           \
+        if (!(handle) || !(arguments))                                                             \
+            return cr_refuse_null((handle) ? (handle)->context : NULL, __func__);                  \
+    } while (0)
+
+/* The same where the handle is the context. */
+#define CR_REQUIRE_CONTEXT(context, arguments)                                                     \
+    do {                                                                                           \
+        if (!(context) || !(arguments))                                                            \
+            return cr_refuse_null((context), __func__);                                            \
+    } while (0)
+
+/* Enters `guard` for the rest of the function; it is left where the function ends. */
+#define CR_ENTER(context)                                                                          \
+    struct cr_guard guard __attribute__((cleanup(cr_guard_leave)));                                \
+    cr_guard_enter(&guard, &(context)->error);                                                     \
+    if (setjmp(guard.back))                                                                        \
+    return cr_done(&guard, CRESCENT_FAILED)
+
+/* ---- lives ---- */
+
+crescent_context *cr_refer(crescent_context *context);
+void cr_release(crescent_context *context);
+
+/* A model is closed when nobody refers to it any more. */
+void cr_model_release(crescent_model *model);
+
+struct cr_origin *cr_origin_refer(struct cr_origin *origin);
+void cr_origin_release(struct cr_origin *origin);
+
+/* The value of an option of the script, or null. */
+const char *cr_origin_option(const struct cr_origin *origin, const char *name);
+
+/* ---- shared by the files of this folder ---- */
+
+/* What the names of cotangents begin with; names of a script have no colon. */
+#define CR_COTANGENT "cotangent:"
+
+/* The name of the value that an input is the cotangent of, or null. */
+const char *cr_cotangent_of(const char *input);
+
+/* The name of the tensor that an output is the gradient of, or null. */
+const char *cr_gradient_of(const char *output);
+
+/* Whether a port has this shape. */
+bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape);
+
+/* Memory for the tensors of ports; freed by cr_buffers_free. */
+struct cr_buffers {
+    void **data;
+    int n;
+};
+
+int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, int n,
+                   struct cr_error *error);
+void cr_buffers_free(struct cr_buffers *buffers);
+
+/* The node of an output or of a tapped value; CR_NONE, with an error that says how the caller
+ * `asked`, if the name is of neither. */
+cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *name,
+                    struct cr_error *error);
+
+/* Finds the nodes of parameters and inputs, anew after some were added. */
+void cr_index_ports(crescent_graph *graph);
+
+/* Runs a script once more, with settings behind those that it had before. */
+int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
+                   const struct cr_setting *more, int n, crescent_graph **graph);
+
+/* The configuration of the caller, or the plain one for null; checked. */
+int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,
+                   struct cr_error *error);
+
+/* Compiles a graph, which is used up also on failure. */
+int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                     const crescent_config *config, crescent_model **model, struct cr_error *error);
+
+/* The report of a program, without what its backend knows. */
+crescent_report cr_report_of(const struct cr_program *program);
+
+/* Refuses a model that lacks the values of a parameter. */
+int cr_check_weights(const crescent_model *model, struct cr_error *error);
+
+/* Refuses one that has not kept them all. */
+int cr_check_kept(const crescent_model *model, struct cr_error *error);
+
+#endif

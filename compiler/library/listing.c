@@ -1,0 +1,66 @@
+/* listing.c - the tables of passes and of ops; see crescent.h. */
+#include "compiler/passes/passes.h"
+#include "handles.h"
+
+/* ---- passes ---- */
+
+int crescent_pass_count(void)
+{
+    return cr_n_passes;
+}
+
+int crescent_pass_at(int index, crescent_pass *pass)
+{
+    if (!pass)
+        return cr_refuse_null(NULL, __func__);
+    if (index < 0 || index >= cr_n_passes)
+        return cr_refuse(NULL, __func__, "no such pass, expected one of the table");
+    *pass = (crescent_pass){cr_passes[index].name, cr_passes[index].doc};
+    return CRESCENT_OK;
+}
+
+/* ---- ops ---- */
+
+/* The element types an elementwise op takes and gives; every rule has an answer. */
+static const char *types_of(const struct cr_op_info *op)
+{
+    switch (op->rule) {
+    case CR_RULE_ARITH:
+        return "f32 or i32, alike";
+    case CR_RULE_FLOAT:
+        return "f32";
+    case CR_RULE_COMPARE:
+        return "f32 or i32, alike; gives bool";
+    case CR_RULE_LOGIC:
+        return "bool";
+    case CR_RULE_SELECT:
+        return "bool, then two alike";
+    case CR_RULE_CONVERT:
+        return "i32 or bool; gives f32";
+    }
+    return "";
+}
+
+int crescent_op_count(void)
+{
+    return CR_OP_COUNT;
+}
+
+/* A row of the table; columns that are for elementwise ops are empty in the others. */
+int crescent_op_at(int index, crescent_op *op)
+{
+    if (!op)
+        return cr_refuse_null(NULL, __func__);
+    if (index < 0 || index >= CR_OP_COUNT)
+        return cr_refuse(NULL, __func__, "no such op, expected one of the table");
+    const struct cr_op_info *info = &cr_ops[index];
+    bool elementwise = info->kind == CR_KIND_ELEMENTWISE;
+    *op = (crescent_op){.name = info->name,
+                        .elementwise = elementwise,
+                        .arity = info->arity,
+                        .types = elementwise ? types_of(info) : "",
+                        .equation = info->equation,
+                        .gradient = elementwise ? info->gradient : "",
+                        .doc = info->doc};
+    return CRESCENT_OK;
+}

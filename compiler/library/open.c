@@ -1,0 +1,328 @@
+/* open.c - from a script to its graph, and what else it shall give out; see crescent.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/emit/pipeline.h"
+#include "compiler/ir/mem.h"
+#include "compiler/ir/near.h"
+#include "handles.h"
+
+/* ---- the file ---- */
+
+/* The file in the same folder whose name is nearest, as ", did you mean PATH?". */
+static void near_file(const char *path, char *buf, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    int folder = (int)(file - path), n = 0, cap = 0;
+    char *name = cr_strdup(path), **names = NULL;
+    name[folder] = '\0';
+    DIR *dir = opendir(folder ? name : ".");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strlen(entry->d_name) > 4 &&
+            strcmp(entry->d_name + strlen(entry->d_name) - 4, ".lua") == 0)
+            *CR_PUSH(names, n, cap) = cr_strdup(entry->d_name);
+    const char *near = cr_nearest(file, (const char *const *)names, n);
+    buf[0] = '\0';
+    if (near)
+        snprintf(buf, size, ", did you mean %s%s?", name, near);
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    free(name);
+    if (dir)
+        closedir(dir);
+}
+
+static int check_readable(const char *path, struct cr_error *error)
+{
+    char near[512];
+    if (access(path, R_OK) == 0)
+        return 0;
+    int reason = errno;
+    near_file(path, near, sizeof near);
+    return cr_fail(error, "%.400s: cannot be read: %s%s", path, strerror(reason), near);
+}
+
+/* ---- the script ---- */
+
+/* A seed that a script got is one that it can use. */
+static int check_seed(const struct cr_origin *o, const char *text, struct cr_error *error)
+{
+    const char *value = cr_origin_option(o, "seed");
+    if (o->seed <= INT32_MAX || !value || strcmp(value, text) != 0)
+        return 0;
+    return cr_fail(error, "%.400s: --seed %s: the script takes it, expected at most %d", o->path,
+                   text, INT32_MAX);
+}
+
+/* Runs the script.  One with an option `seed` takes the seed for it unless a setting says
+ * otherwise; 0 is left to the script. */
+static int run_script(struct cr_origin *o, struct cr_script *script, struct cr_error *error)
+{
+    char text[32];
+    int n = o->seed != 0;
+    struct cr_setting *settings = cr_calloc((size_t)(o->n_settings + n), sizeof *settings);
+    snprintf(text, sizeof text, "%lld", (long long)o->seed);
+    if (n)
+        settings[0] = (struct cr_setting){"seed", text, true};
+    for (int i = 0; i < o->n_settings; i++)
+        settings[n + i] = o->settings[i];
+    n += o->n_settings;
+    int status = o->text
+                     ? cr_script_run_text(o->path, o->text, o->length, settings, n, script, error)
+                     : cr_script_run(o->path, settings, n, script, error);
+    free(settings);
+    if (status)
+        return -1;
+    o->options = script->options; /* they live on in the origin */
+    o->n_options = script->n_options;
+    script->options = NULL;
+    script->n_options = 0;
+    if (check_seed(o, text, error) == 0)
+        return 0;
+    cr_script_free(script);
+    return -1;
+}
+
+/* A graph of an origin, which it takes over. */
+static int open_graph(crescent_context *context, struct cr_origin *origin, crescent_graph **graph)
+{
+    struct cr_error *error = cr_error_of(context);
+    struct cr_script script = {0};
+    int64_t start = cr_clock();
+    if ((!origin->text && check_readable(origin->path, error)) ||
+        run_script(origin, &script, error)) {
+        cr_origin_release(origin);
+        return -1;
+    }
+    crescent_graph *g = cr_calloc(1, sizeof *g);
+    *g = (crescent_graph){.context = cr_refer(context),
+                          .origin = origin,
+                          .graph = script.graph,
+                          .n_script_outputs = script.graph->n_outputs,
+                          .script_ns = cr_clock() - start};
+    cr_index_ports(g);
+    *graph = g;
+    return 0;
+}
+
+/* Keeps a copy of a setting. */
+static void add_setting(struct cr_origin *o, const struct cr_setting *s)
+{
+    o->settings[o->n_settings++] =
+        (struct cr_setting){cr_strdup(s->key), cr_strdup(s->value), s->optional};
+}
+
+/* Of several for a key the last one counts. */
+static void add_settings(struct cr_origin *o, const crescent_setting *settings, int n,
+                         bool optional)
+{
+    for (int i = 0; i < n; i++)
+        add_setting(o, &(struct cr_setting){settings[i].key, settings[i].value, optional});
+}
+
+static struct cr_origin *new_origin(const char *path, int64_t seed, int n_settings)
+{
+    struct cr_origin *o = cr_calloc(1, sizeof *o);
+    o->references = 1;
+    o->path = cr_strdup(path);
+    o->seed = seed;
+    o->settings = cr_calloc((size_t)n_settings, sizeof *o->settings);
+    return o;
+}
+
+static void keep_text(struct cr_origin *o, const char *text, size_t length)
+{
+    o->text = cr_calloc(length + 1, 1);
+    memcpy(o->text, text, length);
+    o->length = length;
+}
+
+static int check_settings(const crescent_setting *settings, int n, const char *path,
+                          struct cr_error *error)
+{
+    if (n < 0 || (n && !settings))
+        return cr_fail(error, "%.400s: %d settings, expected an array of some, or none", path, n);
+    for (int i = 0; i < n; i++)
+        if (!settings[i].key || !settings[i].value)
+            return cr_fail(error, "%.400s: setting %d is null, expected a key and a value", path,
+                           i);
+    return 0;
+}
+
+static int check_script(const crescent_script *how, const char *path, struct cr_error *error)
+{
+    if (how->seed < 0)
+        return cr_fail(error, "%.400s: the seed %lld, expected one from 0 on", path,
+                       (long long)how->seed);
+    return check_settings(how->settings, how->n_settings, path, error) ||
+                   check_settings(how->defaults, how->n_defaults, path, error)
+               ? -1
+               : 0;
+}
+
+/* The caller's strings are copied: a validation runs the script again. */
+static int open_origin(crescent_context *context, const char *path, const char *text, size_t length,
+                       const crescent_script *script, crescent_graph **graph)
+{
+    static const crescent_script plain;
+    const crescent_script *how = script ? script : &plain;
+    if (check_script(how, path, cr_error_of(context)))
+        return -1;
+    struct cr_origin *o = new_origin(path, how->seed, how->n_defaults + how->n_settings);
+    add_settings(o, how->defaults, how->n_defaults, true);
+    add_settings(o, how->settings, how->n_settings, false);
+    if (text)
+        keep_text(o, text, length);
+    return open_graph(context, o, graph);
+}
+
+int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
+                   const struct cr_setting *more, int n, crescent_graph **graph)
+{
+    struct cr_origin *o = new_origin(origin->path, origin->seed, origin->n_settings + n);
+    for (int i = 0; i < origin->n_settings; i++)
+        add_setting(o, &origin->settings[i]);
+    for (int i = 0; i < n; i++)
+        add_setting(o, &more[i]);
+    if (origin->text)
+        keep_text(o, origin->text, origin->length);
+    return open_graph(context, o, graph);
+}
+
+int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
+                        crescent_graph **graph)
+{
+    if (graph)
+        *graph = NULL;
+    CR_REQUIRE_CONTEXT(context, path && graph);
+    CR_ENTER(context);
+    return cr_done(&guard, open_origin(context, path, NULL, 0, how, graph));
+}
+
+int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,
+                             size_t length, const crescent_script *how, crescent_graph **graph)
+{
+    if (graph)
+        *graph = NULL;
+    CR_REQUIRE_CONTEXT(context, name && text && graph);
+    CR_ENTER(context);
+    return cr_done(&guard, open_origin(context, name, text, length, how, graph));
+}
+
+void crescent_graph_close(crescent_graph *graph)
+{
+    if (!graph)
+        return;
+    cr_graph_free(graph->graph);
+    free(graph->params);
+    free(graph->inputs);
+    cr_origin_release(graph->origin);
+    cr_release(graph->context);
+    free(graph);
+}
+
+/* ---- what it says of itself ---- */
+
+const char *crescent_graph_name(const crescent_graph *graph)
+{
+    return graph ? graph->graph->name : NULL;
+}
+
+int64_t crescent_graph_time(const crescent_graph *graph)
+{
+    return graph ? graph->script_ns : 0;
+}
+
+int crescent_graph_option_count(const crescent_graph *graph)
+{
+    return graph ? graph->origin->n_options : 0;
+}
+
+int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_setting *option)
+{
+    CR_REQUIRE(graph, option);
+    const struct cr_origin *o = graph->origin;
+    if (index < 0 || index >= o->n_options)
+        return cr_fail(&graph->context->error, "%.400s: option %d, there are %d", o->path, index,
+                       o->n_options);
+    *option = (crescent_setting){o->options[index].name, o->options[index].value};
+    return CRESCENT_OK;
+}
+
+/* ---- outputs that are asked for ---- */
+
+/* The node tapped under a name, or CR_NONE. */
+static cr_id find_tap(const struct cr_graph *g, const char *name)
+{
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        if (g->nodes[i].tap && strcmp(g->nodes[i].tap, name) == 0)
+            return i;
+    return CR_NONE;
+}
+
+/* Everything that can be asked for, nulls between: nodes' taps, then outputs. */
+static const char **output_names(const struct cr_graph *g)
+{
+    const char **names = cr_calloc((size_t)(g->n_nodes + g->n_outputs), sizeof *names);
+    for (int i = 0; i < g->n_nodes; i++)
+        names[i] = g->nodes[i].tap;
+    for (int i = 0; i < g->n_outputs; i++)
+        names[g->n_nodes + i] = g->outputs[i].name;
+    return names;
+}
+
+/* Names the value that may have been meant, else the first output. */
+static int no_such_value(const crescent_graph *graph, const char *asked, const char *name,
+                         struct cr_error *error)
+{
+    const struct cr_graph *g = graph->graph;
+    const char **names = output_names(g);
+    char near[256];
+    cr_did_you_mean(near, sizeof near, name, names, g->n_nodes + g->n_outputs);
+    if (!near[0])
+        snprintf(near, sizeof near, ", the first output is %.100s",
+                 g->n_outputs ? g->outputs[0].name : "none");
+    free(names);
+    return cr_fail(error, "%.400s: %s%s%.100s: no output or tapped value of that name%s",
+                   graph->origin->path, asked ? asked : "", asked ? " " : "", name, near);
+}
+
+static cr_id find_output(const struct cr_graph *g, const char *name)
+{
+    for (int i = 0; i < g->n_outputs; i++)
+        if (strcmp(g->outputs[i].name, name) == 0)
+            return g->outputs[i].id;
+    return CR_NONE;
+}
+
+cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *name,
+                    struct cr_error *error)
+{
+    cr_id id = find_output(graph->graph, name);
+    if (id == CR_NONE)
+        id = find_tap(graph->graph, name);
+    if (id == CR_NONE)
+        no_such_value(graph, asked, name, error);
+    return id;
+}
+
+static int tap(crescent_graph *graph, const char *name, const char *asked, struct cr_error *error)
+{
+    cr_id id = cr_find_value(graph, asked, name, error);
+    if (id == CR_NONE)
+        return -1;
+    if (find_output(graph->graph, name) == CR_NONE)
+        cr_add_output(graph->graph, name, id);
+    return 0;
+}
+
+int crescent_graph_tap(crescent_graph *graph, const char *name, const char *asked)
+{
+    CR_REQUIRE(graph, name);
+    CR_ENTER(graph->context);
+    return cr_done(&guard, tap(graph, name, asked, guard.error));
+}

@@ -1,0 +1,180 @@
+/* ports.c - the tensors at the border of a model and of a graph; see crescent.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/gradient.h"
+#include "compiler/ir/mem.h"
+#include "handles.h"
+
+/* ---- ports of a model ---- */
+
+_Static_assert((int)CRESCENT_MAX_RANK == (int)CR_MAX_RANK, "one greatest rank");
+_Static_assert((int)CRESCENT_F32 == (int)CR_F32 && (int)CRESCENT_I32 == (int)CR_I32 &&
+                   (int)CRESCENT_BOOL == (int)CR_BOOL,
+               "types have the same numbers");
+
+/* What stands behind a prefix, or null. */
+static const char *behind(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(name, prefix, length) == 0 ? name + length : NULL;
+}
+
+const char *cr_cotangent_of(const char *input)
+{
+    return behind(input, CR_COTANGENT);
+}
+
+const char *cr_gradient_of(const char *output)
+{
+    return behind(output, CR_GRADIENT);
+}
+
+/* A port as callers see it. */
+static crescent_port public_port(const struct cr_port *port)
+{
+    const char *of = cr_gradient_of(port->name);
+    crescent_port out = {.name = port->name,
+                         .of = of ? of : cr_cotangent_of(port->name),
+                         .type = (crescent_type)port->dtype,
+                         .rank = port->rank};
+    memcpy(out.shape, port->shape, sizeof out.shape);
+    return out;
+}
+
+bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape)
+{
+    return rank == port->rank && memcmp(shape, port->shape, (size_t)rank * sizeof *shape) == 0;
+}
+
+/* The ports of a kind and their number. */
+static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kind kind, int *n)
+{
+    const struct cr_engine *e = &m->engine;
+    switch (kind) {
+    case CRESCENT_PARAM:
+        *n = e->n_params;
+        return e->params;
+    case CRESCENT_INPUT:
+        *n = e->n_inputs;
+        return e->inputs;
+    case CRESCENT_OUTPUT:
+        *n = e->n_outputs;
+        return e->outputs;
+    }
+    *n = 0;
+    return NULL;
+}
+
+int crescent_port_count(const crescent_model *model, crescent_port_kind kind)
+{
+    int n = 0;
+    if (model)
+        ports_of(model, kind, &n);
+    return n;
+}
+
+/* There is no port of that number. */
+static int no_such_port(crescent_context *context, const char *path, crescent_port_kind kind,
+                        int index, int n)
+{
+    return cr_fail(&context->error, "%.400s: port %d of kind %d, there are %d", path, index,
+                   (int)kind, n);
+}
+
+int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
+                     crescent_port *port)
+{
+    CR_REQUIRE(model, port);
+    int n;
+    const struct cr_port *ports = ports_of(model, kind, &n);
+    if (index < 0 || index >= n)
+        return no_such_port(model->context, model->engine.path, kind, index, n);
+    *port = public_port(&ports[index]);
+    if (kind == CRESCENT_INPUT)
+        port->ids = model->engine.id_limits[index];
+    return CRESCENT_OK;
+}
+
+int crescent_port_find(const crescent_model *model, crescent_port_kind kind, const char *name)
+{
+    int n = 0;
+    const struct cr_port *ports = model ? ports_of(model, kind, &n) : NULL;
+    return name ? cr_port_find(ports, n, name) : CRESCENT_NONE;
+}
+
+/* ---- ports of a graph ---- */
+
+/* The nodes of an op, in order; to be freed. */
+static cr_id *nodes_of(const struct cr_graph *g, enum cr_op op, int *n)
+{
+    cr_id *ids = NULL;
+    int cap = 0;
+    *n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == op)
+            *CR_PUSH(ids, *n, cap) = id;
+    return ids;
+}
+
+void cr_index_ports(crescent_graph *graph)
+{
+    free(graph->params);
+    free(graph->inputs);
+    graph->params = nodes_of(graph->graph, CR_OP_param, &graph->n_params);
+    graph->inputs = nodes_of(graph->graph, CR_OP_input, &graph->n_inputs);
+}
+
+/* The node of port number `index`, which there is. */
+static const struct cr_node *port_node(const crescent_graph *graph, crescent_port_kind kind,
+                                       int index)
+{
+    const struct cr_graph *g = graph->graph;
+    return &g->nodes[kind == CRESCENT_PARAM   ? graph->params[index]
+                     : kind == CRESCENT_INPUT ? graph->inputs[index]
+                                              : g->outputs[index].id];
+}
+
+int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind kind)
+{
+    if (!graph)
+        return 0;
+    return kind == CRESCENT_PARAM    ? graph->n_params
+           : kind == CRESCENT_INPUT  ? graph->n_inputs
+           : kind == CRESCENT_OUTPUT ? graph->graph->n_outputs
+                                     : 0;
+}
+
+int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
+                           crescent_port *port)
+{
+    CR_REQUIRE(graph, port);
+    int n = crescent_graph_port_count(graph, kind);
+    if (index < 0 || index >= n)
+        return no_such_port(graph->context, graph->origin->path, kind, index, n);
+    const struct cr_node *node = port_node(graph, kind, index);
+    struct cr_port found = {.dtype = node->dtype, .rank = node->rank};
+    found.name = kind == CRESCENT_OUTPUT ? graph->graph->outputs[index].name : node->name;
+    memcpy(found.shape, node->shape, sizeof found.shape);
+    *port = public_port(&found);
+    return CRESCENT_OK;
+}
+
+/* ---- of any port ---- */
+
+int64_t crescent_port_elements(const crescent_port *port)
+{
+    return port && port->rank >= 0 && port->rank <= CRESCENT_MAX_RANK
+               ? cr_elements(port->rank, port->shape)
+               : 0;
+}
+
+const char *crescent_type_name(crescent_type type)
+{
+    return (unsigned)type <= CRESCENT_BOOL ? cr_dtype_name((enum cr_dtype)type) : NULL;
+}
+
+char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape)
+{
+    return buf && shape ? cr_shape_text(buf, size, rank, shape) : buf;
+}

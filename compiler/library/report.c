@@ -1,0 +1,87 @@
+/* report.c - what was compiled, in numbers; see crescent.h. */
+#include "handles.h"
+
+static int64_t bytes_of(const struct cr_port *ports, int n)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < n; i++)
+        elements += cr_port_elements(&ports[i]);
+    return elements * (int64_t)sizeof(float);
+}
+
+/* Parameters that some kernel reads. */
+static int64_t parameter_bytes(const struct cr_program *p)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < p->n_params; i++)
+        if (p->params[i].offset >= 0)
+            bytes += bytes_of(&p->params[i], 1);
+    return bytes;
+}
+
+static void add_kernels(crescent_report *r, const struct cr_program *p)
+{
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct cr_kernel_info *k = &p->kernels[i];
+        r->flops += k->flops * (k->calls - k->again);
+        r->flops_again += k->flops * k->again;
+        r->calls_again += k->again;
+    }
+}
+
+crescent_report cr_report_of(const struct cr_program *p)
+{
+    crescent_report r = {
+        .name = p->name,
+        .compiled = 1,
+        .text_bytes = p->text_length,
+        .ops = p->ops_before,
+        .n_kernels = p->n_kernels,
+        .n_calls = p->n_sequence,
+        .weights_bytes = p->weights_bytes,
+        .arena_bytes = p->arena_bytes,
+        .scratch_bytes = p->scratch_bytes,
+        .arena_bytes_least = p->arena_bytes_least,
+        .activation_bytes = p->activation_bytes,
+        .parameter_bytes = parameter_bytes(p),
+        .border_bytes = bytes_of(p->inputs, p->n_inputs) + bytes_of(p->outputs, p->n_outputs),
+    };
+    add_kernels(&r, p);
+    return r;
+}
+
+/* What the program knows, then what its engine does. */
+int crescent_report_of(const crescent_model *model, crescent_report *report)
+{
+    CR_REQUIRE(model, report);
+    const struct cr_engine *e = &model->engine;
+    *report = e->program ? cr_report_of(e->program) : (crescent_report){0};
+    report->name = e->name;
+    report->backend = (crescent_backend)e->backend;
+    report->isa = e->rt->isa;
+    report->threads = e->threads;
+    report->passes_ns = e->passes_ns;
+    report->emit_ns = e->emit_ns;
+    report->compile_ns = e->compile_ns;
+    return CRESCENT_OK;
+}
+
+int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel)
+{
+    CR_REQUIRE(model, kernel);
+    const struct cr_program *p = model->engine.program;
+    int n = p ? p->n_kernels : 0;
+    if (index < 0 || index >= n)
+        return cr_fail(&model->context->error, "%.400s: kernel %d, there are %d",
+                       model->engine.path, index, n);
+    const struct cr_kernel_info *k = &p->kernels[index];
+    *kernel = (crescent_kernel){.name = k->name,
+                                .scope = k->scope,
+                                .where = k->where,
+                                .calls = k->calls,
+                                .flops = k->flops,
+                                .bytes_read = k->bytes_read,
+                                .bytes_written = k->bytes_written,
+                                .bytes_weights = k->bytes_weights};
+    return CRESCENT_OK;
+}

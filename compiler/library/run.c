@@ -1,0 +1,151 @@
+/* run.c - inputs, and runs of a model; see crescent.h. */
+#include <string.h>
+
+#include "feed.h"
+#include "handles.h"
+
+/* ---- inputs ---- */
+
+static int check_input(const crescent_model *m, int index, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    if (index >= 0 && index < e->n_inputs)
+        return 0;
+    return cr_fail(error, "%.400s: input %d, there are %d", e->path, index, e->n_inputs);
+}
+
+int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
+                        int *index)
+{
+    CR_REQUIRE(model, name && index);
+    CR_ENTER(model->context);
+    const struct cr_engine *e = &model->engine;
+    int status = cr_check_input_name(e, asked, name, guard.error);
+    if (!status)
+        *index = cr_port_find(e->inputs, e->n_inputs, name);
+    return cr_done(&guard, status);
+}
+
+int crescent_draw_input(const crescent_model *model, int index, int64_t seed, void *tensor)
+{
+    CR_REQUIRE(model, tensor);
+    CR_ENTER(model->context);
+    int status = check_input(model, index, guard.error);
+    if (!status)
+        cr_draw_input(&model->engine, index, (uint64_t)seed, tensor);
+    return cr_done(&guard, status);
+}
+
+int crescent_read_input(const crescent_model *model, int index, const char *path, void *tensor)
+{
+    CR_REQUIRE(model, path && tensor);
+    CR_ENTER(model->context);
+    int status = check_input(model, index, guard.error);
+    if (!status)
+        status = cr_read_input(&model->engine, index, path, tensor, guard.error);
+    return cr_done(&guard, status);
+}
+
+/* ---- what a run needs ---- */
+
+static int check_tensors(const crescent_model *m, const struct cr_port *ports, int n,
+                         const void *const *tensors, struct cr_error *error)
+{
+    for (int i = 0; i < n; i++)
+        if (!tensors || !tensors[i])
+            return cr_fail(error, "%.400s: the tensor of %.200s is null, expected one",
+                           m->engine.path, ports[i].name);
+    return 0;
+}
+
+/* Kernels read a table's rows where ids say, and look at no bounds. */
+static int check_ids(const crescent_model *m, const void *const *inputs, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    for (int i = 0; i < e->n_inputs; i++)
+        if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, inputs[i], error))
+            return -1;
+    return 0;
+}
+
+static int check_run(const crescent_model *m, const void *const *inputs, void *const *outputs,
+                     struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    if (cr_check_weights(m, error) || check_tensors(m, e->inputs, e->n_inputs, inputs, error) ||
+        check_tensors(m, e->outputs, e->n_outputs, (const void *const *)outputs, error))
+        return -1;
+    return check_ids(m, inputs, error);
+}
+
+/* ---- runs ---- */
+
+int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs)
+{
+    CR_REQUIRE(model, true);
+    CR_ENTER(model->context);
+    int status = check_run(model, inputs, outputs, guard.error);
+    if (!status)
+        status = cr_engine_run(&model->engine, inputs, outputs, guard.error);
+    return cr_done(&guard, status);
+}
+
+const double *crescent_exact_output(const crescent_model *model, int index)
+{
+    const struct cr_engine *e = model ? &model->engine : NULL;
+    return e && e->exact && index >= 0 && index < e->n_outputs ? e->exact[index] : NULL;
+}
+
+/* ---- kernel by kernel ---- */
+
+/*
+ * Generated code starts every kernel through the member `parallel` of the runtime's table and
+ * hands it the pool it was given.  So a copy of the table with a `parallel` of our own sees each
+ * call, in the order of program->sequence, and the code is what it always is.
+ */
+struct watch {
+    struct cr_runtime rt;
+    const struct cr_engine *engine;
+    int at;     /* calls so far */
+    double *ns; /* by kernel */
+};
+
+/* In place of the runtime's function.  Generated code does not look into the pool it was given,
+ * so that it can be something else: the watch. */
+static void timed_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                           float *scratch, long scratch_stride)
+{
+    struct watch *w = (struct watch *)(void *)pool;
+    const struct cr_program *program = w->engine->program;
+    CR_CHECK(w->at < program->n_sequence);
+    int64_t start = cr_clock();
+    w->engine->rt->parallel(w->engine->pool, items, body, args, scratch, scratch_stride);
+    w->ns[program->sequence[w->at++]] += (double)(cr_clock() - start);
+}
+
+/* A run of the same engine, but for its table of functions and its pool. */
+static int run_timed(crescent_model *m, const void *const *inputs, void *const *outputs,
+                     double *kernel_ns, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    if (e->backend != CR_BACKEND_TCC && e->backend != CR_BACKEND_CC)
+        return cr_fail(error, "%.400s: backend %s shows no kernels, expected tcc or cc", e->path,
+                       cr_backend_names[e->backend]);
+    if (check_run(m, inputs, outputs, error))
+        return -1;
+    struct watch watch = {.rt = *e->rt, .engine = e, .ns = kernel_ns};
+    struct cr_engine watched = *e;
+    watch.rt.parallel = timed_parallel;
+    watched.rt = &watch.rt;
+    watched.pool = (struct cr_pool *)(void *)&watch;
+    memset(kernel_ns, 0, (size_t)e->program->n_kernels * sizeof *kernel_ns);
+    return cr_engine_run(&watched, inputs, outputs, error);
+}
+
+int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,
+                       double *kernel_ns)
+{
+    CR_REQUIRE(model, kernel_ns);
+    CR_ENTER(model->context);
+    return cr_done(&guard, run_timed(model, inputs, outputs, kernel_ns, guard.error));
+}

@@ -1,0 +1,190 @@
+/* step.c - what goes from step to step, and where a training stands; see training.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "training.h"
+
+/* ---- what a step is made of ---- */
+
+int cr_find_number(const struct cr_engine *e, const char *name, bool whole, int *output,
+                   struct cr_error *error)
+{
+    char shape[224];
+    *output = cr_port_find(e->outputs, e->n_outputs, name);
+    if (*output == CR_NONE)
+        return 0;
+    const struct cr_port *port = &e->outputs[*output];
+    if (cr_port_elements(port) == 1 && (port->dtype == CR_F32 || (whole && port->dtype == CR_I32)))
+        return 0;
+    return cr_fail(error, "%.400s: output %s is %s %s, expected one number", e->path, name,
+                   cr_dtype_name(port->dtype),
+                   cr_shape_text(shape, sizeof shape, port->rank, port->shape));
+}
+
+int cr_check_started(const crescent_trainer *t, struct cr_error *error)
+{
+    const char *path = cr_trainer_engine(t)->path;
+    return t->started ? 0
+                      : cr_fail(error,
+                                "%.400s: the training has not started, expected "
+                                "crescent_trainer_start",
+                                path);
+}
+
+/* ---- steps ---- */
+
+/* What came out changes places with what went in, so nothing is copied but into the panels
+ * that the kernels read. */
+static void hand_over(crescent_trainer *t)
+{
+    struct cr_engine *e = cr_trainer_engine(t);
+    for (int i = 0; i < e->n_outputs; i++) {
+        void **out = &t->outputs.data[i];
+        if (t->handover.to_param[i] != CR_NONE) {
+            float *tensor = *out;
+            cr_engine_exchange_param(e, t->handover.to_param[i], &tensor);
+            *out = tensor;
+        } else if (t->handover.to_input[i] != CR_NONE) {
+            void **in = &t->inputs.data[t->handover.to_input[i]], *old = *in;
+            *in = *out;
+            *out = old;
+        }
+    }
+}
+
+/* What port number i of a kind has now, or null with the error set. */
+static const void *current(const crescent_trainer *t, crescent_port_kind kind, int i,
+                           struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    if (kind == CRESCENT_OUTPUT && t->handover.to_param[i] != CR_NONE)
+        return e->tensors[t->handover.to_param[i]];
+    if (kind == CRESCENT_OUTPUT && t->handover.to_input[i] != CR_NONE)
+        return t->inputs.data[t->handover.to_input[i]];
+    if (kind == CRESCENT_OUTPUT)
+        return t->outputs.data[i];
+    if (kind == CRESCENT_INPUT)
+        return cr_check_started(t, error) ? NULL : t->inputs.data[i];
+    return e->tensors[i];
+}
+
+/* The number that an output of one element is, as of the last step. */
+static double value_of(const crescent_trainer *t, int output)
+{
+    if (output == CR_NONE || !t->has_step)
+        return NAN;
+    bool whole = cr_trainer_engine(t)->outputs[output].dtype == CR_I32;
+    const void *data = current(t, CRESCENT_OUTPUT, output, NULL);
+    return whole ? (double)*(const int32_t *)data : (double)*(const float *)data;
+}
+
+/* A run, and what it gave out becomes what the next one is given. */
+static int step(crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_engine *e = cr_trainer_engine(t);
+    if (cr_check_started(t, error) || cr_check_weights(t->model, error) ||
+        cr_feeds_take(&t->feeds, e, t->step, t->inputs.data, error) ||
+        cr_engine_run(e, (const void *const *)t->inputs.data, t->outputs.data, error))
+        return -1;
+    hand_over(t);
+    t->step++;
+    t->has_step = true;
+    double loss = value_of(t, t->loss);
+    if (!isfinite(loss))
+        return cr_fail(error,
+                       "%.400s: the loss of step %" PRId64 " is %g, expected a finite number",
+                       e->path, t->step, loss);
+    cr_history_add(&t->history, loss);
+    return 0;
+}
+
+int crescent_trainer_step(crescent_trainer *trainer)
+{
+    CR_REQUIRE(trainer, true);
+    CR_ENTER(trainer->context);
+    return cr_done(&guard, step(trainer, guard.error));
+}
+
+/* ---- where it stands ---- */
+
+/* Numbers that are not there are NAN. */
+int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status)
+{
+    CR_REQUIRE(trainer, status);
+    const struct cr_history *h = &trainer->history;
+    *status = (crescent_training){.step = trainer->step,
+                                  .loss = value_of(trainer, trainer->loss),
+                                  .lr = value_of(trainer, trainer->rate),
+                                  .tokens = value_of(trainer, trainer->tokens),
+                                  .has_lr = trainer->rate != CR_NONE,
+                                  .has_tokens = trainer->tokens != CR_NONE,
+                                  .validated = -1,
+                                  .validation = NAN};
+    if (h->n_validations) {
+        struct cr_loss_point last = h->validations[h->n_validations - 1];
+        status->validated = (int64_t)last.step;
+        status->validation = last.loss;
+    }
+    return CRESCENT_OK;
+}
+
+/* Refuses what has no value yet. */
+static int get(const crescent_trainer *t, crescent_port_kind kind, int index, void *tensor,
+               struct cr_error *error)
+{
+    crescent_port port;
+    if (crescent_port_at(t->model, kind, index, &port))
+        return -1;
+    if (kind == CRESCENT_OUTPUT && !t->has_step)
+        return cr_fail(error, "%.400s: no step was made, expected one before its outputs are read",
+                       cr_trainer_engine(t)->path);
+    const void *data = current(t, kind, index, error);
+    if (data)
+        memcpy(tensor, data, (size_t)crescent_port_elements(&port) * sizeof(float));
+    else if (kind == CRESCENT_PARAM)
+        return cr_fail(error, "%.400s: parameter %.200s has no values, expected some",
+                       cr_trainer_engine(t)->path, port.name);
+    return data ? 0 : -1;
+}
+
+int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kind, int index,
+                         void *tensor)
+{
+    CR_REQUIRE(trainer, tensor);
+    CR_ENTER(trainer->context);
+    return cr_done(&guard, get(trainer, kind, index, tensor, guard.error));
+}
+
+/* ---- losses ---- */
+
+int crescent_loss_count(const crescent_trainer *trainer, crescent_loss_kind kind)
+{
+    if (!trainer)
+        return 0;
+    return kind == CRESCENT_VALIDATION_LOSSES ? trainer->history.n_validations : trainer->history.n;
+}
+
+/* The means of steps, or the losses of validations as they were found. */
+int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, int index,
+                     crescent_loss *loss)
+{
+    CR_REQUIRE(trainer, loss);
+    const struct cr_history *h = &trainer->history;
+    int n = crescent_loss_count(trainer, kind);
+    if (index < 0 || index >= n)
+        return cr_fail(&trainer->context->error, "%.400s: loss %d, there are %d",
+                       cr_trainer_engine(trainer)->path, index, n);
+    struct cr_loss_point point =
+        kind == CRESCENT_VALIDATION_LOSSES ? h->validations[index] : cr_history_point(h, index);
+    *loss = (crescent_loss){point.step, point.loss};
+    return CRESCENT_OK;
+}
+
+int crescent_loss_range(const crescent_trainer *trainer, int64_t *first, int64_t *last)
+{
+    CR_REQUIRE(trainer, first && last);
+    *first = trainer->history.first;
+    *last = trainer->history.first + trainer->history.steps;
+    return CRESCENT_OK;
+}

@@ -1,0 +1,162 @@
+/* training.c - a training is opened, given its data, and started; see training.h. */
+#include "training.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+/* ---- opening ---- */
+
+static int find_numbers(crescent_trainer *t, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    if (cr_find_number(e, "loss", false, &t->loss, error) ||
+        cr_find_number(e, "lr", false, &t->rate, error) ||
+        cr_find_number(e, "tokens", true, &t->tokens, error))
+        return -1;
+    if (t->loss == CR_NONE)
+        return cr_fail(error, "%.400s: no output loss, expected the number that training lowers",
+                       e->path);
+    return 0;
+}
+
+/* Checks first, then what takes memory. */
+static int prepare(crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_engine *e = cr_trainer_engine(t);
+    const struct cr_ports ports = {e->params,   e->inputs,   e->outputs,
+                                   e->n_params, e->n_inputs, e->n_outputs};
+    if (cr_handover_find(&t->handover, &ports, e->path, error) || find_numbers(t, error))
+        return -1;
+    t->model->is_part = true;
+    t->is_set = cr_calloc((size_t)e->n_inputs, sizeof *t->is_set);
+    if (cr_buffers_new(&t->inputs, e->inputs, e->n_inputs, error) ||
+        cr_buffers_new(&t->outputs, e->outputs, e->n_outputs, error))
+        return -1;
+    return cr_engine_keep_params(e, error);
+}
+
+/* After a failure nothing is left of it. */
+static int open_trainer(const crescent_graph *graph, const crescent_config *config,
+                        crescent_trainer **trainer, struct cr_error *error)
+{
+    crescent_trainer *t = cr_calloc(1, sizeof *t);
+    struct cr_graph *copy = cr_graph_copy(graph->graph);
+    t->context = cr_refer(graph->context);
+    if (cr_compile_graph(graph->context, graph->origin, copy, config, &t->model, error) ||
+        prepare(t, error)) {
+        crescent_trainer_close(t);
+        return -1;
+    }
+    *trainer = t;
+    return 0;
+}
+
+int crescent_trainer_open(const crescent_graph *graph, const crescent_config *config,
+                          crescent_trainer **trainer)
+{
+    if (trainer)
+        *trainer = NULL;
+    CR_REQUIRE(graph, trainer);
+    CR_ENTER(graph->context);
+    return cr_done(&guard, open_trainer(graph, config, trainer, guard.error));
+}
+
+/* Also of one that was opened half way. */
+void crescent_trainer_close(crescent_trainer *t)
+{
+    if (!t)
+        return;
+    cr_validation_close(t->validation);
+    cr_feeds_close(&t->feeds);
+    cr_history_free(&t->history);
+    cr_handover_free(&t->handover);
+    cr_buffers_free(&t->inputs);
+    cr_buffers_free(&t->outputs);
+    cr_model_release(t->model);
+    cr_release(t->context);
+    free(t->is_set);
+    free(t);
+}
+
+crescent_model *crescent_trainer_model(crescent_trainer *trainer)
+{
+    return trainer ? trainer->model : NULL;
+}
+
+/* ---- data ---- */
+
+/* After a failure the files are closed again, and others may come. */
+static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
+                struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    const struct cr_feed_source source = {"--input", files, n, t->handover.is_state};
+    if (t->fed || t->started)
+        return cr_fail(error, "%.400s: files for inputs come once, and before the training starts",
+                       e->path);
+    int status = cr_feeds_open(&t->feeds, e, &source, t->inputs.data, error);
+    if (status)
+        cr_feeds_close(&t->feeds);
+    t->fed = !status;
+    return status;
+}
+
+int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *files, int n)
+{
+    CR_REQUIRE(trainer, n >= 0 && (files || !n));
+    CR_ENTER(trainer->context);
+    return cr_done(&guard, feed(trainer, files, n, guard.error));
+}
+
+/* Ids are checked, as those of files are. */
+static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    if (i < 0 || i >= e->n_inputs)
+        return cr_fail(error, "%.400s: input %d, there are %d", e->path, i, e->n_inputs);
+    if (cr_feeds_find(&t->feeds, i))
+        return cr_fail(error, "%.400s: input %.100s has a file, expected one that has none",
+                       e->path, e->inputs[i].name);
+    if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, tensor, error))
+        return -1;
+    memcpy(t->inputs.data[i], tensor, (size_t)cr_port_elements(&e->inputs[i]) * sizeof(float));
+    t->is_set[i] = true;
+    return 0;
+}
+
+int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void *tensor)
+{
+    CR_REQUIRE(trainer, tensor);
+    CR_ENTER(trainer->context);
+    return cr_done(&guard, set_input(trainer, index, tensor, guard.error));
+}
+
+/* Inputs without data start as the script says; data that nobody gives would be noise. */
+static int start(crescent_trainer *t, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    if (t->started)
+        return cr_fail(error, "%.400s: the training has started already", e->path);
+    for (int i = 0; i < e->n_inputs; i++) {
+        const struct cr_port *port = &e->inputs[i];
+        if (cr_feeds_find(&t->feeds, i) || t->is_set[i])
+            continue;
+        if (!t->handover.is_state[i] && !cr_has_init(port))
+            return cr_fail(error,
+                           "%.400s: input %.100s has no data, expected --input %.100s=F.npy, or "
+                           "an output of its name",
+                           e->path, port->name, port->name);
+        cr_draw_input(e, i, (uint64_t)t->model->origin->seed, t->inputs.data[i]);
+    }
+    t->started = true;
+    return 0;
+}
+
+int crescent_trainer_start(crescent_trainer *trainer)
+{
+    CR_REQUIRE(trainer, true);
+    CR_ENTER(trainer->context);
+    return cr_done(&guard, start(trainer, guard.error));
+}

@@ -1,0 +1,319 @@
+/*
+ * validation.c - the loss of a training on data that it does not learn from; see crescent.h.
+ *
+ * The graph is that of the same script, with its option `validation` set to true if it declares
+ * one, and with the output `loss` alone: a forward pass.  Parameters and state are those of the
+ * training as they are; nothing is updated.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "training.h"
+
+#define OPTION "validation"
+#define FILES "--validation-input"
+
+struct cr_validation {
+    crescent_model *model;
+    struct cr_buffers inputs, outputs;
+    struct cr_feeds feeds; /* of --validation-input */
+    int *param, *state;    /* by parameter, by input: the training's, or CR_NONE */
+};
+
+/* ---- the graph ---- */
+
+/* Leaves the graph the output `loss` alone. */
+static int keep_loss(struct cr_graph *g, const char *path, struct cr_error *error)
+{
+    for (int i = 0; i < g->n_outputs; i++) {
+        if (strcmp(g->outputs[i].name, "loss") != 0)
+            continue;
+        g->outputs[0] = g->outputs[i];
+        g->n_outputs = 1;
+        return 0;
+    }
+    return cr_fail(error, "%.400s: no output loss with " OPTION " = true, expected one", path);
+}
+
+/* Nodes that the outputs depend on; to be freed. */
+static bool *mark_live(const struct cr_graph *g)
+{
+    bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
+    for (int i = 0; i < g->n_outputs; i++)
+        live[g->outputs[i].id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        for (int j = 0; live[i] && j < g->nodes[i].n_in; j++)
+            live[cr_in(g, i, j)] = true;
+    return live;
+}
+
+/* A loss that depends on random numbers has dropout in it, or data drawn for training, unless
+ * the script knows about validation. */
+static int check_random(const struct cr_graph *g, const char *path, struct cr_error *error)
+{
+    bool *live = mark_live(g);
+    int found = CR_NONE;
+    for (int i = 0; i < g->n_nodes && found == CR_NONE; i++)
+        if (live[i] && cr_kind_of(g, i) == CR_KIND_RANDOM)
+            found = i;
+    free(live);
+    if (found == CR_NONE)
+        return 0;
+    const struct cr_where *where = &g->nodes[found].where;
+    return cr_fail(error,
+                   "%.400s:%d: the loss depends on random numbers, such as those of dropout, "
+                   "expected an option " OPTION " of the script %.200s that leaves them out",
+                   where->file, where->line, path);
+}
+
+/* Leaves the graph its loss, which must be one of data and not of chance. */
+static int check_graph(crescent_graph *graph, int n_files, struct cr_error *error)
+{
+    const char *path = graph->origin->path;
+    bool declared = cr_origin_option(graph->origin, OPTION) != NULL;
+    if (!declared && !n_files)
+        return cr_fail(error,
+                       "%.400s: no data for the validation, expected " FILES " NAME=F.npy or an "
+                       "option " OPTION " of the script",
+                       path);
+    if (keep_loss(graph->graph, path, error))
+        return -1;
+    return declared ? 0 : check_random(graph->graph, path, error);
+}
+
+/* Runs the script for validation and compiles its loss. */
+static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_files,
+                      struct cr_error *error)
+{
+    const struct cr_setting on = {OPTION, "true", true /* a script need not have it */};
+    crescent_graph *graph;
+    if (cr_graph_again(t->context, t->model->origin, &on, 1, &graph))
+        return -1;
+    int status = check_graph(graph, n_files, error);
+    if (!status) {
+        status = cr_compile_graph(t->context, graph->origin, graph->graph, &t->model->config,
+                                  &v->model, error);
+        graph->graph = NULL;
+    }
+    crescent_graph_close(graph);
+    return status;
+}
+
+/* ---- what it shares with the training ---- */
+
+/* The training's port of that name, of the same shape and type, or CR_NONE with the error set. */
+static int find_same(const struct cr_port *ports, int n, const struct cr_port *port,
+                     const char *path, struct cr_error *error)
+{
+    char shape[224];
+    int found = cr_port_find(ports, n, port->name);
+    if (found != CR_NONE && ports[found].dtype == port->dtype &&
+        cr_has_shape(&ports[found], port->rank, port->shape))
+        return found;
+    cr_fail(error, "%.400s: %.150s is %s in the validation, expected it as the training has it",
+            path, port->name, cr_shape_text(shape, sizeof shape, port->rank, port->shape));
+    return CR_NONE;
+}
+
+static int find_params(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
+{
+    const struct cr_engine *e = &v->model->engine, *from = cr_trainer_engine(t);
+    v->param = cr_calloc((size_t)e->n_params, sizeof *v->param);
+    for (int i = 0; i < e->n_params; i++) {
+        v->param[i] = find_same(from->params, from->n_params, &e->params[i], e->path, error);
+        if (v->param[i] == CR_NONE)
+            return -1;
+    }
+    return 0;
+}
+
+/* An input of the name of a state has the value that the training gives it. */
+static int find_state(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
+{
+    const struct cr_engine *e = &v->model->engine, *from = cr_trainer_engine(t);
+    v->state = cr_calloc((size_t)e->n_inputs, sizeof *v->state);
+    for (int i = 0; i < e->n_inputs; i++) {
+        int input = cr_port_find(from->inputs, from->n_inputs, e->inputs[i].name);
+        v->state[i] = CR_NONE;
+        if (input == CR_NONE || !t->handover.is_state[input])
+            continue;
+        v->state[i] = find_same(from->inputs, from->n_inputs, &e->inputs[i], e->path, error);
+        if (v->state[i] == CR_NONE)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- data ---- */
+
+/* An input that the training has data for needs a file of its own here. */
+static int start_input(struct cr_validation *v, const crescent_trainer *t, int i,
+                       struct cr_error *error)
+{
+    const struct cr_engine *e = &v->model->engine, *from = cr_trainer_engine(t);
+    const char *name = e->inputs[i].name;
+    int input = cr_port_find(from->inputs, from->n_inputs, name);
+    bool given = input != CR_NONE && (cr_feeds_find(&t->feeds, input) || t->is_set[input]);
+    if (given || !cr_has_init(&e->inputs[i]))
+        return cr_fail(error,
+                       "%.400s: input %.100s has no data for the validation, expected " FILES
+                       " %.100s=F.npy",
+                       e->path, name, name);
+    cr_draw_input(e, i, (uint64_t)t->model->origin->seed, v->inputs.data[i]);
+    return 0;
+}
+
+/* Files first, then inputs that begin as the script says. */
+static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
+                      const crescent_input_file *files, int n, struct cr_error *error)
+{
+    const struct cr_engine *e = &v->model->engine;
+    bool *is_state = cr_calloc((size_t)e->n_inputs, sizeof *is_state);
+    for (int i = 0; i < e->n_inputs; i++)
+        is_state[i] = v->state[i] != CR_NONE;
+    const struct cr_feed_source source = {FILES, files, n, is_state};
+    int status = cr_feeds_open(&v->feeds, e, &source, v->inputs.data, error);
+    for (int i = 0; i < e->n_inputs && !status; i++)
+        if (!is_state[i] && !cr_feeds_find(&v->feeds, i))
+            status = start_input(v, t, i, error);
+    free(is_state);
+    return status;
+}
+
+/* ---- opening ---- */
+
+/* What is wrong with the script is said before the files are read. */
+static int prepare(struct cr_validation *v, const crescent_trainer *t,
+                   const crescent_input_file *files, int n, struct cr_error *error)
+{
+    int loss;
+    if (open_model(v, t, n, error))
+        return -1;
+    const struct cr_engine *e = &v->model->engine;
+    if (cr_find_number(e, "loss", false, &loss, error) || find_params(v, t, error) ||
+        find_state(v, t, error) || cr_buffers_new(&v->inputs, e->inputs, e->n_inputs, error) ||
+        cr_buffers_new(&v->outputs, e->outputs, e->n_outputs, error))
+        return -1;
+    return open_feeds(v, t, files, n, error);
+}
+
+/* After a failure the training is as it was, without a validation. */
+static int open_validation(crescent_trainer *t, const crescent_input_file *files, int n,
+                           struct cr_error *error)
+{
+    if (cr_check_started(t, error))
+        return -1;
+    if (t->validation)
+        return cr_fail(error, "%.400s: the training has its validation already",
+                       cr_trainer_engine(t)->path);
+    struct cr_validation *v = cr_calloc(1, sizeof *v);
+    if (prepare(v, t, files, n, error)) {
+        cr_validation_close(v);
+        return -1;
+    }
+    t->validation = v;
+    return 0;
+}
+
+int crescent_trainer_validation(crescent_trainer *trainer, const crescent_input_file *files, int n)
+{
+    CR_REQUIRE(trainer, n >= 0 && (files || !n));
+    CR_ENTER(trainer->context);
+    return cr_done(&guard, open_validation(trainer, files, n, guard.error));
+}
+
+void cr_validation_close(struct cr_validation *v)
+{
+    if (!v)
+        return;
+    cr_feeds_close(&v->feeds);
+    cr_buffers_free(&v->inputs);
+    cr_buffers_free(&v->outputs);
+    crescent_close(v->model);
+    free(v->param);
+    free(v->state);
+    free(v);
+}
+
+/* ---- validating ---- */
+
+/* The parameters, packed as this engine's kernels read them. */
+static int take_params(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_engine *e = &v->model->engine;
+    for (int i = 0; i < e->n_params; i++) {
+        struct cr_contents contents = {.data = cr_trainer_engine(t)->tensors[v->param[i]]};
+        if (cr_engine_set_param(e, i, &contents, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* The loss of a batch. */
+static int run_batch(struct cr_validation *v, const void *const *inputs, int64_t index,
+                     double *loss, struct cr_error *error)
+{
+    struct cr_engine *e = &v->model->engine;
+    if (cr_feeds_take(&v->feeds, e, index, v->inputs.data, error) ||
+        cr_engine_run(e, inputs, v->outputs.data, error))
+        return -1;
+    *loss = (double)*(const float *)v->outputs.data[0];
+    return 0;
+}
+
+/* The mean of the losses of all batches, or CRESCENT_STOPPED. */
+static int run_batches(struct cr_validation *v, const crescent_trainer *t, int (*stop)(void *),
+                       void *argument, double *loss, struct cr_error *error)
+{
+    int64_t n = cr_feeds_batches(&v->feeds);
+    double sum = 0, one;
+    int status = 0, n_inputs = v->model->engine.n_inputs;
+    const void **inputs = cr_calloc((size_t)n_inputs, sizeof *inputs);
+    for (int i = 0; i < n_inputs; i++)
+        inputs[i] = v->state[i] == CR_NONE ? v->inputs.data[i] : t->inputs.data[v->state[i]];
+    for (int64_t i = 0; i < n && !status; i++) {
+        status = stop && stop(argument) ? CRESCENT_STOPPED : run_batch(v, inputs, i, &one, error);
+        sum += status ? 0 : one;
+    }
+    free(inputs);
+    *loss = sum / (double)n;
+    return status;
+}
+
+/* Validates, and remembers the loss, once a step. */
+static int validate(crescent_trainer *t, int (*stop)(void *), void *argument, double *loss,
+                    struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    double mean;
+    if (!t->validation)
+        return cr_fail(error, "%.400s: no validation, expected crescent_trainer_validation before",
+                       e->path);
+    if (cr_check_weights(t->model, error) || take_params(t->validation, t, error))
+        return -1;
+    int status = run_batches(t->validation, t, stop, argument, &mean, error);
+    if (status)
+        return status;
+    if (!isfinite(mean))
+        return cr_fail(error,
+                       "%.400s: the loss of the validation after step %" PRId64 " is %g, expected "
+                       "a finite number",
+                       e->path, t->step, mean);
+    if (!cr_history_is_validated(&t->history, t->step))
+        cr_history_add_validation(&t->history, t->step, mean);
+    if (loss)
+        *loss = mean;
+    return 0;
+}
+
+int crescent_trainer_validate(crescent_trainer *trainer, int (*stop)(void *), void *argument,
+                              double *loss)
+{
+    CR_REQUIRE(trainer, true);
+    CR_ENTER(trainer->context);
+    int status = validate(trainer, stop, argument, loss, guard.error);
+    return status == CRESCENT_STOPPED ? status : cr_done(&guard, status);
+}

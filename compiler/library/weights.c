@@ -1,0 +1,143 @@
+/* weights.c - the parameters of a model: from files, drawn, one by one, and back; see crescent.h. */
+#include <string.h>
+
+#include "handles.h"
+
+/* All parameters have their values if it went well; if not, some may be of one file and some of
+ * another, and none counts. */
+static int all_given(crescent_model *m, int status)
+{
+    memset(m->given, !status, (size_t)m->engine.n_params);
+    return status;
+}
+
+static int check_number(const crescent_model *m, int index, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    if (index >= 0 && index < e->n_params)
+        return 0;
+    return cr_fail(error, "%.400s: parameter %d, there are %d", e->path, index, e->n_params);
+}
+
+int cr_check_weights(const crescent_model *m, struct cr_error *error)
+{
+    for (int i = 0; i < m->engine.n_params; i++)
+        if (!m->given[i])
+            return cr_fail(error, "%.400s: parameter %.200s has no values, expected some",
+                           m->engine.path, m->engine.params[i].name);
+    return 0;
+}
+
+/* ---- filling ---- */
+
+static int check_paths(const crescent_model *m, const char *const *paths, int n,
+                       struct cr_error *error)
+{
+    if (n < 1)
+        return cr_fail(error, "%.400s: %d files of weights, expected one or more", m->engine.path,
+                       n);
+    for (int i = 0; i < n; i++)
+        if (!paths[i])
+            return cr_fail(error, "%.400s: file %d of weights is null, expected a path",
+                           m->engine.path, i);
+    return 0;
+}
+
+/* Fills the model, and says what else the files held; the rule comes after both. */
+static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
+                crescent_surplus *surplus, struct cr_error *error)
+{
+    struct cr_surplus found = {0};
+    if (check_paths(m, paths, n, error) || cr_load_params(&m->engine, paths, n, &found, error))
+        return -1;
+    if (surplus) {
+        surplus->count = found.count;
+        surplus->file = found.file;
+        memcpy(surplus->name, found.name, sizeof surplus->name);
+    }
+    if (!found.count || rule == CRESCENT_ANY_TENSORS)
+        return 0;
+    return cr_fail(error,
+                   "%.400s: tensor %s is not in the model (of %d in all), --strict expects the "
+                   "model's only",
+                   found.file, found.name, found.count);
+}
+
+int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
+                          crescent_surplus_rule rule, crescent_surplus *surplus)
+{
+    CR_REQUIRE(model, paths);
+    CR_ENTER(model->context);
+    return cr_done(&guard, all_given(model, load(model, paths, n, rule, surplus, guard.error)));
+}
+
+int crescent_draw_weights(crescent_model *model, int64_t seed)
+{
+    CR_REQUIRE(model, true);
+    CR_ENTER(model->context);
+    return cr_done(&guard,
+                   all_given(model, cr_draw_params(&model->engine, (uint64_t)seed, guard.error)));
+}
+
+static int set(crescent_model *m, int index, const float *tensor, struct cr_error *error)
+{
+    const struct cr_contents contents = {.data = tensor};
+    if (check_number(m, index, error) || cr_engine_set_param(&m->engine, index, &contents, error))
+        return -1;
+    m->given[index] = true;
+    return 0;
+}
+
+int crescent_set_weight(crescent_model *model, int index, const float *tensor)
+{
+    CR_REQUIRE(model, tensor);
+    CR_ENTER(model->context);
+    return cr_done(&guard, set(model, index, tensor, guard.error));
+}
+
+/* ---- reading back ---- */
+
+/* Parameters that came before are lost to it, so there may be none. */
+static int keep(crescent_model *m, struct cr_error *error)
+{
+    if (m->engine.tensors)
+        return 0;
+    for (int i = 0; i < m->engine.n_params; i++)
+        if (m->given[i])
+            return cr_fail(error,
+                           "%.400s: parameter %.200s has its values already, expected to keep the "
+                           "weights before they come",
+                           m->engine.path, m->engine.params[i].name);
+    return cr_engine_keep_params(&m->engine, error);
+}
+
+int crescent_keep_weights(crescent_model *model)
+{
+    CR_REQUIRE(model, true);
+    CR_ENTER(model->context);
+    return cr_done(&guard, keep(model, guard.error));
+}
+
+int cr_check_kept(const crescent_model *m, struct cr_error *error)
+{
+    if (!m->engine.tensors)
+        return cr_fail(error, "%.400s: its weights are not kept, expected crescent_keep_weights",
+                       m->engine.path);
+    return cr_check_weights(m, error);
+}
+
+static int get(const crescent_model *m, int index, float *tensor, struct cr_error *error)
+{
+    if (check_number(m, index, error) || cr_check_kept(m, error))
+        return -1;
+    size_t n = (size_t)cr_port_elements(&m->engine.params[index]);
+    memcpy(tensor, m->engine.tensors[index], n * sizeof *tensor);
+    return 0;
+}
+
+int crescent_get_weight(const crescent_model *model, int index, float *tensor)
+{
+    CR_REQUIRE(model, tensor);
+    CR_ENTER(model->context);
+    return cr_done(&guard, get(model, index, tensor, guard.error));
+}
