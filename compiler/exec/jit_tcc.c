@@ -33,10 +33,18 @@ static void complain(void *opaque, const char *message)
         snprintf(complaint->text, sizeof complaint->text, "%s", message);
 }
 
+/* What cr_runtime_declarations says, without the macros: the Makefile makes it of runtime.h. */
+__asm__(".section .rodata\n"
+        "cr_text_declarations:\n"
+        ".incbin " "\"" CR_DECLARATIONS "\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char cr_text_declarations[];
+
 /* The declarations and the program's text as one string. */
 static char *whole_text(const struct cr_program *program)
 {
-    const char *head = cr_runtime_declarations();
+    const char *head = cr_text_declarations;
     size_t head_length = strlen(head);
     char *text = cr_calloc(1, head_length + program->text_length + 2);
     memcpy(text, head, head_length);
