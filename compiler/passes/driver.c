@@ -142,15 +142,20 @@ static int blame(const char *pass, struct cr_error *error)
  * outputs.  Nodes are hashed apart, so that the processor works on several at once. */
 static cr_id find_change(struct cr_module *m)
 {
-    int n = m->graph->n_nodes + 1, old = m->n_hashes, changed = 0;
-    uint64_t *hashes = cr_calloc((size_t)n, sizeof *hashes);
-    for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        hashes[id] = cr_hash_node(m->graph, id);
-    hashes[n - 1] = cr_hash_outputs(m->graph);
-    while (changed < n && changed < old && hashes[changed] == m->hashes[changed])
-        changed++;
-    free(m->hashes);
-    m->hashes = hashes;
+    int n = m->graph->n_nodes + 1, old = m->n_hashes, changed = n;
+    if (n > old) {
+        uint64_t *more = cr_calloc((size_t)n, sizeof *more);
+        if (old)
+            memcpy(more, m->hashes, (size_t)old * sizeof *more);
+        free(m->hashes);
+        m->hashes = more;
+    }
+    for (cr_id id = n - 1; id >= 0; id--) {
+        uint64_t hash = id == n - 1 ? cr_hash_outputs(m->graph) : cr_hash_node(m->graph, id);
+        if (id >= old || m->hashes[id] != hash)
+            changed = id;
+        m->hashes[id] = hash;
+    }
     m->n_hashes = n;
     return changed == n && n == old ? CR_NONE : changed;
 }

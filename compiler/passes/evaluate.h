@@ -39,7 +39,7 @@ struct cr_evaluate {
     struct cr_choice visible[CR_MAX_BOUNDS]; /* masks taken to hide nothing */
     int n_visible;
 
-    /* why evaluation failed: an atom to cut, or a node to materialise */
+    /* why evaluation failed: an atom has to be cut, or a node has to be stored */
     bool wants_split;
     struct cr_split split;
     cr_id obstacle;
