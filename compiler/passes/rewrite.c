@@ -28,23 +28,23 @@ static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const
            memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name;
 }
 
-/* Sizes are powers of two. */
-static unsigned first_slot(const struct cr_rewrite *rw, cr_id id)
+/* The slot of a node with that hash that is equal to a node, or the free one where that belongs. */
+static struct cr_rewrite_slot *find_slot(const struct cr_rewrite *rw, unsigned hash, cr_id id)
 {
-    return hash_node(rw->to, &rw->to->nodes[id]) & (unsigned)(rw->table_size - 1);
-}
-
-static unsigned next_slot(const struct cr_rewrite *rw, unsigned at)
-{
-    return (at + 1) & (unsigned)(rw->table_size - 1);
+    const struct cr_graph *g = rw->to;
+    unsigned last = (unsigned)(rw->table_size - 1), at = hash & last;
+    for (;; at = (at + 1) & last) {
+        struct cr_rewrite_slot *slot = &rw->table[at];
+        if (!slot->id_plus_1 ||
+            (slot->hash == hash && equal_nodes(g, &g->nodes[slot->id_plus_1 - 1], &g->nodes[id])))
+            return slot;
+    }
 }
 
 static void enter(struct cr_rewrite *rw, cr_id id)
 {
-    unsigned at = first_slot(rw, id);
-    while (rw->table[at])
-        at = next_slot(rw, at);
-    rw->table[at] = id + 1;
+    unsigned hash = hash_node(rw->to, &rw->to->nodes[id]);
+    *find_slot(rw, hash, id) = (struct cr_rewrite_slot){hash, id + 1};
 }
 
 /* The node is the newest one. */
@@ -81,15 +81,14 @@ static cr_id share_newest(struct cr_rewrite *rw)
 {
     struct cr_graph *g = rw->to;
     cr_id newest = g->n_nodes - 1;
-    unsigned at = first_slot(rw, newest);
-    for (; rw->table[at]; at = next_slot(rw, at)) {
-        if (equal_nodes(g, &g->nodes[rw->table[at] - 1], &g->nodes[newest])) {
-            g->n_operands = g->nodes[newest].first_in;
-            g->n_nodes--;
-            return rw->table[at] - 1;
-        }
+    unsigned hash = hash_node(g, &g->nodes[newest]);
+    struct cr_rewrite_slot *slot = find_slot(rw, hash, newest);
+    if (slot->id_plus_1) {
+        g->n_operands = g->nodes[newest].first_in;
+        g->n_nodes--;
+        return slot->id_plus_1 - 1;
     }
-    rw->table[at] = newest + 1;
+    *slot = (struct cr_rewrite_slot){hash, newest + 1};
     if (g->nodes[newest].op == CR_OP_matmul)
         link_product(rw, newest);
     if (2 * g->n_nodes > rw->table_size)
@@ -164,8 +163,7 @@ static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
     copy->first_in = to->n_operands;
     copy->tap = NULL;
     for (int i = 0; i < node->n_in; i++)
-        *CR_PUSH(to->operands, to->n_operands, to->cap_operands) =
-            rw->map[cr_in(rw->from, id, i)];
+        *CR_PUSH(to->operands, to->n_operands, to->cap_operands) = rw->map[cr_in(rw->from, id, i)];
     return share_newest(rw);
 }
 

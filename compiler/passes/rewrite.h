@@ -39,15 +39,21 @@ struct cr_rewrite_rules {
     int n;
 };
 
+/* A node and its hash, which is compared first. */
+struct cr_rewrite_slot {
+    unsigned hash;
+    cr_id id_plus_1; /* one more than the node, or 0: the slot is free */
+};
+
 struct cr_rewrite {
     const struct cr_rewrite_rules *rules;
     uint64_t rules_of[CR_OP_COUNT]; /* by op: the rules that look at it, as bits */
     struct cr_graph *from, *to;
-    cr_id *map;   /* by node of `from`: its node of `to`, or CR_NONE */
-    bool *live;   /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
-    cr_id *table; /* open hashing over the nodes of `to`: one more than the node, or 0 */
-    int table_size;
-    bool looks_around;     /* some rule looked at nodes that its draft is not made of */
+    cr_id *map; /* by node of `from`: its node of `to`, or CR_NONE */
+    bool *live; /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
+    struct cr_rewrite_slot *table; /* open hashing over the nodes of `to` */
+    int table_size;                /* a power of two */
+    bool looks_around;             /* some rule looked at nodes that its draft is not made of */
     bool is_settled;       /* at the end: another copy by the same rules would be the same graph */
     cr_id *newest_product; /* by node of `to`: the newest matmul whose right operand it is, or 0 */
     cr_id *older_product;  /* by such a matmul: the one before it, or 0 */
