@@ -360,8 +360,8 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_RANDOM] = infer_random,
 };
 
-/* A node of which nothing is known but its op.  Field by field: every node is inferred several times,
- * and clearing them all at once takes longer. */
+/* A node of which nothing is known but its op.  Field by field, as every node is inferred several
+ * times, and clearing them all at once takes longer. */
 static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct cr_where *where)
 {
     node->op = op;

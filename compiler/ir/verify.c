@@ -170,7 +170,8 @@ uint64_t cr_hash_outputs(const struct cr_graph *g)
 {
     uint64_t h = (uint64_t)g->n_outputs;
     for (int i = 0; i < g->n_outputs; i++)
-        h = cr_hash_word(cr_hash_word(h, (uint64_t)g->outputs[i].id), (uintptr_t)g->outputs[i].name);
+        h = cr_hash_word(cr_hash_word(h, (uint64_t)g->outputs[i].id),
+                         (uintptr_t)g->outputs[i].name);
     return h;
 }
 

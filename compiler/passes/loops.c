@@ -1,9 +1,9 @@
 /*
  * loops.c - sequences of kernels that repeat; see loops.h.
  *
- * The repetitions have to hang together evenly: each operand is a weight, or the n-th input, or made
- * by the n-th kernel, where n is the same for all iterations or goes up or down by equal steps - but
- * for the first and the last iteration, which begin and end a chain.
+ * The repetitions have to hang together evenly: each operand is a weight, or the n-th input, or
+ * made by the n-th kernel, where n is the same for all iterations or goes up or down by equal steps
+ * - but for the first and the last iteration, which begin and end a chain.
  */
 #include "loops.h"
 

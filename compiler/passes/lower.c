@@ -1,9 +1,9 @@
 /*
  * lower.c - the walk that makes a kernel of a root, or finds why it cannot be one.
  *
- * The root's axes become atoms; evaluation (evaluate.c) turns what lies above it into tile programs;
- * then every atom gets its part: column, row, outer loop.  Which parts there are is the matter of the
- * kinds (kernel_kinds.def, lower_*.c).
+ * The root's axes become atoms; evaluation (evaluate.c) turns what lies above it into tile
+ * programs; then every atom gets its part: column, row, outer loop.  Which parts there are is the
+ * matter of the kinds (kernel_kinds.def, lower_*.c).
  */
 #include "lower.h"
 
@@ -62,6 +62,7 @@ static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 
 /* ---- work and traffic ---- */
 
+/* Floating-point operations, and bytes of operands and result, each counted once. */
 static void count_work(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

@@ -1,14 +1,15 @@
 /*
  * lower.h - from a root to the kernel that computes it.
  *
- * What a kernel can be is limited by what it is made of: loops (atoms), values of its tile programs,
- * operands, one contraction, one width of reductions.  So there is one description of these limits,
- * the walk that makes a kernel: from the root through index maps down to what is stored.
+ * What a kernel can be is limited by what it is made of: loops (atoms), values of its tile
+ * programs, operands, one contraction, one width of reductions.  So there is one description of
+ * these limits, the walk that makes a kernel: from the root through index maps down to what is
+ * stored.
  *
- * cr_find_obstacle walks to find out: which loops the kernel needs, and what has to be stored before
- * the walk comes to its end.  It changes nothing, and keeps of the walk the loops alone.  Its answer
- * depends on the root and on what is stored; so when no goal has an obstacle, cr_lower makes the
- * kernel of each by one walk.
+ * cr_find_obstacle walks to find out which loops the kernel needs, and what has to be stored before
+ * the walk comes to its end.  It changes nothing, and keeps of the walk the loops alone.  Its
+ * answer depends on the root and on what is stored; so when no goal has an obstacle, cr_lower
+ * makes the kernel of each by one walk.
  */
 #ifndef CR_LOWER_H
 #define CR_LOWER_H

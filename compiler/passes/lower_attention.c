@@ -135,6 +135,8 @@ bool cr_fits_attention(const struct cr_lowering *lw)
     return attention && !lw->ev.module->materialised[attention->logits];
 }
 
+/* The epilogue gives queries and columns; from the place of the logits follow dropout, scores, and
+ * where queries, keys and values lie. */
 bool cr_lower_attention(struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
@@ -301,6 +303,7 @@ bool cr_fits_attention_backward(const struct cr_lowering *lw)
     return lw->backward != NULL;
 }
 
+/* The loops are those of the probabilities; every operand is a matrix over two of their atoms. */
 bool cr_lower_attention_backward(struct cr_lowering *lw)
 {
     const struct cr_attention_backward *b = lw->backward;

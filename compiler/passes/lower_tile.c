@@ -15,6 +15,8 @@ bool cr_fits_tile(const struct cr_lowering *lw)
     return true;
 }
 
+/* The columns are those of the first reduction, or the root's last axis; where rows are gathered
+ * element by element, rows have one column each. */
 bool cr_lower_tile(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

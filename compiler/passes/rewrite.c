@@ -153,7 +153,7 @@ cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, 
     return set_map(rw, id, cr_rewrite_add(rw, op, n, in, attr));
 }
 
-/* A node of `to` like one of `from`: as the operands have their shapes and types, it has its own. */
+/* A node of `to` like one of `from`: its operands have the same shapes and types, so it has, too. */
 static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_graph *to = rw->to;

@@ -2,8 +2,8 @@
  * rewrite.h - building a changed copy of a graph.
  *
  * A pass that changes the graph walks the old one in order and adds nodes to a new one.  Every node
- * added goes through a table of rules, the caller's, one of which may answer with a node that stands
- * for it.  Nodes that are equal are one node.
+ * added goes through a table of rules, the caller's, one of which may answer with a node that
+ * stands for it.  Nodes that are equal are one node.
  */
 #ifndef CR_REWRITE_H
 #define CR_REWRITE_H
@@ -24,9 +24,9 @@ struct cr_rewrite;
  * A rule, and the ops that it looks at, as bits.  It returns the node that stands for a draft, or
  * CR_NONE.  What it makes with cr_rewrite_add goes through the rules in its turn.
  *
- * A rule that looks at the draft and at the nodes it is made of, and at nothing else, says of a node
- * the same when the graph is copied as it said when the node was made: that no rule applies.  One
- * that asks which other nodes there are sets rw->looks_around; it may say something else then.
+ * A rule that looks at the draft and at the nodes it is made of, and at nothing else, says of a
+ * node the same when the graph is copied as it said when the node was made: that no rule applies.
+ * One that asks which other nodes there are sets rw->looks_around; it may say something else then.
  */
 struct cr_rewrite_rule {
     cr_id (*apply)(struct cr_rewrite *rw, const struct cr_draft *draft);
