@@ -438,8 +438,8 @@ static void clear_node(struct fusion *f, cr_id id)
     f->cleared[id] = f->n_stored;
 }
 
-/* Stores nodes until no kernel has an obstacle.  What is stored is read where it was computed before,
- * so that other kernels have to be asked again. */
+/* Stores nodes until no kernel has an obstacle.  What is stored is read where it was computed
+ * before, so that other kernels have to be asked again. */
 static void store_obstacles(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++)

@@ -153,7 +153,8 @@ cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, 
     return set_map(rw, id, cr_rewrite_add(rw, op, n, in, attr));
 }
 
-/* A node of `to` like one of `from`: its operands have the same shapes and types, so it has, too. */
+/* A node of `to` like one of `from`: its operands have the same shapes and types, so it has,
+ * too. */
 static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_graph *to = rw->to;
