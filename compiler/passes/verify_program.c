@@ -118,7 +118,7 @@ static int verify_buffer(const struct cr_program_check *c, int i)
 
 /* ---- functions ---- */
 
-static int verify_one(struct cr_program_check *c, int function)
+int cr_check_function(struct cr_program_check *c, int function)
 {
     c->f = &c->p->functions[function];
     c->function = function;
@@ -131,19 +131,28 @@ static int verify_one(struct cr_program_check *c, int function)
     return status ? -1 : 0;
 }
 
-static int verify_functions(struct cr_program_check *c)
+struct cr_program_check *cr_check_begin(const struct cr_program *program, struct cr_error *error)
 {
+    struct cr_program_check *c = cr_calloc(1, sizeof *c);
     int slots = 0;
-    c->first_reach = cr_calloc((size_t)c->p->n_functions, sizeof *c->first_reach);
-    for (int i = 0; i < c->p->n_functions; i++) {
+    c->p = program;
+    c->error = error;
+    c->first_reach = cr_calloc((size_t)program->n_functions, sizeof *c->first_reach);
+    for (int i = 0; i < program->n_functions; i++) {
         c->first_reach[i] = slots;
-        slots += c->p->functions[i].n_slots;
+        slots += program->functions[i].n_slots;
     }
     c->reaches = cr_calloc((size_t)slots, sizeof *c->reaches);
-    for (int i = 0; i < c->p->n_functions; i++)
-        if (verify_one(c, i))
-            return -1;
-    return 0;
+    return c;
+}
+
+void cr_check_end(struct cr_program_check *c)
+{
+    for (int i = 0; i < CR_CALLEE_COUNT + CR_MAP_SIGNATURES; i++)
+        free(c->signatures[i]);
+    free(c->first_reach);
+    free(c->reaches);
+    free(c);
 }
 
 /* ---- all of it ---- */
@@ -170,19 +179,18 @@ static int verify(struct cr_program_check *c)
     for (int i = 0; i < c->p->n_buffers; i++)
         if (verify_buffer(c, i))
             return -1;
-    return verify_outputs(c) || verify_functions(c) || cr_verify_calls(c) ? -1 : 0;
+    if (verify_outputs(c))
+        return -1;
+    for (int i = 0; i < c->p->n_functions; i++)
+        if (cr_check_function(c, i))
+            return -1;
+    return cr_verify_calls(c);
 }
 
 int cr_verify_program(const struct cr_program *program, struct cr_error *error)
 {
-    struct cr_program_check *c = cr_calloc(1, sizeof *c);
-    c->p = program;
-    c->error = error;
+    struct cr_program_check *c = cr_check_begin(program, error);
     int status = verify(c);
-    for (int i = 0; i < CR_CALLEE_COUNT + CR_MAP_SIGNATURES; i++)
-        free(c->signatures[i]);
-    free(c->first_reach);
-    free(c->reaches);
-    free(c);
+    cr_check_end(c);
     return status;
 }

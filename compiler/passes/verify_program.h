@@ -34,6 +34,13 @@ struct cr_program_check {
     struct cr_signature *signatures[CR_CALLEE_COUNT + CR_MAP_SIGNATURES]; /* null: not yet parsed */
 };
 
+/* A check of the program, for its parts one by one. */
+struct cr_program_check *cr_check_begin(const struct cr_program *program, struct cr_error *error);
+void cr_check_end(struct cr_program_check *c);
+
+/* All of a function: the three parts that are of one. */
+int cr_check_function(struct cr_program_check *c, int function);
+
 /* Fails where the check is. */
 int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
