@@ -1,9 +1,9 @@
 /*
  * test_bodies.c - what the verifier says of bodies, held against what they do.
  *
- * A body is run for all its items by an interpreter that computes no floats, but every address.  What
- * the program has is to be as the verifier found; and of bodies that were changed at random, none
- * that the verifier lets pass may reach where it should not.
+ * A body is run for all its items by an interpreter that computes no floats, but every address.
+ * What the program has is to be as the verifier found; and of bodies that were changed at random,
+ * none that the verifier lets pass may reach where it should not.
  */
 #include "damage.h"
 
@@ -535,8 +535,8 @@ static struct change change_something(struct cr_function *f, uint32_t *state)
     }
 }
 
-/* A body that is not as it was is refused, or does no harm all the same: much of what is changed is a
- * number that is not used, or one that nothing depends on.  What takes too long is run in part. */
+/* A body that is not as it was is refused, or does no harm all the same: much of what is changed is
+ * a number that is not used, or that nothing depends on.  What takes too long is run in part. */
 START_TEST(no_harm_is_let_pass)
 {
     struct cr_error error = {""};

@@ -1,4 +1,4 @@
-/* A program for a reader, as Lua comments: what lies where, what each function does, what is called. */
+/* A program for a reader, as Lua comments: what lies where, what functions do, what is called. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -38,23 +38,21 @@ static int evaluate_size(struct cr_walk *w, const struct cr_call *call, const st
 }
 
 /* Adds (count - 1) * stride to the end of a region, or to its beginning if the stride is negative;
- * one of the two is a number. */
+ * one of the two is a number.  Sums see to it themselves if they overflow. */
 static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *count,
                    const struct cr_linear *stride)
 {
     bool fixed = cr_linear_is_number(stride);
-    struct cr_linear *end = fixed && stride->number < 0 ? &r->first : &r->last, one;
+    struct cr_linear *end = fixed && stride->number < 0 ? &r->first : &r->last;
     if (!fixed && !cr_linear_is_number(count))
         return cr_program_fault(w->c, "neither how many rows there are nor how far apart is fixed");
     if (!fixed && !cr_is_at_least(&w->u, stride, 0))
         return cr_program_fault(w->c, "rows may lie a negative distance apart");
-    if (fixed) {
-        cr_linear_set(&one, 1);
+    if (fixed)
         cr_linear_add(end, count, stride->number);
-        cr_linear_add(end, &one, -stride->number);
-    } else {
-        cr_linear_add(end, stride, count->number - 1);
-    }
+    else
+        cr_linear_add(end, stride, count->number);
+    cr_linear_add(end, stride, -1);
     return 0;
 }
 
@@ -89,12 +87,15 @@ static int stretch_panels(struct cr_walk *w, struct region *r, const struct cr_l
     if (!whole)
         cr_linear_set(&columns, 0);
     cr_linear_add(&columns, N, 1);
-    if (!cr_find_most(&w->u, &columns, &most))
+    if (!cr_find_most(&w->u, &columns, &most) || most > CR_MAX_ELEMENTS)
         return cr_program_fault(w->c, "it is not known how many panels there are");
     if (whole)
         cr_linear_set(&r->last, 0);
-    r->last.number += (most + CR_PANEL - 1) / CR_PANEL * stride->number - stride->number - 1;
+    cr_linear_set(&columns, (most + CR_PANEL - 1) / CR_PANEL - 1);
+    cr_linear_add(&r->last, &columns, stride->number);
     cr_linear_add(&r->last, K, CR_PANEL);
+    cr_linear_set(&columns, 1);
+    cr_linear_add(&r->last, &columns, -1);
     return 0;
 }
 

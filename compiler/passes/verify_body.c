@@ -1,8 +1,9 @@
 /*
  * The statements of a body, with what each variable is there.
  *
- * A counter is an unknown between the ends of its loop; what a condition sets is one of two sums, and
- * more is known where the condition compares just those; what a loop sets again is not known in it.
+ * A counter is an unknown between the ends of its loop; what a condition sets is one of two sums,
+ * and more is known where the condition compares just those; what a loop sets again is not known in
+ * it.
  */
 #include "verify_body.h"
 

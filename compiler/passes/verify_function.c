@@ -311,7 +311,7 @@ static int end_block(struct scopes *s)
 
 /* ---- statements ---- */
 
-/* The counter of a loop is there for its further condition, but not for where it begins and ends. */
+/* The counter of a loop is there for its further condition, but not where it begins and ends. */
 static int begin_loop(struct scopes *s, const struct cr_statement *at)
 {
     if (at->step < 1)

@@ -1,4 +1,4 @@
-/* A program, believing nothing but itself: its buffers, its functions one by one, then its calls. */
+/* A program, believing nothing but itself: its buffers, its functions one by one, its calls. */
 #include "verify_program.h"
 
 #include <stdarg.h>

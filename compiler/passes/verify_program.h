@@ -57,8 +57,8 @@ static inline const struct cr_argument *cr_argument_of(const struct cr_function 
 /*
  * A function by itself: all it names is there, operands of expressions come before them, bodies
  * nest, variables are declared before they are used and set only if they may change; calls are of
- * the number, the kinds and the formats of arguments that functions.def asks for; nothing is written
- * but scratch and arguments that are for it.
+ * the number, the kinds and the formats of arguments that functions.def asks for; nothing is
+ * written but scratch and arguments that are for it.
  */
 int cr_verify_function(struct cr_program_check *c);
 

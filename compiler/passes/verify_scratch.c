@@ -1,9 +1,9 @@
 /*
  * Scratch: where its parts lie, and that each is written before it is read.
  *
- * A loop counts as if it ran, since what stands behind it reads what it made as far as it went; what
- * is written under a condition counts up to its end.  Arguments that a body writes are held to the
- * same rule where it reads them back.
+ * A loop counts as if it ran, since what stands behind it reads what it made as far as it went;
+ * what is written under a condition counts up to its end.  Arguments that a body writes are held to
+ * the same rule where it reads them back.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 /* ---- where parts lie ---- */
 
 struct part {
-    int64_t offset, end; /* floats */
+    int64_t offset, floats;
     int slot;
 };
 
@@ -26,7 +26,8 @@ static int by_offset(const void *a, const void *b)
 static int verify_part(const struct cr_program_check *c, const struct part *part, int64_t end)
 {
     const struct cr_slot *s = &c->f->slots[part->slot];
-    if (part->offset < 0 || part->end > c->f->scratch_floats)
+    if (part->offset < 0 || part->floats > c->f->scratch_floats ||
+        part->offset > c->f->scratch_floats - part->floats)
         return cr_program_fault(c, "scratch %s lies outside the %lld floats", s->name,
                                 (long long)c->f->scratch_floats);
     if (part->offset < end)
@@ -42,11 +43,11 @@ static int verify_parts(const struct cr_program_check *c)
         const struct cr_slot *s = &c->f->slots[i];
         int64_t floats = cr_format_bytes(s->format, s->elements) / (int64_t)sizeof(float);
         if (s->kind == CR_SLOT_SCRATCH)
-            parts[n++] = (struct part){s->offset, s->offset + floats, i};
+            parts[n++] = (struct part){s->offset, floats, i};
     }
     qsort(parts, (size_t)n, sizeof *parts, by_offset);
     for (int i = 0; i < n && !status; i++)
-        status = verify_part(c, &parts[i], i ? parts[i - 1].end : 0);
+        status = verify_part(c, &parts[i], i ? parts[i - 1].offset + parts[i - 1].floats : 0);
     free(parts);
     return status;
 }
