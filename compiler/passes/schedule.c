@@ -221,9 +221,11 @@ static int64_t schedule_body(struct cr_builder *b)
 static void add_own_vars(struct cr_function *f)
 {
     static const char *const names[] = {"begin", "end"};
-    for (int i = 0; i < 2; i++)
-        snprintf(CR_PUSH(f->vars, f->n_vars, f->cap_vars)->name, sizeof f->vars->name, "%s",
-                 names[i]);
+    for (int i = 0; i < 2; i++) {
+        struct cr_var *var = CR_PUSH(f->vars, f->n_vars, f->cap_vars);
+        *var = (struct cr_var){.changes = false};
+        snprintf(var->name, sizeof var->name, "%s", names[i]);
+    }
 }
 
 static void add_function(struct scheduling *s, int kernel)

@@ -153,7 +153,8 @@ static int evaluate_select(struct cr_walk *w, const struct cr_expr_node *e, stru
     struct cr_linear condition, a, b;
     if (cr_walk_expr(w, e->a, &condition) || cr_walk_expr(w, e->b, &a) || cr_walk_expr(w, e->c, &b))
         return -1;
-    struct cr_unknown *x = &w->u.items[cr_walk_one_of(w, &a, &b, value)];
+    int unknown = cr_walk_one_of(w, &a, &b, value);
+    struct cr_unknown *x = &w->u.items[unknown];
     x->grain = cr_common_grain(x->grain, cr_grain(&w->u, &condition));
     return 0;
 }
