@@ -68,7 +68,11 @@ embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch
 
 all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(runtime_library)
 
-compile = @mkdir -p $(@D); echo "  CC    $<"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE)
+# A row without its function, and a function without its row, are errors.
+complete = $(if $(filter compiler/% runtime/%,$<),-Werror=implicit-function-declaration \
+    -Werror=missing-prototypes -Werror=unused-function)
+
+compile = @mkdir -p $(@D); echo "  CC    $<"; $(CC) $(FLAGS) $(complete) $(CFLAGS) $(SANITIZE)
 link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE)
 archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
 
@@ -85,17 +89,6 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 	$(compile) -c $< -o $@
 
 $(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
-
-# The declarations of runtime.h with their macros expanded, but for constants: so TinyCC reads them
-# in half the time.
-declarations := $(BUILD)/obj/runtime/declarations
-
-$(declarations): $(wildcard runtime/*.h) $(BUILD)/obj/flags
-	@mkdir -p $(@D); echo "  CPP   $@"; sed -n '/^#define CR_[A-Z_]* (/p' runtime/runtime.h >$@
-	@$(CC) -E -P -undef runtime/runtime.h >>$@
-
-$(call object,compiler/exec/jit_tcc.c): $(declarations)
-$(call object,compiler/exec/jit_tcc.c): override FLAGS += -DCR_DECLARATIONS='"$(declarations)"'
 
 $(runtime_library): $(runtime_objects)
 	$(archive) $^
@@ -179,8 +172,9 @@ comments = 'sh tests/check_comments.sh'
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
 
-# What does not depend on the Lua: the C that was emitted, under every compiler at hand, and files.
-standalone = $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
+# What does not depend on the Lua: a copy of the tree that is extended, the C that was emitted, under
+# every compiler at hand, and files.
+standalone = $(call script,$(LUA),extend.sh) $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
     $(call script,$(LUA),standalone.sh)
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all

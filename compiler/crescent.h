@@ -534,12 +534,11 @@ int crescent_pass_at(int index, crescent_pass *pass);
 /* An op of the graph language.  The strings are constants. */
 typedef struct {
     const char *name;
-    int elementwise;
-    int arity;            /* operands; -1: any number */
-    const char *types;    /* elementwise: what it takes and gives */
+    int elementwise, reduction; /* 0 or 1 */
+    int arity;                  /* operands; -1: any number */
+    const char *types;          /* of those two: what it takes and gives */
     const char *equation; /* elementwise: the C expression; others: how a script calls it */
-    const char
-        *gradient; /* elementwise: for each operand, in the notation of runtime/elementwise.h */
+    const char *gradient; /* of those two: for each operand, as in compiler/ir/gradients.def */
     const char *doc;
 } crescent_op;
 

@@ -33,7 +33,7 @@
  * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
  * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
  * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
- * i32 has ints in place of floats, of the same size; its functions are rt->i32.
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
  * operations, whatever the instruction set.  A dot product is one chain of fused
@@ -46,11 +46,11 @@
 /*
  * elementwise.h - the table of elementwise ops.
  *
- * One row is all there is to an elementwise op: the interpreter, the shape and
- * type rules, the vectorised strips, the backward pass and the reference in docs/
- * are made from it.
+ * A row is all there is to an elementwise op but its gradient, which is a row of
+ * compiler/ir/gradients.def: the interpreter, the shape and type rules, the vectorised
+ * strips and the reference in docs/ are made from it.
  *
- *     OP(name, arity, rule, expression, description, gradient)
+ *     OP(name, arity, rule, expression, description)
  *
  * `rule` relates the element types (f32, i32, bool) of operands and result:
  *     ARITH    all operands of one numeric type, the result has it too
@@ -68,32 +68,57 @@
  * Where the rule admits i32 the same expression is compiled once more, over unsigned
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
- *
- * `gradient` says for each operand, in parentheses, what its gradient gets from the op:
- * an expression over the nodes of the operands a, b, c, of the result y, and of g, the
- * gradient of the result.  n_NAME(...) is a node of the op NAME, n_number(x, v) the
- * number v in the shape of x; compiler/ir/gradient.c compiles the column and explains
- * n_unless.  NONE stands for an operand that has none: a bool, an i32, a thing compared.
  */
 #ifndef CR_ELEMENTWISE_H
 #define CR_ELEMENTWISE_H
 
 /* clang-format off */
 #define CR_ELEMENTWISE(OP) \
-    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)", \
-       (n_mul(n_mul(g, n_number(y, -0.5)), n_mul(y, n_mul(y, y))))) \
-    OP(add,     2, ARITH,   a + b,              "a + b", (g, g)) \
-    OP(sub,     2, ARITH,   a - b,              "a - b", (g, n_neg(g))) \
-    OP(mul,     2, ARITH,   a * b,              "a * b", (n_mul(g, b), n_mul(g, a))) \
-    OP(div,     2, FLOAT,   a / b,              "a / b", \
-       (n_div(g, b), n_neg(n_div(n_mul(g, y), b)))) \
-    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is", \
-       (n_unless(n_lt(a, b), a, b, g), n_unless(n_lt(b, a), a, b, g))) \
-    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once", \
-       (n_mul(g, b), n_mul(g, a), g)) \
+    OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
+    OP(add,     2, ARITH,   a + b,              "a + b") \
+    OP(sub,     2, ARITH,   a - b,              "a - b") \
+    OP(mul,     2, ARITH,   a * b,              "a * b") \
+    OP(div,     2, FLOAT,   a / b,              "a / b") \
+    OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is") \
+    OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
 /* clang-format on */
 
 #endif
+/*
+ * reductions.h - the table of reductions: over one axis, which keeps the size 1.
+ *
+ * A row is all there is to a reduction but its gradient (compiler/ir/gradients.def): the
+ * interpreter, the shape and type rules, the vectorised functions over rows and down
+ * columns and the function of the graph language are made from it.
+ *
+ *     OP(name, rule, identity, combine, description)
+ *
+ * `rule` says of which types the operand may be; the result has the same:
+ *     ARITH    f32 or i32
+ *     FLOAT    f32
+ *
+ * `combine` is C over a, what there is so far, and b, what is added to it: an element, or what
+ * there is of others.  It may consist of what expressions of elementwise.h may, is compiled for
+ * the same types, and must be commutative and, but for rounding, associative: runtime.h says in
+ * which order it is applied.
+ *
+ * `identity` is what a reduction begins with; combine(identity, b) is b.  It is a number, or
+ * CR_LOWEST or CR_HIGHEST: -inf and inf, of i32 -2^31 and 2^31 - 1.
+ */
+#ifndef CR_REDUCTIONS_H
+#define CR_REDUCTIONS_H
+
+/* clang-format off */
+#define CR_REDUCTIONS(OP) \
+    OP(sum, ARITH, 0,         a + b,        "the sum") \
+/* clang-format on */
+
+#endif
+/*
+ * types.h - what generated code is written in besides the functions of the runtime.
+ */
+#ifndef CR_TYPES_H
+#define CR_TYPES_H
 
 enum { CR_PANEL = 32 /* columns of a packed panel */ };
 
@@ -108,111 +133,113 @@ typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
                      const float *b, long ldb, const float *c, long ldc);
 
-/* y[r] = reduction over the row a[r, :] (the empty sum is 0, the empty maximum -inf). */
+/* y[r] = reduction over the row a[r, :]; of nothing the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
+
+/*
+ * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+ * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
+ * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
+ */
+typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
+typedef void cr_reduce_lanes(long cols, float *lanes);
 
 /* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
-#define CR_MEMBER_1(name) cr_map1 *name##_v;
-#define CR_MEMBER_2(name) cr_map2 *name##_vv, *name##_vs, *name##_sv;
-#define CR_MEMBER_3(name)                                                                          \
-    cr_map3 *name##_vvv, *name##_vvs, *name##_vsv, *name##_vss, *name##_svv, *name##_svs,          \
-        *name##_ssv;
-#define CR_MEMBER(name, arity, rule, expression, description, gradient) CR_MEMBER_##arity(name)
+/*
+ * Runs body over 0 <= i < items, in contiguous shares, one a thread of the pool (which may be
+ * null: then this thread does it all).  Thread t gets scratch + t * scratch_stride.  Returns
+ * when all is done.
+ */
+typedef void cr_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                         float *scratch, long scratch_stride);
+
+#endif
+
+/* The functions that follow from a row of those tables: CR_MEMBER(type, name). */
+#define CR_MAPS_1(name) CR_MEMBER(cr_map1, name##_v)
+#define CR_MAPS_2(name)                                                                            \
+    CR_MEMBER(cr_map2, name##_vv)                                                                  \
+    CR_MEMBER(cr_map2, name##_vs)                                                                  \
+    CR_MEMBER(cr_map2, name##_sv)
+#define CR_MAPS_3(name)                                                                            \
+    CR_MEMBER(cr_map3, name##_vvv)                                                                 \
+    CR_MEMBER(cr_map3, name##_vvs)                                                                 \
+    CR_MEMBER(cr_map3, name##_vsv)                                                                 \
+    CR_MEMBER(cr_map3, name##_vss)                                                                 \
+    CR_MEMBER(cr_map3, name##_svv)                                                                 \
+    CR_MEMBER(cr_map3, name##_svs)                                                                 \
+    CR_MEMBER(cr_map3, name##_ssv)
+#define CR_MAPS(name, arity, rule, expression, description) CR_MAPS_##arity(name)
+#define CR_REDUCES(name, rule, identity, combine, description)                                     \
+    CR_MEMBER(cr_reduce, name)                                                                     \
+    CR_MEMBER(cr_reduce_down, name##_down)                                                         \
+    CR_MEMBER(cr_reduce_lanes, name##_lanes)
+
+/*
+ * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
+ * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
+ */
+/* clang-format off */
+#define CR_FUNCTIONS \
+    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
+        /* y[r, c] = x[r * rs + c * cs] */ \
+    CR_FUNCTION(fetch, void, (long rows, long cols, const float *x, long rs)) \
+        /* Prefetches rows of x, rs apart. */ \
+    CR_FUNCTION(store, void, (long rows, long cols, float *y, long rs, long cs, const float *x, long ldx)) \
+        /* y[r * rs + c * cs] = x[r, c] */ \
+    CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
+        /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
+    CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
+        /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
+    CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
+                               long table_rows, const int *index)) \
+        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
+    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
+         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
+         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
+                             long panel_stride, float *c, long ldc, const float *start, long lds)) \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
+         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
+         * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
+         * a product cut along k gives the same bits if each part starts with the c of the one before. */ \
+    CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                    const float *b, long panel_stride, float *c, long ldc)) \
+        /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
+         * are aligned to cache lines are written by non-temporal stores, which spares reading them \
+         * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
+    CR_FUNCTION(stream_end, void, (void)) \
+    CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                    const float *b, long panel_stride, float *c, long ldc, \
+                                    const float *scale)) \
+        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */ \
+    CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
+                                      float *l, float *scale)) \
+        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
+         * of query c for key r.  On entry m and l hold each query's running maximum and sum (-inf and 0 \
+         * at first); factor is positive. \
+         *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
+         *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
+         * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
+         * so far gets s = 0 and scale = 1. */
+/* clang-format on */
+
+#define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
 
 /* The runtime for one instruction set. */
 struct cr_runtime {
-    const char *isa; /* "avx512", "avx2" or "plain" */
-
-    CR_ELEMENTWISE(CR_MEMBER)
-
-    /* of two zeros the larger is +0 */
-    cr_reduce *sum, *max;
-
-    /*
-     * The same down the columns, tile after tile of 16 k rows (the last may be cut):
-     * lanes[r % 16, :] = op(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as
-     * zeros or -inf; at the end ..._lanes folds them, and row 0 has the reductions.
-     */
-    void (*sum_down)(long rows, long cols, float *lanes, const float *a, long lda);
-    void (*max_down)(long rows, long cols, float *lanes, const float *a, long lda);
-    void (*sum_lanes)(long cols, float *lanes);
-    void (*max_lanes)(long cols, float *lanes);
-
-    /* y[r, c] = x[r * rs + c * cs] */
-    void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
-    /* Prefetches rows of x, rs apart. */
-    void (*fetch)(long rows, long cols, const float *x, long rs);
-    /* y[r * rs + c * cs] = x[r, c] */
-    void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
-    /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */
-    void (*random)(long rows, long cols, float *y, long ldy, const int *seed, long stream,
-                   long base, long rs, long cs);
-    /* y[r, c] = value where c lies outside begin + r <= c < end + r */
-    void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
-    /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */
-    int (*finite)(long rows, long cols, const float *x, long rs, long cs);
-    /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
-    void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
-                   long table_rows, const int *index);
-
-    /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */
-    void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
-                        const float *x, long ldx, const int *index);
-
-    /*
-     * Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of
-     * CR_PANEL columns: panel p, at y + p * panel_stride, holds columns from
-     * p * CR_PANEL on, k by k, columns past N as zeros.  panel_stride is at least
-     * K * CR_PANEL floats.
-     */
-    void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
-
-    /*
-     * c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs];
-     * b is packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to
-     * all), and a null start stands for zeros.  Each element is one chain of fma over k in
-     * order, from start on: a product cut along k gives the same bits if each part starts
-     * with the c of the one before.
-     */
-    void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
-                 long panel_stride, float *c, long ldc, const float *start, long lds);
-
-    /*
-     * c = a b with the same bits, for a c so large that it will not be read from a cache: rows
-     * that are aligned to cache lines are written by non-temporal stores, which spares reading
-     * them first.  Other threads see them after stream_end, to be called at the end of a body.
-     */
-    void (*gemm_stream)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
-                        long panel_stride, float *c, long ldc);
-    void (*stream_end)(void);
-
-    /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */
-    void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
-                        long panel_stride, float *c, long ldc, const float *scale);
-
-    /*
-     * One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the
-     * score of query c for key r.  On entry m and l hold each query's running maximum and
-     * sum (-inf and 0 at first); factor is positive.
-     *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m')
-     *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m'
-     * The sum is that of a row reduction with s transposed.  A query that has seen nothing but
-     * -inf so far gets s = 0 and scale = 1.
-     */
-    void (*softmax_block)(long rows, long cols, float *s, long lds, float factor, float *m,
-                          float *l, float *scale);
-
-    /*
-     * Runs body over 0 <= i < items, in contiguous shares, one a thread of the
-     * pool (which may be null: then this thread does it all).  Thread t gets
-     * scratch + t * scratch_stride.  Returns when all is done.
-     */
-    void (*parallel)(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                     float *scratch, long scratch_stride);
+    const char *isa;                  /* "avx512", "avx2" or "plain" */
+    cr_parallel *parallel;
+#define CR_MEMBER(type, name) type *name;
+#define CR_FUNCTION(name, result, parameters) result(*name) parameters;
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
 };
 
 #endif
@@ -827,16 +854,6 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
     }
 }
 
-/* Prefetches each cache line of the rows. */
-static void cr_fetch(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 /*
@@ -860,7 +877,6 @@ static void cr_fetch(long rows, long cols, const float *x, long rs)
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
-#define v_ramp() 0.0f
 #define v_fma(a, b, c) fmaf(a, b, c)
 #define v_lane0(x) (x)
 #define v_fold(OP, x) ((void)0)
@@ -978,18 +994,24 @@ CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 }
 
 /*
- * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
- * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
- * off the critical path.
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
     return v_nan_or(x, v_max(x, running));
 }
 
+CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
+{
+    return v_nan_or(x, v_min(x, running));
+}
+
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
+#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -1189,7 +1211,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
     CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
     CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
     CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+#define CR_STRIPS(name, arity, rule, expression, description)                                      \
     CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
@@ -1319,6 +1341,16 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
+/* Prefetches each cache line of the rows. */
+static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -1419,10 +1451,51 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     }
 }
 /*
- * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * runtime.h.
  */
 
-#define CR_ADD(a, b) ((a) + (b))
+/* ---- what a row of the table combines ---- */
+
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+
+#define CR_COMBINE(name, rule, identity, combine, description)                                     \
+    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }
+CR_REDUCTIONS(CR_COMBINE)
+
+/*
+ * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
+ * that makes a difference.
+ */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+/* ---- over rows ---- */
 
 /* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
@@ -1437,76 +1510,53 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         v_fold(OP, lane[0]);                                                                       \
     } while (0)
 
-/*
- * Defines a reduction over a row that begins with `empty` in each lane and takes its
- * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
- */
-#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+#define CR_REDUCE_ROW(name, OP, identity)                                                          \
+    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
         VF lane[CR_LANES / CR_W];                                                                  \
         long i = 0;                                                                                \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(empty);                                                               \
+            lane[j] = v_set1(identity);                                                            \
         }                                                                                          \
         for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
             }                                                                                      \
         }                                                                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
-#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
-#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
-
-CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
-
-/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
-CR_INLINE VF CR_NAME(v_is_zero)(VF x)
-{
-    VF minus = v_set1(-1.0f);
-    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
-}
-
-#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
-#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
-
-CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
-
-static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
+    {                                                                                              \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        for (long r = 0; r < rows; r++) {                                                          \
+            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
+            if (loose && y[r] == 0) {                                                              \
+                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
+            }                                                                                      \
+        }                                                                                          \
     }
-}
+CR_REDUCTIONS(CR_REDUCE_ROWS)
 
-static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
-        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
-            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
-        }
-    }
-}
+/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
 
-/*
- * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
- */
-#define CR_COLUMN_REDUCTION(name, OP)                                                              \
-    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
+    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
+                                          long lda)                                                \
     {                                                                                              \
         for (long r = 0; r < rows; r++) {                                                          \
             float *lane = lanes + r % CR_LANES * cols;                                             \
@@ -1514,23 +1564,23 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
             CR_UNROLL_BY_4                                                                         \
             for (; c + CR_W <= cols; c += CR_W) {                                                  \
                 CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c, OP(v_load(lane + c), v_load(a + r * lda + c)));                  \
+                v_store(lane + c,                                                                  \
+                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
             }                                                                                      \
             if (c < cols) {                                                                        \
                 VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                v_store_n(lane + c, OP(v_load_n(lane + c, cols - c), x), cols - c);                \
+                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
+                v_store_n(lane + c, x, cols - c);                                                  \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
     {                                                                                              \
         for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
         }                                                                                          \
     }
-
-CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
-CR_COLUMN_REDUCTION(cr_max, CR_MAX)
+CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
@@ -1780,39 +1830,14 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     }
 }
 
-#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
-#define CR_ENTRY_2(name)                                                                           \
-    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
-    .name##_sv = CR_NAME(cr_##name##_sv),
-#define CR_ENTRY_3(name)                                                                           \
-    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
-    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
-    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
-    .name##_ssv = CR_NAME(cr_##name##_ssv),
-#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
-
 static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
-    CR_ELEMENTWISE(CR_ENTRY)
-    .sum = CR_NAME(cr_sum),
-    .max = CR_NAME(cr_max),
-    .sum_down = CR_NAME(cr_sum_down),
-    .max_down = CR_NAME(cr_max_down),
-    .sum_lanes = CR_NAME(cr_sum_lanes),
-    .max_lanes = CR_NAME(cr_max_lanes),
-    .load = CR_NAME(cr_load),
-    .fetch = cr_fetch,
-    .store = CR_NAME(cr_store),
-    .hide = CR_NAME(cr_hide),
-    .finite = CR_NAME(cr_finite),
-    .gather = CR_NAME(cr_gather),
-    .pack = CR_NAME(cr_pack),
-    .gemm = CR_NAME(cr_gemm),
-    .gemm_stream = CR_NAME(cr_gemm_stream),
-    .stream_end = CR_NAME(cr_stream_end),
-    .gemm_scaled = CR_NAME(cr_gemm_scaled),
-    .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
+#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
 };
 /*
  * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
@@ -1828,7 +1853,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_stream
 #undef v_stream_end
 #undef v_set1
-#undef v_ramp
 #undef v_fma
 #undef v_min
 #undef v_max
@@ -1860,6 +1884,9 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
@@ -1903,7 +1930,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm256_set1_ps(x)
-#define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */
@@ -2032,18 +2058,24 @@ CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 }
 
 /*
- * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
- * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
- * off the critical path.
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
     return v_nan_or(x, v_max(x, running));
 }
 
+CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
+{
+    return v_nan_or(x, v_min(x, running));
+}
+
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
+#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -2243,7 +2275,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
     CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
     CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
     CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+#define CR_STRIPS(name, arity, rule, expression, description)                                      \
     CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
@@ -2373,6 +2405,16 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
+/* Prefetches each cache line of the rows. */
+static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -2473,10 +2515,51 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     }
 }
 /*
- * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * runtime.h.
  */
 
-#define CR_ADD(a, b) ((a) + (b))
+/* ---- what a row of the table combines ---- */
+
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+
+#define CR_COMBINE(name, rule, identity, combine, description)                                     \
+    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }
+CR_REDUCTIONS(CR_COMBINE)
+
+/*
+ * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
+ * that makes a difference.
+ */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+/* ---- over rows ---- */
 
 /* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
@@ -2491,76 +2574,53 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         v_fold(OP, lane[0]);                                                                       \
     } while (0)
 
-/*
- * Defines a reduction over a row that begins with `empty` in each lane and takes its
- * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
- */
-#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+#define CR_REDUCE_ROW(name, OP, identity)                                                          \
+    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
         VF lane[CR_LANES / CR_W];                                                                  \
         long i = 0;                                                                                \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(empty);                                                               \
+            lane[j] = v_set1(identity);                                                            \
         }                                                                                          \
         for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
             }                                                                                      \
         }                                                                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
-#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
-#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
-
-CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
-
-/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
-CR_INLINE VF CR_NAME(v_is_zero)(VF x)
-{
-    VF minus = v_set1(-1.0f);
-    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
-}
-
-#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
-#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
-
-CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
-
-static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
+    {                                                                                              \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        for (long r = 0; r < rows; r++) {                                                          \
+            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
+            if (loose && y[r] == 0) {                                                              \
+                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
+            }                                                                                      \
+        }                                                                                          \
     }
-}
+CR_REDUCTIONS(CR_REDUCE_ROWS)
 
-static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
-        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
-            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
-        }
-    }
-}
+/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
 
-/*
- * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
- */
-#define CR_COLUMN_REDUCTION(name, OP)                                                              \
-    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
+    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
+                                          long lda)                                                \
     {                                                                                              \
         for (long r = 0; r < rows; r++) {                                                          \
             float *lane = lanes + r % CR_LANES * cols;                                             \
@@ -2568,23 +2628,23 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
             CR_UNROLL_BY_4                                                                         \
             for (; c + CR_W <= cols; c += CR_W) {                                                  \
                 CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c, OP(v_load(lane + c), v_load(a + r * lda + c)));                  \
+                v_store(lane + c,                                                                  \
+                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
             }                                                                                      \
             if (c < cols) {                                                                        \
                 VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                v_store_n(lane + c, OP(v_load_n(lane + c, cols - c), x), cols - c);                \
+                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
+                v_store_n(lane + c, x, cols - c);                                                  \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
     {                                                                                              \
         for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
         }                                                                                          \
     }
-
-CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
-CR_COLUMN_REDUCTION(cr_max, CR_MAX)
+CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
@@ -2834,39 +2894,14 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     }
 }
 
-#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
-#define CR_ENTRY_2(name)                                                                           \
-    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
-    .name##_sv = CR_NAME(cr_##name##_sv),
-#define CR_ENTRY_3(name)                                                                           \
-    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
-    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
-    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
-    .name##_ssv = CR_NAME(cr_##name##_ssv),
-#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
-
 static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
-    CR_ELEMENTWISE(CR_ENTRY)
-    .sum = CR_NAME(cr_sum),
-    .max = CR_NAME(cr_max),
-    .sum_down = CR_NAME(cr_sum_down),
-    .max_down = CR_NAME(cr_max_down),
-    .sum_lanes = CR_NAME(cr_sum_lanes),
-    .max_lanes = CR_NAME(cr_max_lanes),
-    .load = CR_NAME(cr_load),
-    .fetch = cr_fetch,
-    .store = CR_NAME(cr_store),
-    .hide = CR_NAME(cr_hide),
-    .finite = CR_NAME(cr_finite),
-    .gather = CR_NAME(cr_gather),
-    .pack = CR_NAME(cr_pack),
-    .gemm = CR_NAME(cr_gemm),
-    .gemm_stream = CR_NAME(cr_gemm_stream),
-    .stream_end = CR_NAME(cr_stream_end),
-    .gemm_scaled = CR_NAME(cr_gemm_scaled),
-    .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
+#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
 };
 /*
  * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
@@ -2882,7 +2917,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_stream
 #undef v_stream_end
 #undef v_set1
-#undef v_ramp
 #undef v_fma
 #undef v_min
 #undef v_max
@@ -2914,6 +2948,9 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ
@@ -2956,7 +2993,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define v_stream(p, x) _mm512_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
-#define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */
@@ -3086,18 +3122,24 @@ CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 }
 
 /*
- * The larger of a running maximum and x, where the sign of a zero does not matter; NaN if
- * either is.  v_max passes on a NaN of the running value, so only x is looked at: the test is
- * off the critical path.
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
     return v_nan_or(x, v_max(x, running));
 }
 
+CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
+{
+    return v_nan_or(x, v_min(x, running));
+}
+
 #define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
 #define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
+#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
 
 #ifndef v_scale
 /* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
@@ -3297,7 +3339,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
     CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
     CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
     CR_MAP3(name, Y, S, T, s, s, v, e)
-#define CR_STRIPS(name, arity, rule, expression, description, gradient)                            \
+#define CR_STRIPS(name, arity, rule, expression, description)                                      \
     CR_STRIPS_##arity(name, f, f, f, expression)
 
 CR_ELEMENTWISE(CR_STRIPS)
@@ -3427,6 +3469,16 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
+/* Prefetches each cache line of the rows. */
+static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
@@ -3527,10 +3579,51 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     }
 }
 /*
- * rows.inc - reductions over rows, with 16 lanes and the fixed tree of runtime.h.
+ * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * runtime.h.
  */
 
-#define CR_ADD(a, b) ((a) + (b))
+/* ---- what a row of the table combines ---- */
+
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+
+#define CR_COMBINE(name, rule, identity, combine, description)                                     \
+    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }
+CR_REDUCTIONS(CR_COMBINE)
+
+/*
+ * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
+ * that makes a difference.
+ */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+/* ---- over rows ---- */
 
 /* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
@@ -3545,76 +3638,53 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         v_fold(OP, lane[0]);                                                                       \
     } while (0)
 
-/*
- * Defines a reduction over a row that begins with `empty` in each lane and takes its
- * vectors from FULL(p) and, where only n floats are left, from PART(p, n).
- */
-#define CR_ROW_REDUCTION(name, row_type, OP, empty, FULL, PART)                                    \
-    CR_INLINE float CR_NAME(name)(row_type *row, long cols)                                        \
+/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+#define CR_REDUCE_ROW(name, OP, identity)                                                          \
+    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
         VF lane[CR_LANES / CR_W];                                                                  \
         long i = 0;                                                                                \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
-            lane[j] = v_set1(empty);                                                               \
+            lane[j] = v_set1(identity);                                                            \
         }                                                                                          \
         for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
             CR_UNROLL                                                                              \
             for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
-                lane[j] = OP(lane[j], FULL(row + i + j * CR_W));                                   \
+                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
             }                                                                                      \
         }                                                                                          \
         CR_UNROLL                                                                                  \
         for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
             if (i < cols) {                                                                        \
-                lane[j] = OP(lane[j], PART(row + i, cols - i));                                    \
+                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
             }                                                                                      \
         }                                                                                          \
         CR_FOLD(OP, lane);                                                                         \
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* The absent elements of a cut vector are neutral: 0 for a sum, -inf for a maximum. */
-#define CR_SUM_PART(p, n) v_load_or(p, n, v_set1(0.0f))
-#define CR_MAX_PART(p, n) v_load_or(p, n, v_set1(-INFINITY))
-
-CR_ROW_REDUCTION(v_row_sum, const float, CR_ADD, 0.0f, v_load, CR_SUM_PART)
-CR_ROW_REDUCTION(v_row_max, const float, CR_TOP, -INFINITY, v_load, CR_MAX_PART)
-
-/* 1 for a +0 and -1 for everything else, and the largest of those over a row. */
-CR_INLINE VF CR_NAME(v_is_zero)(VF x)
-{
-    VF minus = v_set1(-1.0f);
-    return CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_copysign(minus, x), minus);
-}
-
-#define CR_ZERO_FULL(p) CR_NAME(v_is_zero)(v_load(p))
-#define CR_ZERO_PART(p, n) CR_NAME(v_is_zero)(v_load_or(p, n, v_set1(-1.0f)))
-
-CR_ROW_REDUCTION(v_row_zero, const float, v_max, -1.0f, CR_ZERO_FULL, CR_ZERO_PART)
-
-static void CR_NAME(cr_sum)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_sum)(a + r * lda, cols);
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
+    {                                                                                              \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        for (long r = 0; r < rows; r++) {                                                          \
+            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
+            if (loose && y[r] == 0) {                                                              \
+                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
+            }                                                                                      \
+        }                                                                                          \
     }
-}
+CR_REDUCTIONS(CR_REDUCE_ROWS)
 
-static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long lda)
-{
-    for (long r = 0; r < rows; r++) {
-        y[r] = CR_NAME(v_row_max)(a + r * lda, cols);
-        if (y[r] == 0) { /* the lanes do not tell +0 from -0 */
-            y[r] = CR_NAME(v_row_zero)(a + r * lda, cols) * 0.0f;
-        }
-    }
-}
+/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
 
-/*
- * Reductions down the columns, by the same lanes: row r belongs to lane r % 16 of its column.
- */
-#define CR_COLUMN_REDUCTION(name, OP)                                                              \
-    static void CR_NAME(name##_down)(long rows, long cols, float *lanes, const float *a, long lda) \
+#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
+    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
+                                          long lda)                                                \
     {                                                                                              \
         for (long r = 0; r < rows; r++) {                                                          \
             float *lane = lanes + r % CR_LANES * cols;                                             \
@@ -3622,23 +3692,23 @@ static void CR_NAME(cr_max)(long rows, long cols, float *y, const float *a, long
             CR_UNROLL_BY_4                                                                         \
             for (; c + CR_W <= cols; c += CR_W) {                                                  \
                 CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c, OP(v_load(lane + c), v_load(a + r * lda + c)));                  \
+                v_store(lane + c,                                                                  \
+                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
             }                                                                                      \
             if (c < cols) {                                                                        \
                 VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                v_store_n(lane + c, OP(v_load_n(lane + c, cols - c), x), cols - c);                \
+                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
+                v_store_n(lane + c, x, cols - c);                                                  \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void CR_NAME(name##_lanes)(long cols, float *lanes)                                     \
+    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
     {                                                                                              \
         for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(name##_down)(half, cols, lanes, lanes + half * cols, cols);                    \
+            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
         }                                                                                          \
     }
-
-CR_COLUMN_REDUCTION(cr_sum, CR_ADD)
-CR_COLUMN_REDUCTION(cr_max, CR_MAX)
+CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
@@ -3888,39 +3958,14 @@ static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, 
     }
 }
 
-#define CR_ENTRY_1(name) .name##_v = CR_NAME(cr_##name##_v),
-#define CR_ENTRY_2(name)                                                                           \
-    .name##_vv = CR_NAME(cr_##name##_vv), .name##_vs = CR_NAME(cr_##name##_vs),                    \
-    .name##_sv = CR_NAME(cr_##name##_sv),
-#define CR_ENTRY_3(name)                                                                           \
-    .name##_vvv = CR_NAME(cr_##name##_vvv), .name##_vvs = CR_NAME(cr_##name##_vvs),                \
-    .name##_vsv = CR_NAME(cr_##name##_vsv), .name##_vss = CR_NAME(cr_##name##_vss),                \
-    .name##_svv = CR_NAME(cr_##name##_svv), .name##_svs = CR_NAME(cr_##name##_svs),                \
-    .name##_ssv = CR_NAME(cr_##name##_ssv),
-#define CR_ENTRY(name, arity, rule, expression, description, gradient) CR_ENTRY_##arity(name)
-
 static const struct cr_runtime CR_NAME(cr_runtime) = {
     .isa = CR_ISA,
-    CR_ELEMENTWISE(CR_ENTRY)
-    .sum = CR_NAME(cr_sum),
-    .max = CR_NAME(cr_max),
-    .sum_down = CR_NAME(cr_sum_down),
-    .max_down = CR_NAME(cr_max_down),
-    .sum_lanes = CR_NAME(cr_sum_lanes),
-    .max_lanes = CR_NAME(cr_max_lanes),
-    .load = CR_NAME(cr_load),
-    .fetch = cr_fetch,
-    .store = CR_NAME(cr_store),
-    .hide = CR_NAME(cr_hide),
-    .finite = CR_NAME(cr_finite),
-    .gather = CR_NAME(cr_gather),
-    .pack = CR_NAME(cr_pack),
-    .gemm = CR_NAME(cr_gemm),
-    .gemm_stream = CR_NAME(cr_gemm_stream),
-    .stream_end = CR_NAME(cr_stream_end),
-    .gemm_scaled = CR_NAME(cr_gemm_scaled),
-    .softmax_block = CR_NAME(cr_softmax_block),
     .parallel = cr_pool_parallel,
+#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
 };
 /*
  * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
@@ -3936,7 +3981,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_stream
 #undef v_stream_end
 #undef v_set1
-#undef v_ramp
 #undef v_fma
 #undef v_min
 #undef v_max
@@ -3968,6 +4012,9 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ

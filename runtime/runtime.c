@@ -51,16 +51,6 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
     }
 }
 
-/* Prefetches each cache line of the rows. */
-static void cr_fetch(long rows, long cols, const float *x, long rs)
-{
-    for (long r = 0; r < rows; r++, x += rs) {
-        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
-            CR_PREFETCH(x + c);
-        }
-    }
-}
-
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 #include "vector_plain.h"

@@ -27,7 +27,6 @@
 #define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm256_set1_ps(x)
-#define v_ramp() _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm256_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm256_max_ps(a, b) /* b if either is NaN */

@@ -28,7 +28,6 @@
 #define v_stream(p, x) _mm512_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()
 #define v_set1(x) _mm512_set1_ps(x)
-#define v_ramp() _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm512_min_ps(a, b) /* b if either is NaN */
 #define v_max(a, b) _mm512_max_ps(a, b) /* b if either is NaN */

@@ -12,7 +12,6 @@
 #undef v_stream
 #undef v_stream_end
 #undef v_set1
-#undef v_ramp
 #undef v_fma
 #undef v_min
 #undef v_max
@@ -44,6 +43,9 @@
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
 #undef CR_LT
 #undef CR_LE
 #undef CR_EQ

@@ -19,7 +19,6 @@
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)
 #define v_set1(x) ((float)(x))
-#define v_ramp() 0.0f
 #define v_fma(a, b, c) fmaf(a, b, c)
 #define v_lane0(x) (x)
 #define v_fold(OP, x) ((void)0)

@@ -11,10 +11,8 @@ cat >"$T/allowed" <<'END'
 jit_tcc.o lock
 tensor_memory.o limit
 tensor_memory.o once
-runtime_text.o declarations
-runtime_text.o lock
 END
-# each lock is a mutex, that of runtime_text.o for declarations; limit is set under pthread_once.
+# lock is a mutex; limit is set under pthread_once.
 
 # OBJECT SYMBOL
 cat >"$T/callers" <<'END'

@@ -896,7 +896,7 @@ START_TEST(tables)
     for (int i = 0; i < n; i++) {
         ck_assert_int_eq(crescent_op_at(i, &op), CRESCENT_OK);
         ck_assert(op.name && *op.name && *op.doc && *op.equation);
-        ck_assert_int_eq(op.elementwise != 0, *op.gradient && *op.types);
+        ck_assert_int_eq(op.elementwise || op.reduction, *op.gradient && *op.types);
         elementwise += op.elementwise;
     }
     ck_assert(elementwise > 10 && n > elementwise);

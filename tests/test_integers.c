@@ -126,9 +126,9 @@ struct strip {
 #define ADMITS_CONVERT(code) code
 #define ADMITS_FLOAT(code)
 #define ADMITS_LOGIC(code)
-#define CALLS(name, arity, rule, expression, description, gradient) \
+#define CALLS(name, arity, rule, expression, description) \
     ADMITS_##rule(VARIANTS_##arity(CALL_##arity, name))
-#define ENTRIES(name, arity, rule, expression, description, gradient) \
+#define ENTRIES(name, arity, rule, expression, description) \
     ADMITS_##rule(VARIANTS_##arity(ENTRY, name))
 CR_ELEMENTWISE(CALLS)
 static const struct strip strips[] = {CR_ELEMENTWISE(ENTRIES)};
@@ -152,7 +152,7 @@ static void check_strip(const struct cr_runtime *k, const struct strip *s, long 
         y.i[i] = 99;
     }
     const long ld[] = {s->letters[0] == 'v' ? LD : 1, LD, LD};
-    s->call(&k->i32, &y, operands, ld, cols);
+    s->call(k->i32, &y, operands, ld, cols);
     for (long r = 0; r < ROWS; r++) {
         int64_t a[3];
         for (long c = 0; c < cols; c++) {
@@ -179,39 +179,67 @@ START_TEST(strips_are_exact)
 }
 END_TEST
 
+/* The table's expressions for integers. */
+#define CR_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define CR_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define CR_LOWEST INT32_MIN
+#define CR_HIGHEST INT32_MAX
+
+/* A row of the table of reductions, for those of a rule that admits i32. */
+struct reduction {
+    enum cr_op op;
+    int32_t identity;
+    int64_t (*combine)(int64_t a, int64_t b);
+    void (*rows)(const struct cr_runtime_i32 *k, long cols, int *y, const int *x, long ldx);
+    void (*down)(const struct cr_runtime_i32 *k, long rows, int *lanes, const int *x);
+    void (*lanes)(const struct cr_runtime_i32 *k, int *lanes);
+};
+
+/* clang-format off */
+#define REDUCTION_FUNCTIONS(name, rule, identity, combine, description) ADMITS_##rule( \
+    static int64_t combine_##name(int64_t a, int64_t b) { return combine; } \
+    static void rows_##name(const struct cr_runtime_i32 *k, long n, int *y, const int *x, long ld) \
+    { k->name(ROWS, n, y, x, ld); } \
+    static void down_##name(const struct cr_runtime_i32 *k, long n, int *lanes, const int *x) \
+    { k->name##_down(n, ROWS, lanes, x, ROWS); } \
+    static void lanes_##name(const struct cr_runtime_i32 *k, int *lanes) \
+    { k->name##_lanes(ROWS, lanes); })
+#define REDUCTION_ENTRY(name, rule, identity, combine, description) \
+    ADMITS_##rule({CR_OP_##name COMMA identity COMMA combine_##name COMMA rows_##name COMMA \
+                   down_##name COMMA lanes_##name} COMMA)
+#define COMMA ,
+CR_REDUCTIONS(REDUCTION_FUNCTIONS)
+static const struct reduction reductions[] = {CR_REDUCTIONS(REDUCTION_ENTRY)};
+/* clang-format on */
+
+/* The reduction of n numbers that are `step` apart. */
+static int32_t reduced(const struct reduction *of, const int32_t *x, long n, long step)
+{
+    int32_t all = of->identity;
+    for (long i = 0; i < n; i++)
+        all = wrap(of->combine(all, x[i * step]));
+    return all;
+}
+
 START_TEST(reductions_are_exact)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { LONG = 100 };
-    int32_t x[ROWS * LONG], sum[ROWS], max[ROWS], lanes[2][16 * ROWS];
+    int32_t x[ROWS * LONG], y[ROWS], lanes[16 * ROWS];
     for (int i = 0; i < ROWS * LONG; i++)
         x[i] = i % 7 ? value_at(0, i * 5) : INT32_MIN;
-    for (long n = 0; k && n <= LONG; n++) {
-        k->i32.sum(ROWS, n, sum, x, LONG);
-        k->i32.max(ROWS, n, max, x, LONG);
-        for (int i = 0; i < 16 * ROWS; i++) {
-            lanes[0][i] = 0;
-            lanes[1][i] = INT32_MIN;
-        }
-        for (long r = 0; r < n; r += 16) { /* the same numbers, ROWS to a row */
-            k->i32.sum_down(n - r < 16 ? n - r : 16, ROWS, lanes[0], x + r * ROWS, ROWS);
-            k->i32.max_down(n - r < 16 ? n - r : 16, ROWS, lanes[1], x + r * ROWS, ROWS);
-        }
-        k->i32.sum_lanes(ROWS, lanes[0]);
-        k->i32.max_lanes(ROWS, lanes[1]);
+    for (long i = 0; k && i < (LONG + 1) * COUNT(reductions); i++) {
+        const struct reduction *of = &reductions[i % COUNT(reductions)];
+        long n = i / COUNT(reductions);
+        of->rows(k->i32, n, y, x, LONG);
+        for (int l = 0; l < 16 * ROWS; l++)
+            lanes[l] = of->identity;
+        for (long r = 0; r < n; r += 16) /* the same numbers, ROWS to a row */
+            of->down(k->i32, n - r < 16 ? n - r : 16, lanes, x + r * ROWS);
+        of->lanes(k->i32, lanes);
         for (int r = 0; r < ROWS; r++) {
-            int64_t all[2] = {0, 0}, most[2] = {INT32_MIN, INT32_MIN};
-            for (long i = 0; i < n; i++) {
-                int32_t at[2] = {x[r * LONG + i], x[i * ROWS + r]};
-                for (int j = 0; j < 2; j++) {
-                    all[j] += at[j];
-                    most[j] = at[j] > most[j] ? at[j] : most[j];
-                }
-            }
-            ck_assert_int_eq(sum[r], wrap(all[0]));
-            ck_assert_int_eq(max[r], most[0]);
-            ck_assert_int_eq(lanes[0][r], wrap(all[1]));
-            ck_assert_int_eq(lanes[1][r], most[1]);
+            ck_assert_int_eq(y[r], reduced(of, x + r * LONG, n, 1));
+            ck_assert_int_eq(lanes[r], reduced(of, x + r, n, ROWS));
         }
     }
 }
@@ -229,18 +257,18 @@ START_TEST(moves_keep_all_bits)
         x[i] = (int32_t)patterns[i * 7 / 3 % COUNT(patterns)];
     for (int s = 0; k && s < COUNT(strides); s++) {
         long rs = strides[s][0], cs = strides[s][1];
-        k->i32.load(20, 19, y, 20, x, rs, cs);
+        k->i32->load(20, 19, y, 20, x, rs, cs);
         for (long i = 0; i < 20 * 19; i++)
             ck_assert_int_eq(y[i / 19 * 20 + i % 19], x[i / 19 * rs + i % 19 * cs]);
         if (!rs || !cs)
             continue;
-        k->i32.store(20, 19, back, rs, cs, y, 20);
+        k->i32->store(20, 19, back, rs, cs, y, 20);
         for (long i = 0; i < 20 * 19; i++)
             ck_assert_int_eq(back[i / 19 * rs + i % 19 * cs], y[i / 19 * 20 + i % 19]);
     }
     static const int32_t index[] = {2, 0, -1, 3, INT32_MAX, INT32_MIN, 1};
     if (k)
-        k->i32.gather(COUNT(index), 19, y, 20, x, 23, 3, index);
+        k->i32->gather(COUNT(index), 19, y, 20, x, 23, 3, index);
     for (int i = 0; k && i < COUNT(index) * 19; i++) {
         int32_t row = index[i / 19];
         ck_assert_int_eq(y[i / 19 * 20 + i % 19],
@@ -257,7 +285,7 @@ START_TEST(iota_counts)
     int32_t y[ROWS * LD];
     for (int p = 0; k && p < COUNT(places); p++)
         for (long cols = 1; cols <= COLS; cols++) {
-            k->i32.iota(ROWS, cols, y, LD, places[p][0], places[p][1], places[p][2]);
+            k->i32->iota(ROWS, cols, y, LD, places[p][0], places[p][1], places[p][2]);
             for (long i = 0; i < ROWS * cols; i++)
                 ck_assert_int_eq(y[i / cols * LD + i % cols],
                                  places[p][0] + i / cols * places[p][1] + i % cols * places[p][2]);
@@ -364,13 +392,12 @@ static struct tensor reduce(struct model *m, enum cr_op op, struct tensor a, int
     struct cr_attr attr = {.axis = axis};
     struct tensor t = add(m, op, 1, &a.id, &attr);
     for (int i = 0; i < (axis ? R : C); i++) {
-        int64_t all = 0, most = INT32_MIN;
-        for (int j = 0; j < (axis ? C : R); j++) {
-            int64_t x = (int64_t)a.value[axis ? i * C + j : j * C + i];
-            all += x;
-            most = x > most ? x : most;
-        }
-        t.value[i] = (double)(op == CR_OP_sum ? wrap(all) : most);
+        int32_t x[R > C ? R : C];
+        for (int j = 0; j < (axis ? C : R); j++)
+            x[j] = (int32_t)a.value[axis ? i * C + j : j * C + i];
+        for (int j = 0; j < COUNT(reductions); j++)
+            if (reductions[j].op == op)
+                t.value[i] = reduced(&reductions[j], x, axis ? C : R, 1);
     }
     return t;
 }
@@ -518,8 +545,8 @@ static void add_others(struct model *m, struct tensor a, struct tensor b)
     struct tensor rows = reshape(m, slice(m, map2(m, CR_OP_mul, across, across), 2, 0, 1, C), 0);
     for (int i = 0; i < COUNT(of); i++) {
         for (int axis = 0; axis < 2; axis++) {
-            out(m, reduce(m, CR_OP_sum, of[i], axis));
-            out(m, reduce(m, CR_OP_max, of[i], axis));
+            for (int j = 0; j < COUNT(reductions); j++)
+                out(m, reduce(m, reductions[j].op, of[i], axis));
             out(m, map2(m, CR_OP_sub, of[i], expand(m, reduce(m, CR_OP_sum, of[i], axis))));
         }
         out(m, permute(m, of[i]));

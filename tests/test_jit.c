@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/emit/runtime_text.h"
 #include "compiler/exec/exec.h"
+#include "runtime/select.h"
 
 /* The input plus the weights, with a structure assigned on the way: TinyCC makes a call of
  * memmove of that. */
@@ -237,12 +239,50 @@ START_TEST(bug_is_reported)
 }
 END_TEST
 
+/* Functions of the runtime, f32 and i32, in a program that is told of no others. */
+START_TEST(only_what_is_called_is_declared)
+{
+    static const char source[] =
+        "int hand_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float "
+        "*weights,\n"
+        "                 const void *const *inputs, void *const *outputs, float *arena)\n"
+        "{\n"
+        "    rt->mul_vs(2, 3, arena, 3, inputs[0], 3, weights, 1);\n"
+        "    rt->max(2, 3, outputs[0], arena, 3);\n"
+        "    rt->i32->sum(1, 3, outputs[1], inputs[1], 3);\n"
+        "    return 0;\n"
+        "}\n";
+    struct cr_program p = {
+        .name = "hand", .text = (char *)source, .text_length = sizeof source - 1};
+    const float x[] = {1, 5, 3, -1, -5, -3}, weights[] = {2, -1};
+    const int ids[] = {1, 2, 40};
+    const void *inputs[] = {x, ids};
+    float y[2], arena[6];
+    int sum = 0;
+    void *outputs[] = {y, &sum};
+    struct cr_code code = {0};
+    struct cr_error error;
+    struct cr_text text = {0};
+    cr_put_declarations(&text, source);
+    ck_assert(strstr(text.data, "*mul_vs;") &&
+              strstr(text.data, "(*sum)(long rows, long cols, int"));
+    ck_assert(!strstr(text.data, "mul_vv") && !strstr(text.data, "gemm"));
+    free(text.data);
+    ck_assert_msg(rows[_i].compile(&p, &code, &error) == 0, "%s", error.text);
+    ck_assert_int_eq(code.execute(cr_runtime_select(NULL), NULL, weights, inputs, outputs, arena),
+                     0);
+    ck_assert(y[0] == 10 && y[1] == 5 && sum == 43);
+    cr_code_free(&code);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("jit");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, compiled_code_runs, 0, sizeof rows / sizeof *rows);
+    tcase_add_loop_test(all, only_what_is_called_is_declared, 0, 2);
     tcase_add_loop_test(all, trouble_is_reported, 0, sizeof troubles / sizeof *troubles);
     tcase_add_test(all, nothing_is_left_behind);
     tcase_add_test(all, objects_are_told_apart);

@@ -124,7 +124,7 @@ static double ulps(float got, double want)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0 : 0.0)
 #define CR_SELECT(a, b, c) ((a) != 0.0 ? (b) : (c))
 
-#define DEFINITION(name, arity, rule, expression, description, gradient)                           \
+#define DEFINITION(name, arity, rule, expression, description)                                     \
     static double define_##name(double a, double b, double c)                                      \
     {                                                                                              \
         (void)b;                                                                                   \
@@ -158,7 +158,7 @@ enum { MAX_STRIPS = 1024 };
     {#name, "svv", define_##name, NULL, NULL, k->name##_svv},                                      \
     {#name, "svs", define_##name, NULL, NULL, k->name##_svs},                                      \
     {#name, "ssv", define_##name, NULL, NULL, k->name##_ssv},
-#define LIST(name, arity, rule, expression, description, gradient) LIST_##arity(name)
+#define LIST(name, arity, rule, expression, description) LIST_##arity(name)
 /* clang-format on */
 
 /* All strips of an instruction set; returns how many. */
@@ -380,7 +380,7 @@ START_TEST(test_points)
 }
 END_TEST
 
-/* ---- row reductions ---- */
+/* ---- reductions ---- */
 
 /* Of two zeros +0. */
 static float larger(float a, float b)
@@ -388,24 +388,56 @@ static float larger(float a, float b)
     return isnan(b) ? b : b > a || (b == a && !signbit(b)) ? b : a;
 }
 
-static float sum_of(float a, float b)
+/* The table's expressions for float. */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (isnan(a) ? (a) : larger(a, b))
+#define CR_MIN(a, b) (isnan(a) ? (a) : -larger(-(a), -(b)))
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+#define COMBINE(name, rule, identity, combine, description)                                        \
+    static float combine_##name(float a, float b)                                                  \
+    {                                                                                              \
+        return (float)(combine);                                                                   \
+    }
+CR_REDUCTIONS(COMBINE)
+
+/* A row of the table of reductions. */
+struct reduction {
+    const char *name;
+    float identity;
+    float (*combine)(float a, float b);
+    cr_reduce *rows;
+    cr_reduce_down *down;
+    cr_reduce_lanes *lanes;
+};
+
+enum { MAX_REDUCTIONS = 32 };
+
+/* All reductions of an instruction set; returns how many. */
+static int list_reductions(const struct cr_runtime *k, struct reduction *list)
 {
-    return a + b;
+#define REDUCTION(name, rule, identity, combine, description)                                      \
+    {#name, identity, combine_##name, k->name, k->name##_down, k->name##_lanes},
+    const struct reduction all[] = {CR_REDUCTIONS(REDUCTION)};
+    ck_assert_int_le(COUNT(all), MAX_REDUCTIONS);
+    memcpy(list, all, sizeof all);
+    return COUNT(all);
 }
 
 /* The rule of runtime.h: 16 lanes, then a tree. */
-static float lanes_and_tree(const float *a, long n, float empty, float (*op)(float, float))
+static float lanes_and_tree(const struct reduction *of, const float *a, long n)
 {
     float lane[16];
     for (int l = 0; l < 16; l++) {
-        lane[l] = empty;
+        lane[l] = of->identity;
     }
     for (long i = 0; i < n; i++) {
-        lane[i % 16] = op(lane[i % 16], a[i]);
+        lane[i % 16] = of->combine(lane[i % 16], a[i]);
     }
     for (int h = 8; h > 0; h /= 2) {
         for (int l = 0; l < h; l++) {
-            lane[l] = op(lane[l], lane[l + h]);
+            lane[l] = of->combine(lane[l], lane[l + h]);
         }
     }
     return lane[0];
@@ -416,17 +448,16 @@ START_TEST(test_reductions)
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     enum { ROWS = 5, COLS = 131, LD = COLS + 2 };
     float *inputs[] = {filled(ROWS * LD, tame, 1), filled(ROWS * LD, mixed, 2)};
-    for (int input = 0; k && input < 2; input++) {
-        float *a = inputs[input];
+    struct reduction all[MAX_REDUCTIONS];
+    int n = k ? list_reductions(k, all) : 0;
+    for (int i = 0; i < 2 * n; i++) {
+        const struct reduction *of = &all[i / 2];
         for (long cols = 0; cols <= COLS; cols++) {
-            float sum[ROWS], max[ROWS];
-            k->sum(ROWS, cols, sum, a, LD);
-            k->max(ROWS, cols, max, a, LD);
+            float y[ROWS];
+            of->rows(ROWS, cols, y, inputs[i % 2], LD);
             for (int r = 0; r < ROWS; r++) {
-                const float *row = a + r * LD;
-                CHECK(same(sum[r], lanes_and_tree(row, cols, 0.0f, sum_of)), "sum of %ld", cols);
-                CHECK(same(max[r], lanes_and_tree(row, cols, -INFINITY, larger)), "max of %ld",
-                      cols);
+                CHECK(same(y[r], lanes_and_tree(of, inputs[i % 2] + r * LD, cols)), "%s: %s of %ld",
+                      isas[_i], of->name, cols);
             }
         }
     }
@@ -434,6 +465,33 @@ START_TEST(test_reductions)
     free(inputs[1]);
 }
 END_TEST
+
+/* b once among many a, everywhere in a row, and under an a in a column. */
+static void check_zeros(const struct reduction *of, float a, float b, const char *isa)
+{
+    enum { LD = 40 };
+    float row[LD], column[2 * LD], lanes[16 * LD], y;
+    for (int i = 0; i < LD; i++) {
+        row[i] = column[i] = a;
+        column[LD + i] = b;
+    }
+    for (int at = 0; at < LD; at++) {
+        row[at] = b;
+        of->rows(1, LD, &y, row, LD);
+        CHECK(same(y, lanes_and_tree(of, row, LD)), "%s: %s of %a, and %a at %d, is %a", isa,
+              of->name, a, b, at, y);
+        row[at] = a;
+    }
+    for (int i = 0; i < 16 * LD; i++) {
+        lanes[i] = of->identity;
+    }
+    of->down(2, LD, lanes, column, LD);
+    of->lanes(LD, lanes);
+    for (int i = 0; i < LD; i++) {
+        y = lanes_and_tree(of, (float[]){a, b}, 2);
+        CHECK(same(lanes[i], y), "%s: %s down %a and %a is %a", isa, of->name, a, b, lanes[i]);
+    }
+}
 
 /* Zeros and NaN in every order: the sign of a zero depends neither on it nor on what else is in
  * the row. */
@@ -444,7 +502,7 @@ START_TEST(test_zeros)
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (int order = 0; k && order < ORDERS; order++) {
         float a = values[order / COUNT(values)], b = values[order % COUNT(values)];
-        float row[2][LD], largest[LD], smallest[LD], y[LD], max, lanes[16 * LD];
+        float row[2][LD], largest[LD], smallest[LD], y[LD];
         for (int i = 0; i < LD; i++) {
             row[0][i] = a;
             row[1][i] = b;
@@ -459,47 +517,33 @@ START_TEST(test_zeros)
         assert_same(y, smallest, LD, "minimum_vv", isas[_i]);
         k->minimum_vs(1, LD - 1, y, LD, row[0], LD, &b, 1);
         assert_same(y, smallest, LD - 1, "minimum_vs", isas[_i]);
-        for (int i = 0; i < 16 * LD; i++) {
-            lanes[i] = -INFINITY;
-        }
-        k->max_down(2, LD, lanes, row[0], LD);
-        k->max_lanes(LD, lanes);
-        assert_same(lanes, largest, LD, "max_down", isas[_i]);
-        for (int at = 0; at < LD; at++) { /* b once, among many a */
-            row[0][at] = b;
-            k->max(1, LD, &max, row[0], LD);
-            CHECK(same(max, largest[0]), "%s: max of %a, and %a at %d, is %a", isas[_i], a, b, at,
-                  max);
-            row[0][at] = a;
+        struct reduction all[MAX_REDUCTIONS];
+        for (int i = list_reductions(k, all) - 1; i >= 0; i--) {
+            check_zeros(&all[i], a, b, isas[_i]);
         }
     }
 }
 END_TEST
 
 /* Columns, tile after tile of 16 or 32 rows, have the same reductions as they have as rows. */
-static void check_down(const struct cr_runtime *k, const float *a, long rows, long cols, long step)
+static void check_down(const struct reduction *of, const char *isa, const float *a, long rows,
+                       long cols, long step)
 {
     enum { LD = 45 };
-    float lanes[2][16 * LD], column[200];
+    float lanes[16 * LD], column[200];
     for (long i = 0; i < 16 * cols; i++) {
-        lanes[0][i] = 0.0f;
-        lanes[1][i] = -INFINITY;
+        lanes[i] = of->identity;
     }
     for (long r = 0; r < rows; r += step) {
-        long n = rows - r < step ? rows - r : step;
-        k->sum_down(n, cols, lanes[0], a + r * LD, LD);
-        k->max_down(n, cols, lanes[1], a + r * LD, LD);
+        of->down(rows - r < step ? rows - r : step, cols, lanes, a + r * LD, LD);
     }
-    k->sum_lanes(cols, lanes[0]);
-    k->max_lanes(cols, lanes[1]);
+    of->lanes(cols, lanes);
     for (long c = 0; c < cols; c++) {
         for (long r = 0; r < rows; r++) {
             column[r] = a[r * LD + c];
         }
-        CHECK(same(lanes[0][c], lanes_and_tree(column, rows, 0.0f, sum_of)),
-              "%s: sum down column %ld of %ld, %ld rows", k->isa, c, cols, rows);
-        CHECK(same(lanes[1][c], lanes_and_tree(column, rows, -INFINITY, larger)),
-              "%s: max down column %ld of %ld, %ld rows", k->isa, c, cols, rows);
+        CHECK(same(lanes[c], lanes_and_tree(of, column, rows)),
+              "%s: %s down column %ld of %ld, %ld rows", isa, of->name, c, cols, rows);
     }
 }
 
@@ -507,9 +551,12 @@ START_TEST(test_columns)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     float *inputs[] = {filled(200 * 45, tame, 1), filled(200 * 45, mixed, 2)};
-    for (long rows = 0; k && rows <= 200; rows += 1 + rows / 7) {
-        for (long cols = 1; cols <= 45; cols += 4) {
-            check_down(k, inputs[rows % 2], rows, cols, cols % 3 ? 16 : 32);
+    struct reduction all[MAX_REDUCTIONS];
+    int n = k ? list_reductions(k, all) : 0;
+    for (long rows = 0; rows <= 200; rows += 1 + rows / 7) {
+        for (long i = 0; i < 12 * n; i++) {
+            long cols = 1 + i / n * 4;
+            check_down(&all[i % n], isas[_i], inputs[rows % 2], rows, cols, cols % 3 ? 16 : 32);
         }
     }
     free(inputs[0]);
@@ -572,7 +619,9 @@ END_TEST
 static void define_softmax(const struct cr_runtime *k, long keys, float *s, float factor, float *m,
                            float *l, float *scale)
 {
-    float top = larger(*m, lanes_and_tree(s, keys, -INFINITY, larger) * factor);
+    static const struct reduction sum = {.identity = 0.0f, .combine = combine_sum};
+    static const struct reduction max = {.identity = -INFINITY, .combine = combine_max};
+    float top = larger(*m, lanes_and_tree(&max, s, keys) * factor);
     float shift = top == -INFINITY ? 0.0f : top, old = *m - shift;
     k->exp_v(1, 1, scale, 1, &old, 1);
     if (top == -INFINITY) {
@@ -582,7 +631,7 @@ static void define_softmax(const struct cr_runtime *k, long keys, float *s, floa
         s[r] = fmaf(factor, s[r], -shift);
     }
     k->exp_v(1, keys, s, keys, s, keys);
-    *l = fmaf(*l, *scale, lanes_and_tree(s, keys, 0.0f, sum_of));
+    *l = fmaf(*l, *scale, lanes_and_tree(&sum, s, keys));
     *m = top;
 }
 

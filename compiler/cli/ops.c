@@ -4,6 +4,27 @@
 
 #include "verbs.h"
 
+/* The groups in which ops are shown, each with its heading as text and as a table. */
+enum group { ELEMENTWISE, REDUCTION, OTHER, GROUPS };
+
+static const char *const headings[GROUPS] = {
+    [ELEMENTWISE] = "elementwise, on operands of one shape or broadcast to one:",
+    [REDUCTION] = "reductions, over an axis, which stays with size 1 unless keep is false:",
+    [OTHER] = "others:",
+};
+
+static const char *const tables[GROUPS] = {
+    [ELEMENTWISE] = "| elementwise | types | expression | gradient for each operand, given g | "
+                    "meaning |\n|---|---|---|---|---|",
+    [REDUCTION] = "| reductions | types | gradient, given g | meaning |\n|---|---|---|---|",
+    [OTHER] = "| others | meaning |\n|---|---|",
+};
+
+static enum group group_of(const crescent_op *op)
+{
+    return op->elementwise ? ELEMENTWISE : op->reduction ? REDUCTION : OTHER;
+}
+
 /* "maximum(a, b)", as a script calls it. */
 static const char *call_of(const crescent_op *op, char *buf, size_t size)
 {
@@ -24,7 +45,7 @@ static void print_cell(const char *text)
 /* The gradient column as a script would write it: without n_ and the parentheses around. */
 static void print_gradient(const char *text)
 {
-    for (text++; text[1]; text++) {
+    for (; *text; text++) {
         if (strncmp(text, "n_", 2) == 0) {
             text++;
         } else if (strncmp(text, "NONE", 4) == 0) {
@@ -40,8 +61,12 @@ static void print_markdown_row(const crescent_op *op)
 {
     char call[80];
     printf("| `%s` | ", call_of(op, call, sizeof call));
-    if (op->elementwise) {
-        printf("%s | `%s` | `", op->types, op->equation);
+    if (group_of(op) != OTHER)
+        printf("%s | ", op->types);
+    if (op->elementwise)
+        printf("`%s` | ", op->equation);
+    if (group_of(op) != OTHER) {
+        putchar('`');
         print_gradient(op->gradient);
         fputs("` | ", stdout);
     }
@@ -53,29 +78,20 @@ static void print_row(const crescent_op *op)
 {
     char call[80];
     printf("  %-29s  %s", call_of(op, call, sizeof call), op->doc);
-    if (op->elementwise)
+    if (group_of(op) != OTHER)
         printf(" (%s)", op->types);
     putchar('\n');
 }
 
-/* The rows of elementwise ops, or those of the others. */
-static void print_rows(bool elementwise, void (*print)(const crescent_op *op))
-{
-    crescent_op op;
-    for (int i = 0; crescent_op_at(i, &op) == CRESCENT_OK; i++)
-        if ((op.elementwise != 0) == elementwise)
-            print(&op);
-}
-
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
+    crescent_op op;
     (void)error;
-    puts(o->markdown ? "| elementwise | types | expression | gradient for each operand, given g | "
-                       "meaning |\n"
-                       "|---|---|---|---|---|"
-                     : "elementwise, on operands of one shape or broadcast to one:");
-    print_rows(true, o->markdown ? print_markdown_row : print_row);
-    puts(o->markdown ? "\n| others | meaning |\n|---|---|" : "\nothers:");
-    print_rows(false, o->markdown ? print_markdown_row : print_row);
+    for (int group = 0; group < GROUPS; group++) {
+        printf("%s%s\n", group ? "\n" : "", o->markdown ? tables[group] : headings[group]);
+        for (int i = 0; crescent_op_at(i, &op) == CRESCENT_OK; i++)
+            if ((int)group_of(&op) == group)
+                (o->markdown ? print_markdown_row : print_row)(&op);
+    }
     return 0;
 }

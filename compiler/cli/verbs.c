@@ -59,7 +59,7 @@ static const struct cr_verb verbs[] = {
      "the ratio of their times is that of a turn.\n"},
     {"ops", CR_VERB_OPS, cr_verb_ops, "[options]",
      "list the primitive operations of the graph language",
-     "The tables are compiler/ir/ops.def and runtime/elementwise.h.\n"},
+     "The tables are runtime/elementwise.h, runtime/reductions.h and compiler/ir/ops.def.\n"},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 

@@ -27,9 +27,6 @@ struct cr_program *cr_emit_program(struct cr_module *module);
 /* Appends the C of a program: its functions and what calls them. */
 void cr_emit(struct cr_text *text, const struct cr_program *program);
 
-/* The declarations that go before program->text for a compiler that has no runtime source. */
-const char *cr_runtime_declarations(void);
-
 /* Writes FILE.c and FILE.h: the runtime's source, the text, a typed interface, a main.
  * `path` ends in ".c".  Both files or neither are left behind. */
 int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error);

@@ -1,13 +1,13 @@
 #include "runtime_text.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "compiler/ir/guard.h"
-#include "emit.h"
 
 #define FILES(F)                                                                                   \
     F(elementwise, "runtime/elementwise.h")                                                        \
+    F(reductions, "runtime/reductions.h")                                                          \
+    F(types, "runtime/types.h")                                                                    \
     F(runtime, "runtime/runtime.h")                                                                \
     F(i32_h, "runtime/i32.h")                                                                      \
     F(i32, "runtime/i32.inc")                                                                      \
@@ -87,7 +87,24 @@ static void resolve(char path[64], const char *includer, const char *quoted)
     path[folder + (size_t)(end - quoted)] = 0;
 }
 
-/* True if a line is one of the table of ops, and of an op that the text does not need. */
+/* True if a line begins a row of one of the runtime's tables. */
+static bool is_row(const char *line)
+{
+    return strncmp(line, "    OP(", 7) == 0 || strncmp(line, "    CR_FUNCTION(", 16) == 0;
+}
+
+/* The end of a line; of a row of a table, which may have several lines, the end of the row. */
+static const char *end_of(const char *line)
+{
+    bool row = is_row(line);
+    do {
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    } while (row && strncmp(line, "       ", 7) == 0);
+    return line;
+}
+
+/* True if a line is a row of the tables of ops, and of an op that the text does not need. */
 static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
 {
     char name[64];
@@ -101,11 +118,12 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
-/* True if a line ends in "only for NAME", a function of the runtime that the text does not need. */
+/* True if a line, or a row of a table, says "only for NAME", a function of the runtime that the
+ * text does not need. */
 static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
 {
     static const char mark[] = "/* only for ";
-    const char *end = line + strcspn(line, "\n"), *at = strstr(line, mark);
+    const char *end = end_of(line), *at = strstr(line, mark);
     char name[64];
     if (!needs || !at || at > end)
         return false;
@@ -115,18 +133,6 @@ static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
     memcpy(name, at, n);
     name[n] = 0;
     return !needs(context, name);
-}
-
-/* The end of a line; of a row of the table of ops, which may have several lines, the end of the
- * row. */
-static const char *end_of(const char *line)
-{
-    bool row = strncmp(line, "    OP(", 7) == 0;
-    do {
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    } while (row && strncmp(line, "       ", 7) == 0);
-    return line;
 }
 
 /* True if the text has an include guard, so that it goes in once. */
@@ -159,33 +165,4 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
             cr_put_bytes(text, line, (size_t)(end - line));
         }
     }
-}
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cr_text declarations;
-
-/* Where there is no memory for them, the lock is given back before the caller hears of it. */
-static void make_declarations(void)
-{
-    struct cr_guard guard;
-    struct cr_error error;
-    uint64_t done = 0;
-    cr_guard_enter(&guard, &error);
-    if (setjmp(guard.back)) {
-        declarations = (struct cr_text){0};
-        pthread_mutex_unlock(&lock);
-        cr_give_up("%s", error.text);
-    }
-    cr_add_runtime(&declarations, "runtime/runtime.h", &done, NULL, NULL);
-    cr_guard_leave(&guard);
-}
-
-/* Made once in a process: several threads may compile at the same time. */
-const char *cr_runtime_declarations(void)
-{
-    pthread_mutex_lock(&lock);
-    if (!declarations.data)
-        make_declarations();
-    pthread_mutex_unlock(&lock);
-    return declarations.data;
 }

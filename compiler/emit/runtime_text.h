@@ -7,8 +7,8 @@
 
 #include "compiler/ir/text.h"
 
-/* Which rows of the table of elementwise ops a text needs, and which functions that the runtime
- * marks as "only for NAME"; null: all. */
+/* Which rows of the tables of elementwise ops and reductions a text needs, and which functions that
+ * the runtime marks as "only for NAME"; null: all. */
 typedef bool cr_needs_op(void *context, const char *name);
 
 /*
@@ -18,5 +18,12 @@ typedef bool cr_needs_op(void *context, const char *name);
  */
 void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context);
+
+/*
+ * Adds the declarations that go before a program's text for a compiler that has no runtime source:
+ * the types of the runtime, and of its functions those that the text calls, each where it stands
+ * in this build's tables.
+ */
+void cr_put_declarations(struct cr_text *text, const char *program);
 
 #endif

@@ -98,11 +98,12 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* True if the model's text calls a function of the runtime, a strip of the op of that name, or
- * one of a group of functions (i32). */
+/* True if the model's text calls a function of the runtime, one of the op or the reduction of that
+ * name, or one of a group of functions (i32). */
 static bool needs_op(void *context, const char *name)
 {
-    static const char *const calls[] = {"rt->%s_", "rt->%s(", "rt->%s.", "rt->i32.%s_"};
+    static const char *const calls[] = {"rt->%s_", "rt->%s(", "rt->%s->", "rt->i32->%s_",
+                                        "rt->i32->%s("};
     const struct cr_program *p = context;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char call[80];

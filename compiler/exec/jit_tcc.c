@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "compiler/ir/mem.h"
+#include "compiler/emit/runtime_text.h"
 #include "exec.h"
 
 /* TinyCC keeps its state in global variables. */
@@ -31,26 +31,6 @@ static void complain(void *opaque, const char *message)
     struct complaint *complaint = opaque;
     if (!*complaint->text)
         snprintf(complaint->text, sizeof complaint->text, "%s", message);
-}
-
-/* What cr_runtime_declarations says, without the macros: the Makefile makes it of runtime.h. */
-__asm__(".section .rodata\n"
-        "cr_text_declarations:\n"
-        ".incbin " "\"" CR_DECLARATIONS "\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char cr_text_declarations[];
-
-/* The declarations and the program's text as one string. */
-static char *whole_text(const struct cr_program *program)
-{
-    const char *head = cr_text_declarations;
-    size_t head_length = strlen(head);
-    char *text = cr_calloc(1, head_length + program->text_length + 2);
-    memcpy(text, head, head_length);
-    text[head_length] = '\n';
-    memcpy(text + head_length + 1, program->text, program->text_length);
-    return text;
 }
 
 /* ---- what TinyCC objects to ---- */
@@ -161,12 +141,14 @@ static void release(void *handle)
 int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
 {
     struct complaint complaint = {""};
-    char *text = whole_text(program);
+    struct cr_text text = {0};
+    cr_put_declarations(&text, program->text);
+    cr_put_bytes(&text, program->text, program->text_length);
     pthread_mutex_lock(&lock);
-    TCCState *tcc = compile(program, text, code, &complaint);
+    TCCState *tcc = compile(program, text.data, code, &complaint);
     pthread_mutex_unlock(&lock);
-    int status = tcc ? 0 : report(text, &complaint, error);
-    free(text);
+    int status = tcc ? 0 : report(text.data, &complaint, error);
+    free(text.data);
     if (status)
         return status;
     code->handle = tcc;

@@ -237,7 +237,7 @@ static int do_iota(struct interpreter *in, const struct cr_node *node, struct va
 
 /* ---- reductions: folded over the axis in order; of one element, that element ---- */
 
-/* One more element into each accumulator, by the op that the reduction repeats. */
+/* One more element into each accumulator. */
 static void row_fold(const struct walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     for (int64_t i = 0; i < n; i++)
@@ -257,14 +257,13 @@ static int do_reduce(struct interpreter *in, const struct cr_node *node, struct 
     if (own_all(in, out, node))
         return -1;
     int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
-    double start;
-    enum cr_op fold = cr_reduction(node->op, node->dtype, &start);
+    double identity = cr_identity(node->op, node->dtype);
     for (int64_t i = 0; i < n; i++)
-        out->data[i] = start;
+        out->data[i] = identity;
     memcpy(stride, out->stride, sizeof stride);
     stride[node->axis] = 0;
-    struct walk walk = {fold,
-                        cr_evaluator_of(fold, node->dtype),
+    struct walk walk = {node->op,
+                        cr_evaluator_of(node->op, node->dtype),
                         operand->rank,
                         operand->shape,
                         2,

@@ -142,15 +142,20 @@ static int elementwise(lua_State *L)
     return 1;
 }
 
-void cr_add_elementwise(lua_State *L)
+void cr_add_kind(lua_State *L, enum cr_kind kind, lua_CFunction function)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
-        if (cr_ops[op].kind != CR_KIND_ELEMENTWISE)
+        if (cr_ops[op].kind != kind)
             continue;
         lua_pushnumber(L, op);
-        lua_pushcclosure(L, elementwise, 1);
+        lua_pushcclosure(L, function, 1);
         lua_setfield(L, -2, cr_ops[op].name);
     }
+}
+
+void cr_add_elementwise(lua_State *L)
+{
+    cr_add_kind(L, CR_KIND_ELEMENTWISE, elementwise);
 }
 
 /* One operand of a matmul with the batch dimensions of the result. */

@@ -14,4 +14,7 @@ struct cr_tensor_or_number {
 struct cr_tensor_or_number cr_arg_tensor_or_number(lua_State *L, int index, const char *op);
 cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_tensor_or_number *operands);
 
+/* Adds a function for each op of a kind, with the op as its upvalue, to the table on the stack. */
+void cr_add_kind(lua_State *L, enum cr_kind kind, lua_CFunction function);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "args.h"
 #include "blame.h"
+#include "broadcast.h"
 #include "limits.h"
 #include "luaapi.h"
 #include "node.h"
@@ -219,9 +220,11 @@ static cr_id drop_axis(lua_State *L, cr_id id, int axis)
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* sum(a, axis [, keep]), max(a, axis [, keep]): the axis stays unless keep is false */
-static int reduce(lua_State *L, enum cr_op op)
+/* A reduction as a function, NAME(a, axis [, keep]); which one is the upvalue.  The axis stays
+ * unless keep is false. */
+static int reduce(lua_State *L)
 {
+    enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
     const char *name = cr_ops[op].name;
     cr_arg_count(L, name, 2, 3);
     cr_id a = cr_arg_tensor(L, 1, name);
@@ -233,16 +236,6 @@ static int reduce(lua_State *L, enum cr_op op)
         id = drop_axis(L, id, attr.axis);
     cr_push_tensor(L, id);
     return 1;
-}
-
-static int make_sum(lua_State *L)
-{
-    return reduce(L, CR_OP_sum);
-}
-
-static int make_max(lua_State *L)
-{
-    return reduce(L, CR_OP_max);
 }
 
 /* Replaces the one size that is -1 by the number of elements divided by the other sizes. */
@@ -413,8 +406,6 @@ void cr_add_primitives(lua_State *L)
                                          {"param", make_param},
                                          {"const", make_const},
                                          {"iota", make_iota},
-                                         {"sum", make_sum},
-                                         {"max", make_max},
                                          {"matmul", cr_lua_matmul},
                                          {"reshape", make_reshape},
                                          {"permute", make_permute},
@@ -430,4 +421,5 @@ void cr_add_primitives(lua_State *L)
                                          {"parameters", all_parameters},
                                          {NULL, NULL}};
     cr_add_functions(L, functions);
+    cr_add_kind(L, CR_KIND_REDUCE, reduce);
 }

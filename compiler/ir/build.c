@@ -173,11 +173,8 @@ static bool infer_elementwise(struct build *b)
 
 static bool infer_reduce(struct build *b)
 {
-    if (b->in[0]->dtype == CR_BOOL)
-        return misfit(b, "operand is bool, a number is expected");
     copy_shape(b, b->in[0]);
-    b->node->dtype = b->in[0]->dtype;
-    if (!take_axis(b, b->node->rank))
+    if (!infer_type(b) || !take_axis(b, b->node->rank))
         return false;
     b->node->shape[b->node->axis] = 1;
     return true;

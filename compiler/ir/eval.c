@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The vocabulary of elementwise.h for double. */
+/* The vocabulary of elementwise.h and reductions.h for double. */
 #define CR_ONE 1.0
 #define CR_FLOAT(x) (x)
 #define CR_ABS(x) fabs(x)
@@ -20,6 +20,8 @@
 #define CR_LE(x, y) ((x) <= (y) ? 1.0 : 0.0)
 #define CR_EQ(x, y) ((x) == (y) ? 1.0 : 0.0)
 #define CR_SELECT(x, y, z) ((x) != 0 ? (y) : (z))
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
 
 /* NaN if either is; of two zeros +0. */
 static double larger(double x, double y)
@@ -29,27 +31,43 @@ static double larger(double x, double y)
     return x > y || (x == y && !signbit(x)) ? x : y;
 }
 
-double cr_eval(enum cr_op op, double a, double b, double c)
+/* An op in double precision: of f32, of bools, and of whatever gives one of them. */
+static double eval_floats(enum cr_op op, double a, double b, double c)
 {
     (void)b, (void)c; /* a table of unary ops would not use them */
     switch (op) {
-#define OP(name, arity, rule, expression, description, gradient)                                   \
+#define OP(name, arity, rule, expression, description)                                             \
     case CR_OP_##name:                                                                             \
         return expression;
         CR_ELEMENTWISE(OP)
+#undef OP
+#define OP(name, rule, identity, combine, description)                                             \
+    case CR_OP_##name:                                                                             \
+        return combine;
+        CR_REDUCTIONS(OP)
 #undef OP
     default:
         abort();
     }
 }
 
+static const double f32_identity[CR_OP_COUNT] = {
+#define OP(name, rule, identity, combine, description) [CR_OP_##name] = identity,
+    CR_REDUCTIONS(OP)
+#undef OP
+};
+
 /* The same vocabulary for int64_t, where no op on two i32 overflows. */
 #undef CR_ABS
 #undef CR_MAX
 #undef CR_MIN
+#undef CR_LOWEST
+#undef CR_HIGHEST
 #define CR_ABS(x) ((x) < 0 ? -(x) : (x))
 #define CR_MAX(x, y) ((x) > (y) ? (x) : (y))
 #define CR_MIN(x, y) ((x) < (y) ? (x) : (y))
+#define CR_LOWEST INT32_MIN
+#define CR_HIGHEST INT32_MAX
 
 /* An expression of the table where its result can be an i32. */
 #define I32_ARITH(expression) (expression)
@@ -71,36 +89,38 @@ static int64_t eval_integers(enum cr_op op, int64_t a, int64_t b, int64_t c)
 {
     (void)b, (void)c;
     switch (op) {
-#define OP(name, arity, rule, expression, description, gradient)                                   \
+#define OP(name, arity, rule, expression, description)                                             \
     case CR_OP_##name:                                                                             \
         return I32_##rule(expression);
         CR_ELEMENTWISE(OP)
+#undef OP
+#define OP(name, rule, identity, combine, description)                                             \
+    case CR_OP_##name:                                                                             \
+        return I32_##rule(combine);
+        CR_REDUCTIONS(OP)
 #undef OP
     default:
         abort();
     }
 }
 
-double cr_eval_i32(enum cr_op op, double a, double b, double c)
+static double eval_i32(enum cr_op op, double a, double b, double c)
 {
     return wrapped(eval_integers(op, (int64_t)a, (int64_t)b, (int64_t)c));
 }
 
 cr_evaluator *cr_evaluator_of(enum cr_op op, enum cr_dtype dtype)
 {
-    return cr_ops[op].rule == CR_RULE_ARITH && dtype == CR_I32 ? cr_eval_i32 : cr_eval;
+    return cr_ops[op].rule == CR_RULE_ARITH && dtype == CR_I32 ? eval_i32 : eval_floats;
 }
 
-enum cr_op cr_reduction(enum cr_op op, enum cr_dtype dtype, double *start)
+static const double i32_identity[CR_OP_COUNT] = {
+#define OP(name, rule, identity, combine, description) [CR_OP_##name] = identity,
+    CR_REDUCTIONS(OP)
+#undef OP
+};
+
+double cr_identity(enum cr_op reduction, enum cr_dtype dtype)
 {
-    switch (op) {
-    case CR_OP_sum:
-        *start = 0;
-        return CR_OP_add;
-    case CR_OP_max:
-        *start = dtype == CR_I32 ? INT32_MIN : -INFINITY;
-        return CR_OP_maximum;
-    default:
-        abort();
-    }
+    return (dtype == CR_I32 ? i32_identity : f32_identity)[reduction];
 }

@@ -1,5 +1,6 @@
 /*
- * gradient.c - the gradient column of the op table, and the walk back through a graph.
+ * gradient.c - the functions of gradients.def and of the gradient column of ops.def, and the walk
+ * back through a graph.
  *
  * The walk goes from the last node to the first.  When it reaches a node, all users of the node
  * have added their part of its gradient, and the rule of the node passes it on to those operands
@@ -106,9 +107,9 @@ static void hand_over(struct walk *w, cr_id to, cr_id part)
     w->gradient[to] = sum == CR_NONE ? part : make2(w, CR_OP_add, sum, part);
 }
 
-/* ---- elementwise ops: the column of runtime/elementwise.h ---- */
+/* ---- elementwise ops and reductions: gradients.def ---- */
 
-/* A node in an expression of the column, with the walk that it belongs to. */
+/* A node in an expression of the table, with the walk that it belongs to. */
 struct term {
     struct walk *w;
     cr_id id;
@@ -143,7 +144,7 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
     {                                                                                              \
         return n_op(CR_OP_##name, 3, a, b, c);                                                     \
     }
-#define TERM(name, arity, rule, expression, description, gradient) TERM_##arity(name)
+#define TERM(name, arity, rule, expression, description) TERM_##arity(name)
 CR_ELEMENTWISE(TERM)
 
 /* The part of g for one of two operands of a maximum or minimum: nothing if the other one won,
@@ -154,41 +155,85 @@ static struct term n_unless(struct term lost, struct term a, struct term b, stru
     return n_where(lost, n_number(g, 0), n_where(n_eq(a, b), half, g));
 }
 
+/* x, which has the size 1 along an axis, repeated along it to the shape of another node. */
+static struct term n_repeat(struct term x, struct term like)
+{
+    struct cr_node node = node_of(like.w, like.id);
+    return (struct term){x.w, as_shape(x.w, CR_OP_expand, x.id, node.rank, node.shape)};
+}
+
+/* g shared evenly between the elements that are chosen of those that y is the reduction of. */
+static struct term n_share(struct term chosen, struct term y, struct term g)
+{
+    struct cr_attr axis = {.axis = node_of(y.w, y.id).axis};
+    struct term count = {y.w, make(y.w, CR_OP_sum, n_float(chosen).id, &axis)};
+    struct term share = n_repeat(n_div(g, count), chosen);
+    return n_where(chosen, share, n_number(share, 0));
+}
+
+/* How many arguments there are, and whether they are as many as the op has operands. */
+#define COUNT(...) COUNT_(__VA_ARGS__, 3, 2, 1, 0)
+#define COUNT_(a, b, c, n, ...) n
+
+enum {
+#define OP(name, arity, rule, expression, description) ARITY_##name = arity,
+    CR_ELEMENTWISE(OP)
+#undef OP
+#define OP(name, rule, identity, combine, description) ARITY_##name = 1,
+        CR_REDUCTIONS(OP)
+#undef OP
+};
+
+#define GRADIENT(name, ...)                                                                        \
+    _Static_assert(COUNT(__VA_ARGS__) == ARITY_##name && sizeof(#__VA_ARGS__) > 1,                 \
+                   "gradients.def: " #name " has another number of operands");
+#include "gradients.def"
+#undef GRADIENT
+
 /* Makes the parts of those operands only that the switch below asks for. */
-#define PARTS_1(for_a)                                                                             \
+#define PARTS(...) PARTS_(__VA_ARGS__, NONE, NONE, )
+#define PARTS_(for_a, for_b, for_c, ...)                                                           \
     case 0:                                                                                        \
-        return for_a;
-#define PARTS_2(for_a, for_b)                                                                      \
-    PARTS_1(for_a)                                                                                 \
+        return for_a;                                                                              \
     case 1:                                                                                        \
-        return for_b;
-#define PARTS_3(for_a, for_b, for_c)                                                               \
-    PARTS_2(for_a, for_b)                                                                          \
+        return for_b;                                                                              \
     case 2:                                                                                        \
         return for_c;
 
 /* A function for each row: what operand `i` gets of g. */
-#define PART(name, arity, rule, expression, description, gradient)                                 \
-    static struct term part_of_##name(int i, struct term a, struct term b, struct term c,          \
-                                      struct term y, struct term g)                                \
+#define GRADIENT(name, ...)                                                                        \
+    static struct term gradient_of_##name(int i, struct term a, struct term b, struct term c,      \
+                                          struct term y, struct term g)                            \
     {                                                                                              \
         (void)a, (void)b, (void)c, (void)y, (void)g;                                               \
         switch (i) {                                                                               \
-            PARTS_##arity gradient default : abort();                                              \
+            PARTS(__VA_ARGS__)                                                                     \
+        default:                                                                                   \
+            abort();                                                                               \
         }                                                                                          \
     }
-CR_ELEMENTWISE(PART)
+#include "gradients.def"
+#undef GRADIENT
 
-static struct term (*const part_of[CR_OP_COUNT])(int, struct term, struct term, struct term,
-                                                 struct term, struct term) = {
-#define ROW(name, arity, rule, expression, description, gradient) [CR_OP_##name] = part_of_##name,
-    CR_ELEMENTWISE(ROW)
+static struct term (*const gradient_of[CR_OP_COUNT])(int, struct term, struct term, struct term,
+                                                     struct term, struct term) = {
+#define ROW(name, ...) [CR_OP_##name] = gradient_of_##name,
+    CR_ELEMENTWISE(ROW) CR_REDUCTIONS(ROW)
 #undef ROW
 };
 
-/* Hands to each operand that leads to a wanted node its part, by the column `gradient` of the op
- * table. */
-static void back_elementwise(struct walk *w, cr_id id, cr_id g)
+const char *cr_gradient_text(enum cr_op op)
+{
+    static const char *const texts[CR_OP_COUNT] = {
+#define GRADIENT(name, ...) [CR_OP_##name] = #__VA_ARGS__,
+#include "gradients.def"
+#undef GRADIENT
+    };
+    return texts[op];
+}
+
+/* Hands to each operand that leads to a wanted node its part, by the row of the op. */
+static void back_by_row(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);
     struct term in[3] = {NONE, NONE, NONE};
@@ -196,10 +241,10 @@ static void back_elementwise(struct walk *w, cr_id id, cr_id g)
         in[i] = (struct term){w, cr_in(w->g, id, i)};
     for (int i = 0; i < node.n_in; i++)
         if (w->leads[in[i].id])
-            hand_over(
-                w, in[i].id,
-                part_of[node.op](i, in[0], in[1], in[2], (struct term){w, id}, (struct term){w, g})
-                    .id);
+            hand_over(w, in[i].id,
+                      gradient_of[node.op](i, in[0], in[1], in[2], (struct term){w, id},
+                                           (struct term){w, g})
+                          .id);
 }
 
 /* ---- the other ops: the column of ops.def ---- */
@@ -213,25 +258,6 @@ static cr_id repeated_like(struct walk *w, cr_id a, cr_id like)
 {
     struct cr_node node = node_of(w, like);
     return as_shape(w, CR_OP_expand, a, node.rank, node.shape);
-}
-
-/* sum: every element counts as much as the sum. */
-static void back_repeat(struct walk *w, cr_id id, cr_id g)
-{
-    cr_id a = cr_in(w->g, id, 0);
-    hand_over(w, a, repeated_like(w, g, a));
-}
-
-/* max: shared evenly between the elements that are the largest. */
-static void back_share(struct walk *w, cr_id id, cr_id g)
-{
-    cr_id a = cr_in(w->g, id, 0);
-    struct cr_attr axis = {.axis = w->g->nodes[id].axis};
-    cr_id largest = make2(w, CR_OP_eq, a, repeated_like(w, id, a));
-    cr_id count = make(w, CR_OP_sum, make(w, CR_OP_float, largest, NULL), &axis);
-    cr_id share = repeated_like(w, make2(w, CR_OP_div, g, count), a);
-    cr_id in[] = {largest, share, constant(w, share, 0)};
-    hand_over(w, a, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
 /* All rows of all batches as one matrix. */
@@ -464,9 +490,9 @@ static rule_function *const rules[CR_OP_COUNT] = {
 #define OP(name, kind, operands, equation, description, gradient) [CR_OP_##name] = back_##gradient,
 #include "ops.def"
 #undef OP
-#define OP(name, arity, rule, expression, description, gradient) [CR_OP_##name] = back_elementwise,
-    CR_ELEMENTWISE(OP)
-#undef OP
+#define ROW(name, ...) [CR_OP_##name] = back_by_row,
+    CR_ELEMENTWISE(ROW) CR_REDUCTIONS(ROW)
+#undef ROW
 };
 
 /* Marks the nodes that depend on a tensor asked for. */

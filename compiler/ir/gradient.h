@@ -28,4 +28,7 @@ struct cr_seed {
 void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
                       const cr_id *wanted, cr_id *gradients);
 
+/* The row of an elementwise op or a reduction in gradients.def, behind its name; null for others. */
+const char *cr_gradient_text(enum cr_op op);
+
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "runtime/elementwise.h"
+#include "runtime/reductions.h"
 
 enum { CR_MAX_RANK = 8, CR_NONE = -1 };
 
@@ -29,8 +30,8 @@ enum cr_op {
 #define OP(name, kind, operands, equation, description, gradient) CR_OP_##name,
 #include "ops.def"
 #undef OP
-#define CR_OP_ENUM(name, arity, rule, expression, description, gradient) CR_OP_##name,
-    CR_ELEMENTWISE(CR_OP_ENUM)
+#define CR_OP_ENUM(name, ...) CR_OP_##name,
+    CR_REDUCTIONS(CR_OP_ENUM) CR_ELEMENTWISE(CR_OP_ENUM)
 #undef CR_OP_ENUM
         CR_OP_COUNT
 };
@@ -48,7 +49,8 @@ enum cr_kind {
     CR_KIND_RANDOM,
 };
 
-/* How element types of an elementwise op relate; see runtime/elementwise.h. */
+/* How element types of an elementwise op relate, or of which a reduction may be; see
+ * runtime/elementwise.h and runtime/reductions.h. */
 enum cr_rule {
     CR_RULE_ARITH,
     CR_RULE_FLOAT,
@@ -66,7 +68,6 @@ struct cr_op_info {
     enum cr_rule rule;
     const char *equation;
     const char *doc;
-    const char *gradient; /* elementwise ops: the column's text */
 };
 
 extern const struct cr_op_info cr_ops[CR_OP_COUNT];
@@ -93,7 +94,7 @@ struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand, random: of `shape` */
     int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
-    int axis;                   /* iota, sum, max, concat; from 0 */
+    int axis;                   /* iota, reductions, concat; from 0 */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; input: of an axis whose size is a
                                  * length, 1 + its number, else 0 */
     double value;               /* const; the bound of an init; the stream of random */

@@ -110,8 +110,7 @@ static bool is_name(const void *context, int item)
 
 int cr_names_find(const struct cr_names *names, const char *name)
 {
-    return cr_table_find(&names->table, hash_text(name), is_name,
-                         &(struct wanted){names, name});
+    return cr_table_find(&names->table, hash_text(name), is_name, &(struct wanted){names, name});
 }
 
 void cr_names_free(struct cr_names *names)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/runtime.h"
+
 /* ---- formats ---- */
 
 const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
@@ -59,6 +61,12 @@ void cr_number_text(char *text, size_t size, enum cr_format format, double value
 }
 
 /* ---- the runtime's functions ---- */
+
+/* Each row of the runtime's own tables has one here. */
+#define CR_FUNCTION(name, result, parameters)                                                      \
+    _Static_assert(CR_CALLEE_##name < CR_CALLEE_MAP, "functions.def has no row for " #name);
+CR_FUNCTIONS CR_FUNCTIONS_I32
+#undef CR_FUNCTION
 
 static const struct {
     const char *name, *signature;

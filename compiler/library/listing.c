@@ -1,4 +1,5 @@
 /* listing.c - the tables of passes and of ops; see crescent.h. */
+#include "compiler/ir/gradient.h"
 #include "compiler/passes/passes.h"
 #include "handles.h"
 
@@ -21,12 +22,12 @@ int crescent_pass_at(int index, crescent_pass *pass)
 
 /* ---- ops ---- */
 
-/* The element types an elementwise op takes and gives; every rule has an answer. */
+/* The element types an elementwise op or a reduction takes and gives; every rule has an answer. */
 static const char *types_of(const struct cr_op_info *op)
 {
     switch (op->rule) {
     case CR_RULE_ARITH:
-        return "f32 or i32, alike";
+        return op->kind == CR_KIND_REDUCE ? "f32 or i32" : "f32 or i32, alike";
     case CR_RULE_FLOAT:
         return "f32";
     case CR_RULE_COMPARE:
@@ -54,13 +55,15 @@ int crescent_op_at(int index, crescent_op *op)
     if (index < 0 || index >= CR_OP_COUNT)
         return cr_refuse(NULL, __func__, "no such op, expected one of the table");
     const struct cr_op_info *info = &cr_ops[index];
-    bool elementwise = info->kind == CR_KIND_ELEMENTWISE;
+    bool elementwise = info->kind == CR_KIND_ELEMENTWISE, reduction = info->kind == CR_KIND_REDUCE;
+    bool is_row = elementwise || reduction; /* of a table of the runtime, and of gradients.def */
     *op = (crescent_op){.name = info->name,
                         .elementwise = elementwise,
+                        .reduction = reduction,
                         .arity = info->arity,
-                        .types = elementwise ? types_of(info) : "",
+                        .types = is_row ? types_of(info) : "",
                         .equation = info->equation,
-                        .gradient = elementwise ? info->gradient : "",
+                        .gradient = is_row ? cr_gradient_text((enum cr_op)index) : "",
                         .doc = info->doc};
     return CRESCENT_OK;
 }

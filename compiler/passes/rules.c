@@ -43,6 +43,23 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
+/* A reduction of one number again and again, if that is the number, to the bit, however often. */
+static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_node *in = operand(rw, d, 0);
+    cr_evaluator *combine = cr_evaluator_of(d->op, in->dtype);
+    double identity = cr_identity(d->op, in->dtype), x = in->value;
+    if (in->op != CR_OP_const || combine(d->op, identity, x, 0) != x ||
+        combine(d->op, x, x, 0) != x)
+        return CR_NONE;
+    struct cr_node node;
+    if (!cr_infer(rw->to, d->op, 1, d->in, d->attr, &node))
+        abort();
+    struct cr_attr attr = cr_attr_of(&node);
+    attr.value = x;
+    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
+}
+
 /* Ops that return an operand as it is, to the bit; detach, once gradients are made. */
 static cr_id drop_neutral(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -497,14 +514,16 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 #define OF(name) (UINT64_C(1) << CR_OP_##name)
-#define OR_OF(name, arity, rule, expression, description, gradient) | OF(name)
+#define OR_OF(name, ...) | OF(name)
 #define ELEMENTWISE (0 CR_ELEMENTWISE(OR_OF))
+#define REDUCTIONS (0 CR_REDUCTIONS(OR_OF))
 #define MOVES (OF(reshape) | OF(permute) | OF(expand) | OF(slice) | OF(detach))
 
 _Static_assert(CR_OP_COUNT <= 64, "a set of ops is a word");
 
 static const struct cr_rewrite_rule rules[] = {
     {fold_constants, ELEMENTWISE},
+    {fold_reduction, REDUCTIONS},
     {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},
     {merge_moves, MOVES},
     {subtract, OF(add) | OF(expand)},

@@ -57,7 +57,6 @@ int64_t cr_schedule_columns(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
     struct columns c = {.reduction = &k->program.values[k->program.result]};
-    double empty;
     int64_t N = cr_extent(k, k->col), groups = cr_ceil_div(N, b->target->columns_cols);
     c.format = cr_format_of(b->g->nodes[c.reduction->node].dtype);
     c.cols = cr_min(N, cr_round_up(cr_ceil_div(N, groups), CR_PANEL_FLOATS));
@@ -68,8 +67,8 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     c.j0 = j.first;
     c.n = cr_let(b, "n", cr_minus_var(b, j.last, j.first));
     struct cr_argument n = cr_x(cr_var(b, c.n)), lanes = cr_at(cr_start_of(c.lanes));
-    cr_reduction(c.reduction->op, cr_formats[c.format].dtype, &empty);
-    struct cr_argument start = cr_at(cr_start_of(cr_constant(b, c.format, empty)));
+    double identity = cr_identity(c.reduction->op, cr_formats[c.format].dtype);
+    struct cr_argument start = cr_at(cr_start_of(cr_constant(b, c.format, identity)));
     CR_CALL(b, CR_CALLEE_load, c.format, cr_n(b, CR_LANES), n, lanes, n, start, cr_n(b, 0),
             cr_n(b, 0));
     c.rows = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_size(b, k->row), CR_LANES, CR_NONE);

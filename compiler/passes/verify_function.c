@@ -176,7 +176,7 @@ static bool has_family(const struct cr_call *call)
     case CR_CALLEE_REDUCE:
     case CR_CALLEE_REDUCE_DOWN:
     case CR_CALLEE_REDUCE_LANES:
-        return cr_ops[call->op].kind == CR_KIND_REDUCE;
+        return cr_ops[call->op].kind == CR_KIND_REDUCE && !(ints && rule == CR_RULE_FLOAT);
     default:
         return !ints;
     }

@@ -20,7 +20,7 @@ struct evaluation {
     struct cr_bounds *all, *out;
     int64_t n;
     bool exact;         /* nothing is rounded */
-    cr_evaluator *eval; /* of an elementwise op, or of what a reduction repeats */
+    cr_evaluator *eval; /* of an elementwise op or a reduction */
 };
 
 static const struct cr_node *operand(const struct evaluation *e, int i)
@@ -200,33 +200,44 @@ static double sum_error(double value, double carried, double size, double roundi
     return size < (double)FLT_MAX ? 0 : INFINITY; /* what is finite of it stays so */
 }
 
+/* One more element into a reduction; *picks stays true while the result is one of the elements. */
+static double combine(const struct evaluation *e, double so_far, double x, bool *picks)
+{
+    double result = e->eval(e->node->op, so_far, x, 0);
+    *picks &= distance(result, so_far) == 0 || distance(result, x) == 0;
+    return result;
+}
+
+/* A sum has bounds, and so has a reduction that picks one of its elements or is of i32; of any
+ * other nothing is known. */
 static void add_reduce(struct evaluation *e)
 {
     const struct cr_node *in = operand(e, 0);
     const struct cr_bounds *a = bounds_of(e, 0);
     int64_t index[CR_MAX_RANK], step = 1, extent = in->shape[e->node->axis];
     bool sum = e->node->op == CR_OP_sum;
-    double start,
-        rounding = e->node->dtype == CR_F32 && !e->exact ? (sqrt((double)extent) + 2) * unit : 0;
-    enum cr_op fold = cr_reduction(e->node->op, e->node->dtype, &start);
-    e->eval = cr_evaluator_of(fold, e->node->dtype);
+    double start = cr_identity(e->node->op, e->node->dtype),
+           rounding = e->node->dtype == CR_F32 && !e->exact ? (sqrt((double)extent) + 2) * unit : 0;
+    e->eval = cr_evaluator_of(e->node->op, e->node->dtype);
     for (int axis = in->rank - 1; axis > e->node->axis; axis--)
         step *= in->shape[axis];
     for (int64_t i = 0; i < e->n; i++) {
         double value = start, low = start, high = start, size = 0, carried = 0;
+        bool picks = true;
         index_of(e->node, i, index);
         int64_t at = position(in, index);
         for (int64_t j = 0; j < extent; j++, at += step) {
             double x = a->value[at], error = a->error[at];
-            value = e->eval(fold, value, x, 0);
-            low = e->eval(fold, low, x - error, 0);
-            high = e->eval(fold, high, x + error, 0);
+            value = combine(e, value, x, &picks);
+            low = combine(e, low, x - error, &picks);
+            high = combine(e, high, x + error, &picks);
             carried += error;
             size += isfinite(x) ? fabs(x) : 0;
         }
-        double error = sum              ? sum_error(value, carried, size, rounding)
-                       : isinf(carried) ? INFINITY
-                                        : fmax(distance(low, value), distance(high, value));
+        double error = sum ? sum_error(value, carried, size, rounding)
+                       : isinf(carried) || (!picks && e->node->dtype == CR_F32)
+                           ? INFINITY
+                           : fmax(distance(low, value), distance(high, value));
         if (sum && e->node->dtype == CR_F32 && size > (double)FLT_MAX)
             error = INFINITY;
         e->out->value[i] = value;

@@ -135,8 +135,8 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
         rt->load(16, n, lanes, n, &c_0, 0, 0);
         for (long i = 0; i < 50; i += 16) {
             const long m = 50 - i < 16 ? 50 - i : 16;
-            rt->i32.iota(1, m, ri0, 0, i, 0, 1);
-            rt->i32.float_v(1, m, r1, 0, ri0, 0);
+            rt->i32->iota(1, m, ri0, 0, i, 0, 1);
+            rt->i32->float_v(1, m, r1, 0, ri0, 0);
             rt->load(m, n, tile, 40, r1, 1, 0);
             rt->sum_down(m, n, lanes, tile, 40);
         }

@@ -22,11 +22,11 @@ static void k1_rows(const void *args, long begin, long end, float *scratch)
     static const int i_3 = 3;
     int *const ti1 = (int *)scratch + 16; /* 6 x 5 */
     for (long item = begin; item < end; item++) {
-        rt->i32.mul_vs(1, 6, ri0, 0, a->ids, 0, &i_7, 0);
-        rt->i32.sub_vs(1, 6, ri0, 0, ri0, 0, &i_3, 0);
-        rt->i32.abs_v(1, 6, ri0, 0, ri0, 0);
-        rt->i32.gather(6, 5, ti1, 5, a->table, 5, 9, ri0);
-        rt->i32.load(6, 5, a->out, 5, ti1, 5, 1);
+        rt->i32->mul_vs(1, 6, ri0, 0, a->ids, 0, &i_7, 0);
+        rt->i32->sub_vs(1, 6, ri0, 0, ri0, 0, &i_3, 0);
+        rt->i32->abs_v(1, 6, ri0, 0, ri0, 0);
+        rt->i32->gather(6, 5, ti1, 5, a->table, 5, 9, ri0);
+        rt->i32->load(6, 5, a->out, 5, ti1, 5, 1);
     }
 }
 
@@ -55,12 +55,12 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         rt->max(9, 5, r0, a->x, 5);
         rt->eq_vs(9, 5, t1, 5, a->x, 5, r0, 1);
-        rt->i32.iota(9, 5, ti2, 5, 0, 0, 1);
-        rt->i32.neg_v(9, 5, ti2, 5, ti2, 5);
-        rt->i32.where_vvs(9, 5, ti2, 5, t1, 5, ti2, 5, &i_m2147483648, 0);
-        rt->i32.max(9, 5, ri3, ti2, 5);
-        rt->i32.neg_v(1, 9, ri3, 0, ri3, 0);
-        rt->i32.store(1, 9, a->out, 0, 1, ri3, 0);
+        rt->i32->iota(9, 5, ti2, 5, 0, 0, 1);
+        rt->i32->neg_v(9, 5, ti2, 5, ti2, 5);
+        rt->i32->where_vvs(9, 5, ti2, 5, t1, 5, ti2, 5, &i_m2147483648, 0);
+        rt->i32->max(9, 5, ri3, ti2, 5);
+        rt->i32->neg_v(1, 9, ri3, 0, ri3, 0);
+        rt->i32->store(1, 9, a->out, 0, 1, ri3, 0);
     }
 }
 
@@ -84,9 +84,9 @@ static void k3_along(const void *args, long begin, long end, float *scratch)
     int *const ti0 = (int *)scratch; /* 6 x 5 */
     int *const ri1 = (int *)scratch + 32; /* one number a row, 6 */
     for (long item = begin; item < end; item++) {
-        rt->i32.mul_vv(6, 5, ti0, 5, a->k1_rows, 5, a->k1_rows, 5);
-        rt->i32.sum(6, 5, ri1, ti0, 5);
-        rt->i32.store(1, 6, a->out, 0, 1, ri1, 0);
+        rt->i32->mul_vv(6, 5, ti0, 5, a->k1_rows, 5, a->k1_rows, 5);
+        rt->i32->sum(6, 5, ri1, ti0, 5);
+        rt->i32->store(1, 6, a->out, 0, 1, ri1, 0);
     }
 }
 
@@ -113,13 +113,13 @@ static void k4_down(const void *args, long begin, long end, float *scratch)
         const long j0 = 0;
         const long j1 = 5;
         const long n = j1 - j0;
-        rt->i32.load(16, n, lanes, n, &i_m2147483648, 0, 0);
+        rt->i32->load(16, n, lanes, n, &i_m2147483648, 0, 0);
         for (long i = 0; i < 9; i += 16) {
             const long m = 9 - i < 16 ? 9 - i : 16;
-            rt->i32.max_down(m, n, lanes, a->table + i * 5 + j0, 5);
+            rt->i32->max_down(m, n, lanes, a->table + i * 5 + j0, 5);
         }
-        rt->i32.max_lanes(n, lanes);
-        rt->i32.store(1, n, a->out + j0, 0, 1, lanes, 0);
+        rt->i32->max_lanes(n, lanes);
+        rt->i32->store(1, n, a->out + j0, 0, 1, lanes, 0);
     }
 }
 
@@ -143,7 +143,7 @@ static void k5_scaled(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     float *const t0 = scratch; /* 9 x 5 */
     for (long item = begin; item < end; item++) {
-        rt->i32.float_v(9, 5, t0, 5, a->table, 5);
+        rt->i32->float_v(9, 5, t0, 5, a->table, 5);
         rt->mul_vv(9, 5, a->out, 5, a->x, 5, t0, 5);
     }
 }

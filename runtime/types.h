@@ -1,0 +1,44 @@
+/*
+ * types.h - what generated code is written in besides the functions of the runtime.
+ */
+#ifndef CR_TYPES_H
+#define CR_TYPES_H
+
+enum { CR_PANEL = 32 /* columns of a packed panel */ };
+
+#define CR_INFINITY (1.0f / 0.0f)
+#define CR_MINUS_INFINITY (-1.0f / 0.0f)
+#define CR_NAN (0.0f / 0.0f)
+
+/* y = op(a, ...) on a tile; y may be one of the operands. */
+typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
+typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, long lda,
+                     const float *b, long ldb);
+typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
+                     const float *b, long ldb, const float *c, long ldc);
+
+/* y[r] = reduction over the row a[r, :]; of nothing the identity. */
+typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
+
+/*
+ * The same down the columns, tile after tile of 16 k rows (the last may be cut):
+ * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
+ * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
+ */
+typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
+typedef void cr_reduce_lanes(long cols, float *lanes);
+
+/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
+typedef void cr_body(const void *args, long begin, long end, float *scratch);
+
+struct cr_pool;
+
+/*
+ * Runs body over 0 <= i < items, in contiguous shares, one a thread of the pool (which may be
+ * null: then this thread does it all).  Thread t gets scratch + t * scratch_stride.  Returns
+ * when all is done.
+ */
+typedef void cr_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
+                         float *scratch, long scratch_stride);
+
+#endif

@@ -1,0 +1,202 @@
+#!/bin/sh
+# extend.sh - does what the pages on extending Crescent say, to the letter, in a copy of the tree:
+# puts the blocks that a page shows where the page says, builds, and runs its commands.  Then
+# leaves out one entry after another and expects that it does not compile.
+#
+# In a page, a line in bold type says what becomes of the fenced block below it:
+#
+#     **A new file, `FILE`:**
+#     **In `FILE`, in front of `TEXT`:**    of the first line that begins with TEXT, but for spaces
+#     **Run, in the top folder:**           one command a line; each must succeed
+#
+# CC is the compiler.  The last line is "N passed, M failed".
+set -u
+. "$(dirname "$0")/report.sh"
+top=$(cd "$(dirname "$0")/.." && pwd)
+copy=$T/copy
+page= commands=$T/commands
+
+# Without optimisation, which none of this needs, but without a warning; and as if make had not
+# been called with options of its own.
+CFLAGS=-O0 LUA=lua5.4 CC=${CC:-cc}
+export CFLAGS LUA CC
+unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE
+
+# ---- the pages -----------------------------------------------------------------------
+
+# take_apart PAGE FOLDER: a file NUMBER.text for each block, with what is said of it in NUMBER.what.
+take_apart() {
+    mkdir -p "$2"
+    awk -v folder="$2" '
+        fenced && /^```$/ { fenced = 0; what = ""; next }
+        fenced { if (what != "") print >text; next }
+        /^```/ {
+            fenced = 1
+            if (what == "") next
+            number++
+            text = sprintf("%s/%02d.text", folder, number)
+            print what >sprintf("%s/%02d.what", folder, number)
+            printf "" >text
+            next
+        }
+        /^\*\*/ { what = $0; next }
+        !/^$/ { what = "" }' "$1"
+}
+
+# insert FILE TEXT BLOCK: the block in front of the first line that begins with TEXT.
+insert() {
+    TEXT=$2 awk -v block="$3" '
+        { line = $0; sub(/^ +/, "", line) }
+        !found && index(line, ENVIRON["TEXT"]) == 1 {
+            while ((getline row <block) > 0) print row
+            found = 1
+        }
+        { print }
+        END { exit !found }' "$1" >"$T/inserted" && cat "$T/inserted" >"$1"
+}
+
+# do_block WHAT BLOCK: what a line in bold type says; commands go to $commands.
+do_block() {
+    file=$(echo "$1" | sed 's/^[^`]*`\([^`]*\)`.*/\1/')
+    case $1 in
+    '**A new file, `'*'`:**')
+        [ ! -e "$copy/$file" ] && mkdir -p "$(dirname "$copy/$file")" && cp "$2" "$copy/$file" ;;
+    '**In `'*'`, in front of `'*'`:**')
+        insert "$copy/$file" "$(echo "$1" | sed 's/.*in front of `\(.*\)`:\*\*$/\1/')" "$2" ;;
+    '**Run, in the top folder:**')
+        cat "$2" >>"$commands.$page" ;;
+    *) false ;;
+    esac
+}
+
+# apply PAGE: all that docs/PAGE.md says but its commands.
+apply() {
+    page=$1
+    take_apart "$top/docs/$page.md" "$T/$page"
+    for what in "$T/$page"/*.what; do
+        do_block "$(cat "$what")" "${what%.what}.text" >"$log" 2>&1
+        report $? "docs/$page.md: $(cat "$what")"
+    done
+}
+
+# run PAGE: its commands, one after another.  What the last one prints stays in $log.
+run() {
+    while read -r command; do
+        (cd "$copy" && sh -c "$command") </dev/null >"$log" 2>&1
+        report $? "docs/$1.md: $command"
+    done <"$commands.$1"
+}
+
+# ---- what the pages promise ------------------------------------------------------------
+
+# suite NAME: tests/test_NAME.c of the copy.
+suite() {
+    (cd "$copy" && make "build/lua5.4/tests/test_$1" &&
+        CRESCENT=build/crescent "build/lua5.4/tests/test_$1") >"$log" 2>&1
+    report $? "tests/test_$1.c of the copy"
+}
+
+# refused WHAT FILE SED SOURCE: with FILE edited, the source does not compile.
+refused() {
+    cp -p "$copy/$2" "$T/kept"
+    sed "$3" "$T/kept" >"$copy/$2"
+    ! cmp -s "$T/kept" "$copy/$2"
+    report $? "$1: the edit changes nothing"
+    ! make -C "$copy" "build/obj/${4%.c}.o" >"$log" 2>&1 && grep -q 'error:' "$log"
+    report $? "$1: it compiles, expected that it does not"
+    cp -p "$T/kept" "$copy/$2"
+}
+
+# ---- one function a page ---------------------------------------------------------------
+
+# The gradient of prod where none, one and two of a row's elements are 0.
+prod_gradient() {
+    cat >"$T/expected" <<'END'
+-0.25 -0.25 -0.25 0.0625 -0.25
+-0.25 0 0 0 0
+0 0 0 0 0
+END
+    od -An -v -f -j128 -w20 "$copy/prod_gradient.npy" | awk '
+        { for (i = 1; i <= NF; i++) printf("%s%g", (i > 1 ? " " : ""), $i); print "" }' |
+        sed 's/-0\( \|$\)/0\1/g' >"$T/found"
+    diff "$T/expected" "$T/found" >"$log" 2>&1
+    report $? 'the gradient of prod beside zeros'
+}
+
+check_ops() {
+    run add-an-op
+    for name in ref runtime integers gradient; do
+        suite "$name"
+    done
+    prod_gradient
+    gradients=compiler/ir/gradients.def reductions=runtime/reductions.h
+    elementwise=runtime/elementwise.h
+    refused 'a reduction without a gradient' $gradients '/^GRADIENT(min,/d' compiler/ir/gradient.c
+    refused 'an op without a gradient' $gradients '/^GRADIENT(softsign,/d' compiler/ir/gradient.c
+    refused 'a gradient that is empty' $gradients 's/^GRADIENT(min,.*/GRADIENT(min, )/' \
+        compiler/ir/gradient.c
+    refused 'a gradient for too many operands' $gradients 's/^GRADIENT(min, /&g, /' \
+        compiler/ir/gradient.c
+    refused 'a gradient of no op' $gradients 's/^GRADIENT(min,.*/&\nGRADIENT(none, g)/' \
+        compiler/ir/gradient.c
+    refused 'a reduction without an identity' $reductions 's/OP(min, ARITH, CR_HIGHEST,/OP(min, ARITH,/' \
+        compiler/ir/ops.c
+    refused 'an identity that is empty' $reductions 's/OP(min, ARITH, CR_HIGHEST,/OP(min, ARITH, ,/' \
+        compiler/ir/ops.c
+    refused 'a reduction without its meaning' $reductions 's/CR_MIN(a, b), "[^"]*"/CR_MIN(a, b)/' \
+        compiler/ir/ops.c
+    refused 'a meaning that is empty' $reductions 's/CR_MIN(a, b), "[^"]*"/CR_MIN(a, b), ""/' \
+        compiler/ir/ops.c
+    refused 'a reduction that combines nothing' $reductions 's/CR_MIN(a, b)//' compiler/ir/ops.c
+    refused 'a reduction of another rule' $reductions 's/OP(min, ARITH/OP(min, LOGIC/' runtime/runtime.c
+    refused 'an op without its meaning' $elementwise 's/(CR_ONE + CR_ABS(a)), "[^"]*"/(CR_ONE + CR_ABS(a))/' \
+        compiler/ir/ops.c
+    refused 'an op without an expression' $elementwise 's/a \/ (CR_ONE + CR_ABS(a))//' compiler/ir/ops.c
+}
+
+check_pass() {
+    run add-a-pass
+    refused 'a pass without its row' compiler/passes/passes.def '/^PASS(halve,/d' \
+        compiler/passes/halve.c
+    mv "$copy/compiler/passes/halve.c" "$T/halve.c"
+    rm -f "$copy/build/lua5.4/libcrescent.a"
+    ! make -C "$copy" >"$log" 2>&1 && grep -q 'undefined reference.*cr_pass_halve' "$log"
+    report $? 'a row without its pass: it links, expected that it does not'
+    mv "$T/halve.c" "$copy/compiler/passes/halve.c"
+    rm -f "$copy/build/lua5.4/libcrescent.a"
+}
+
+check_runtime_function() {
+    run add-a-runtime-function
+    refused 'a function without its row' runtime/runtime.h '/CR_FUNCTION(reverse,/,+1d' runtime/runtime.c
+    refused 'a row without its function' runtime/move.inc \
+        '/^static void CR_NAME(cr_reverse)/,/^}/d' runtime/runtime.c
+    refused 'a function whose arguments mean nothing' compiler/ir/functions.def \
+        '/^FUNCTION(reverse,/d' compiler/ir/program.c
+    refused 'a row without parameters' runtime/runtime.h \
+        's/CR_FUNCTION(reverse, void, .*))/CR_FUNCTION(reverse, void)/' runtime/runtime.c
+}
+
+# ---- all pages -----------------------------------------------------------------------
+
+mkdir "$copy"
+(cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
+
+# One build serves all pages.
+for page in add-an-op add-a-pass add-a-runtime-function; do
+    apply $page
+done
+make -C "$copy" -j2 >"$log" 2>&1
+built=$?
+report $built 'the copy with what all pages add'
+if [ $built -ne 0 ]; then
+    conclude
+    exit
+fi
+! grep -q 'warning:' "$log"
+report $? 'the copy with what all pages add: warnings'
+
+check_ops
+check_pass
+check_runtime_function
+conclude
