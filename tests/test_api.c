@@ -345,6 +345,8 @@ START_TEST(names_that_are_wrong)
     REFUSED(crescent_graph_tap(graph, "yy", "--output"), "--output yy: no output or tapped value");
     REFUSED(crescent_graph_tap(graph, "yy", NULL), "block.lua: yy: no output");
     REFUSED(crescent_graph_gradients(graph, &cotangent, 1), "--cotangent z: no output");
+    REFUSED(crescent_graph_gradients(graph, (const char *const[]){"y", "z"}, 2), "z: no output");
+    ck_assert_int_eq(crescent_graph_port_count(graph, CRESCENT_INPUT), 1); /* as it was */
     REFUSED(crescent_graph_port_at(graph, CRESCENT_INPUT, 1, &port), "port 1 of kind 1");
     crescent_model *model = open_small(CRESCENT_REF);
     REFUSED(crescent_input_find(model, "xx", "--input", &index), "--input xx: no input of that");

@@ -49,21 +49,32 @@ static bool is_among(const char *const *names, int n, const char *name)
     return false;
 }
 
-/* The outputs and tapped values that are named. */
-static int add_named(const crescent_graph *graph, struct seeds *s, const char *const *names, int n,
-                     struct cr_error *error)
+/* Each name is of an output or of a tapped value, and that is of floats. */
+static int check_names(const crescent_graph *graph, const char *const *names, int n,
+                       struct cr_error *error)
 {
     for (int i = 0; i < n; i++) {
+        if (!names || !names[i])
+            return cr_fail(error, "%.400s: the name of cotangent %d is null, expected one",
+                           graph->origin->path, i);
         cr_id id = cr_find_value(graph, "--cotangent", names[i], error);
         if (id == CR_NONE)
             return -1;
-        if (s->g->nodes[id].dtype != CR_F32)
+        enum cr_dtype type = graph->graph->nodes[id].dtype;
+        if (type != CR_F32)
             return cr_fail(error, "%.400s: --cotangent %.100s: the value is %s, expected f32",
-                           graph->origin->path, names[i], cr_dtype_name(s->g->nodes[id].dtype));
-        if (!is_among(names, i, names[i]))
-            add_seed(s, id, names[i]);
+                           graph->origin->path, names[i], cr_dtype_name(type));
     }
     return 0;
+}
+
+/* The outputs and tapped values that are named, once each. */
+static void add_named(const crescent_graph *graph, struct seeds *s, const char *const *names, int n,
+                      struct cr_error *error)
+{
+    for (int i = 0; i < n; i++)
+        if (!is_among(names, i, names[i]))
+            add_seed(s, cr_find_value(graph, NULL, names[i], error), names[i]);
 }
 
 /* Those, and ones for the script's other outputs. */
@@ -73,8 +84,9 @@ static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *c
     if (s->g->n_lengths)
         return cr_fail(error, "%.400s: --grads: the model has the length %.100s, expected sizes that "
                        "are fixed", graph->origin->path, s->g->lengths[0].name);
-    if (add_named(graph, s, names, n, error))
+    if (check_names(graph, names, n, error))
         return -1;
+    add_named(graph, s, names, n, error);
     for (int i = 0; i < graph->n_script_outputs; i++) {
         const struct cr_output *output = &s->g->outputs[i];
         if (!is_among(names, n, output->name) && s->g->nodes[output->id].dtype == CR_F32)
@@ -126,10 +138,6 @@ static int add_gradients(crescent_graph *graph, const char *const *cotangents, i
     if (graph->has_gradients)
         return cr_fail(error, "%.400s: the graph has its gradients already, expected none",
                        graph->origin->path);
-    for (int i = 0; i < n; i++)
-        if (!cotangents || !cotangents[i])
-            return cr_fail(error, "%.400s: the name of cotangent %d is null, expected one",
-                           graph->origin->path, i);
     int status = add_seeds(graph, &seeds, cotangents, n, error);
     if (!status)
         add_outputs(graph->graph, &seeds);
