@@ -40,7 +40,7 @@ static const struct cr_verb verbs[] = {
      "--max-ulp the column is what that limits: the number of floats from the value to the one\n"
      "expected, the most of any element.  --json has both, as max_ulp and max_ulp_each.\n"},
     {"dump", CR_VERB_DUMP, cr_verb_dump, "MODEL.lua [--after PASS] [options]",
-     "print the graph, the kernels or the plan after a pass",
+     "print the graph, the kernels, the plan or the program after a pass",
      "`--after script` prints the graph as the script built it.  Without --after the passes\n"
      "are listed.\n"},
     {"params", CR_VERB_PARAMS, cr_verb_params, "MODEL.lua [options]",
