@@ -214,6 +214,7 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
+/* Interprets the graph: outputs are kept as doubles, and rounded to what was handed in. */
 static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *outputs,
                    struct cr_error *error)
 {

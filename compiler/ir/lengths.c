@@ -128,6 +128,7 @@ static int find_slice(struct finder *f)
     return 0;
 }
 
+/* A view has the lengths of what it shows, where the axes went. */
 static int find_move(struct finder *f)
 {
     const struct cr_node *node = f->node, *in = &f->g->nodes[cr_in(f->g, f->id, 0)];
@@ -260,6 +261,7 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     return cut_to(f, in, sizes);
 }
 
+/* The same op on operands cut to size, with its own sizes fixed. */
 static cr_id fix_node(struct fixing *f, cr_id id)
 {
     const struct cr_node *node = &f->from->nodes[id];

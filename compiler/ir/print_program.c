@@ -111,6 +111,7 @@ static void pad_to(struct printer *p, size_t column)
     cr_put(&p->line, "%*s", p->line.length < column ? (int)(column - p->line.length) : 1, "");
 }
 
+/* "#3 name f32 [2, 8] arena + 512 64 bytes", and what it is an alias of. */
 static void print_buffer(struct printer *p, int i)
 {
     const struct cr_buffer *b = &p->p->buffers[i];
@@ -130,6 +131,7 @@ static void print_buffer(struct printer *p, int i)
     end_line(p, INDENT);
 }
 
+/* Lengths first, since shapes speak of them. */
 static void print_buffers(struct printer *p)
 {
     for (int i = 0; i < p->p->n_lengths; i++) {
@@ -178,6 +180,7 @@ static void put_binary(struct printer *p, const struct cr_expr_node *e)
     put_expr(p, e->b, negative ? UNARY : (enum binding)(binding + (e->op != CR_EXPR_ADD)));
 }
 
+/* One node of an expression; operands that bind more loosely get parentheses. */
 static void put_node(struct printer *p, const struct cr_expr_node *e)
 {
     switch (e->op) {
@@ -251,6 +254,7 @@ static void put_address(struct printer *p, const struct cr_address *a)
     cr_put(&p->line, "]");
 }
 
+/* As a reader thinks of it: an address is slot[index]. */
 static void put_argument(struct printer *p, const struct cr_argument *a)
 {
     switch (a->kind) {
@@ -303,6 +307,7 @@ static void put_loop(struct printer *p, const struct cr_statement *s)
     put_expr(p, s->until, SELECT);
 }
 
+/* One line; the indentation is the caller's. */
 static void put_statement(struct printer *p, const struct cr_statement *s)
 {
     switch (s->kind) {
@@ -374,6 +379,7 @@ static void print_arguments(struct printer *p)
     end_line(p, INDENT);
 }
 
+/* Each part, where it begins, and what it holds. */
 static void print_scratch(struct printer *p)
 {
     for (int i = 0; i < p->f->n_slots; i++) {
@@ -388,6 +394,7 @@ static void print_scratch(struct printer *p)
     }
 }
 
+/* All in one line. */
 static void print_constants(struct printer *p)
 {
     char number[64];
@@ -419,6 +426,7 @@ static void print_callees(struct printer *p)
     end_line(p, INDENT);
 }
 
+/* What it is given and calls, then its body with the numbers that the verifier names. */
 static void print_function(struct printer *p, const struct cr_function *f)
 {
     p->f = f;
@@ -528,6 +536,7 @@ static void print_looped_call(struct printer *p, const struct cr_step *loop,
     }
 }
 
+/* A call with what its arguments are bound to; a loop with the distance of its layers. */
 static void print_step(struct printer *p, const struct cr_step *step, const struct cr_step *loop)
 {
     if (step->kind == CR_STEP_CALL && loop)

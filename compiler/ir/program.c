@@ -136,6 +136,7 @@ void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call)
 
 /* ---- the end ---- */
 
+/* Notes and comments are strings of the program. */
 static void free_function(struct cr_function *f)
 {
     for (int i = 0; i < f->n_slots; i++)
@@ -161,6 +162,7 @@ static void free_ports(struct cr_port *ports, int n)
     free(ports);
 }
 
+/* Names are strings of the program, those of lengths and entries as well. */
 static void free_buffers(struct cr_program *p)
 {
     for (int i = 0; i < p->n_lengths; i++)
@@ -186,6 +188,7 @@ static void free_infos(struct cr_program *p)
     free(p->sequence);
 }
 
+/* Everything that a program points to is its own. */
 void cr_program_free(struct cr_program *p)
 {
     if (!p)

@@ -71,6 +71,7 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
     return status;
 }
 
+/* The texts go to the caller only when both are there. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header)

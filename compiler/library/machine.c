@@ -45,6 +45,7 @@ static char *new_buffer(int64_t bytes, struct cr_error *error)
     return memory;
 }
 
+/* A machine measures with the threads and the runtime of its model. */
 int crescent_machine_open(crescent_model *model, crescent_machine **machine)
 {
     if (machine)

@@ -82,6 +82,7 @@ static int no_such_port(crescent_context *context, const char *path, crescent_po
                    (int)kind, n);
 }
 
+/* Ports of a model have the shapes of its engine's, which are those of the script. */
 int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
                      crescent_port *port)
 {
@@ -145,6 +146,7 @@ int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind ki
                                      : 0;
 }
 
+/* The same for a graph, whose ports are nodes. */
 int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
                            crescent_port *port)
 {

@@ -66,6 +66,7 @@ int crescent_report_of(const crescent_model *model, crescent_report *report)
     return CRESCENT_OK;
 }
 
+/* A row of the report; the interpreter has no kernels. */
 int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel)
 {
     CR_REQUIRE(model, kernel);
