@@ -252,8 +252,16 @@ START_TEST(only_what_is_called_is_declared)
         "    rt->i32->sum(1, 3, outputs[1], inputs[1], 3);\n"
         "    return 0;\n"
         "}\n";
-    struct cr_program p = {
-        .name = "hand", .text = (char *)source, .text_length = sizeof source - 1};
+    struct cr_call calls[] = {
+        {.callee = CR_CALLEE_MAP, .format = CR_FORMAT_f32, .op = CR_OP_mul, .by_row = 2},
+        {.callee = CR_CALLEE_REDUCE, .format = CR_FORMAT_f32, .op = CR_OP_max},
+        {.callee = CR_CALLEE_REDUCE, .format = CR_FORMAT_i32, .op = CR_OP_sum}};
+    struct cr_function function = {.calls = calls, .n_calls = 3};
+    struct cr_program p = {.name = "hand",
+                           .text = (char *)source,
+                           .text_length = sizeof source - 1,
+                           .functions = &function,
+                           .n_functions = 1};
     const float x[] = {1, 5, 3, -1, -5, -3}, weights[] = {2, -1};
     const int ids[] = {1, 2, 40};
     const void *inputs[] = {x, ids};
@@ -263,7 +271,7 @@ START_TEST(only_what_is_called_is_declared)
     struct cr_code code = {0};
     struct cr_error error;
     struct cr_text text = {0};
-    cr_put_declarations(&text, source);
+    cr_put_declarations(&text, &p);
     ck_assert(strstr(text.data, "*mul_vs;") &&
               strstr(text.data, "(*sum)(long rows, long cols, int"));
     ck_assert(!strstr(text.data, "mul_vv") && !strstr(text.data, "gemm"));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/ir/hash.h"
+#include "compiler/ir/program.h"
 #include "runtime/runtime.h"
 #include "runtime_text.h"
 
@@ -40,37 +41,44 @@ enum {
     MEMBERS_I32 = sizeof members_i32 / sizeof *members_i32
 };
 
-/* Marks the members whose names stand in the program behind a text such as "rt->"; returns how
- * many there are.  A name that is none of theirs is left for the compiler to report. */
-static int find_calls(const char *program, const char *before, int n, const struct member *list,
-                      bool *called)
+/* Marks the member of that name, if it is one of them. */
+static void mark(const struct cr_names *names, const char *name, bool *called)
 {
-    struct cr_names names = {0};
-    size_t length = strlen(before);
-    int count = 0;
-    for (int i = 0; i < n; i++)
-        cr_names_add(&names, list[i].name);
-    for (const char *at = strstr(program, before); at; at = strstr(at, before)) {
-        char name[64] = "";
-        at += length;
-        size_t size = strspn(at, "_abcdefghijklmnopqrstuvwxyz0123456789");
-        if (size < sizeof name)
-            memcpy(name, at, size);
-        int i = cr_names_find(&names, name);
-        if (i < 0)
-            continue;
-        count += !called[i];
+    int i = cr_names_find(names, name);
+    if (i >= 0)
         called[i] = true;
-    }
-    cr_names_free(&names);
-    return count;
 }
 
-/* A structure of those members, with room between them where the others are. */
+/* Marks the members that the functions of a program call, by the name behind a family's. */
+static void mark_calls(const struct cr_program *program, const char *family, int n,
+                       const struct member *list, bool *called)
+{
+    struct cr_names names = {0};
+    size_t length = strlen(family);
+    char callee[64];
+    for (int i = 0; i < n; i++)
+        cr_names_add(&names, list[i].name);
+    for (int f = 0; f < program->n_functions; f++)
+        for (int c = 0; c < program->functions[f].n_calls; c++) {
+            const struct cr_call *call = &program->functions[f].calls[c];
+            cr_callee_name(callee, sizeof callee, call);
+            if (strcmp(cr_formats[call->format].family, family) == 0)
+                mark(&names, callee + length, called);
+            else if (!*family) /* the pointer to that family, whose name ends in "->" */
+                callee[strcspn(callee, "-")] = 0, mark(&names, callee, called);
+        }
+    if (!*family)
+        mark(&names, "parallel", called); /* which calls them all */
+    cr_names_free(&names);
+}
+
+/* A structure of those members, if there are any, with room between them where the others are. */
 static void put_structure(struct cr_text *text, const char *name, int n, const struct member *list,
                           const bool *called)
 {
     size_t end = 0;
+    if (!memchr(called, true, (size_t)n * sizeof *called))
+        return;
     cr_put(text, "struct %s {\n", name);
     for (int i = 0; i < n; i++) {
         if (!called[i])
@@ -83,13 +91,13 @@ static void put_structure(struct cr_text *text, const char *name, int n, const s
     cr_put(text, "};\n");
 }
 
-void cr_put_declarations(struct cr_text *text, const char *program)
+void cr_put_declarations(struct cr_text *text, const struct cr_program *program)
 {
     bool called[MEMBERS] = {false}, called_i32[MEMBERS_I32] = {false};
     uint64_t done = 0;
     cr_add_runtime(text, "runtime/types.h", &done, NULL, NULL);
-    if (find_calls(program, "rt->i32->", MEMBERS_I32, members_i32, called_i32))
-        put_structure(text, "cr_runtime_i32", MEMBERS_I32, members_i32, called_i32);
-    find_calls(program, "rt->", MEMBERS, members, called);
+    mark_calls(program, cr_formats[CR_FORMAT_i32].family, MEMBERS_I32, members_i32, called_i32);
+    mark_calls(program, "", MEMBERS, members, called);
+    put_structure(text, "cr_runtime_i32", MEMBERS_I32, members_i32, called_i32);
     put_structure(text, "cr_runtime", MEMBERS, members, called);
 }

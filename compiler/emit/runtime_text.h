@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
 
 /* Which rows of the tables of elementwise ops and reductions a text needs, and which functions that
@@ -21,9 +22,9 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
 
 /*
  * Adds the declarations that go before a program's text for a compiler that has no runtime source:
- * the types of the runtime, and of its functions those that the text calls, each where it stands
+ * the types of the runtime, and of its functions those that the program calls, each where it stands
  * in this build's tables.
  */
-void cr_put_declarations(struct cr_text *text, const char *program);
+void cr_put_declarations(struct cr_text *text, const struct cr_program *program);
 
 #endif

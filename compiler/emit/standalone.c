@@ -98,19 +98,27 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* True if the model's text calls a function of the runtime, one of the op or the reduction of that
- * name, or one of a group of functions (i32). */
+/* True if a call is of a function of that name, of one of the op or the reduction, or of one of a
+ * family of functions (i32). */
+static bool is_call_of(const struct cr_call *call, const char *name)
+{
+    const char *family = cr_formats[call->format].family;
+    size_t length = strlen(name);
+    char callee[64];
+    cr_callee_name(callee, sizeof callee, call);
+    bool of_family = *family && strncmp(family, name, length) == 0 && family[length] == '-';
+    const char *own = callee + strlen(family);
+    return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
+}
+
+/* Whether the program calls it; div is what other functions of the runtime are made of. */
 static bool needs_op(void *context, const char *name)
 {
-    static const char *const calls[] = {"rt->%s_", "rt->%s(", "rt->%s->", "rt->i32->%s_",
-                                        "rt->i32->%s("};
     const struct cr_program *p = context;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        char call[80];
-        snprintf(call, sizeof call, calls[i], name);
-        if (strstr(p->text, call))
-            return true;
-    }
+    for (int i = 0; i < p->n_functions; i++)
+        for (int c = 0; c < p->functions[i].n_calls; c++)
+            if (is_call_of(&p->functions[i].calls[c], name))
+                return true;
     return strcmp(name, "div") == 0;
 }
 

@@ -17,7 +17,7 @@ int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct
     int length = snprintf(symbol, sizeof symbol, "%s_execute", program->name);
     assert(length > 0 && (size_t)length < sizeof symbol);
     (void)length;
-    cr_put_declarations(&text, program->text);
+    cr_put_declarations(&text, program);
     cr_put_bytes(&text, program->text, program->text_length);
     int status = cr_cc_compile(&text, options, symbol, code, error);
     free(text.data);

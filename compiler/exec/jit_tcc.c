@@ -142,7 +142,7 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struc
 {
     struct complaint complaint = {""};
     struct cr_text text = {0};
-    cr_put_declarations(&text, program->text);
+    cr_put_declarations(&text, program);
     cr_put_bytes(&text, program->text, program->text_length);
     pthread_mutex_lock(&lock);
     TCCState *tcc = compile(program, text.data, code, &complaint);
