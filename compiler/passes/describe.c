@@ -5,7 +5,7 @@
 
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/text.h"
-#include "schedule_parts.h"
+#include "kernel_kinds.h"
 
 enum { WIDTH = 96 /* of a line, so that it fits behind " * " */ };
 
@@ -51,35 +51,6 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
         cr_put(t, "\n");
 }
 
-/* The equation of a kind of kernel, behind "out[shape]". */
-static void put_equation(struct cr_text *t, const struct cr_kernel *k)
-{
-    long long rows = cr_extent(k, k->row), K = k->K, N = k->N, keys = k->keys;
-    switch (k->kind) {
-    case CR_KERNEL_TILE:
-        break;
-    case CR_KERNEL_GEMM:
-        cr_put(t, " = rows[%lld, %lld] x columns[%lld, %lld]", rows, K, K, N);
-        break;
-    case CR_KERNEL_ATTENTION:
-        cr_put(t, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head", rows,
-               K, K, keys, keys, N);
-        break;
-    case CR_KERNEL_ATTENTION_BACKWARD:
-        cr_put(t, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
-               rows, K, keys, K, keys, N);
-        break;
-    case CR_KERNEL_COLUMNS:
-        cr_put(t, " = %s over %lld rows of columns[%lld]",
-               cr_ops[k->program.values[k->program.result].op].name, K,
-               (long long)cr_extent(k, k->col));
-        break;
-    case CR_KERNEL_SCATTER:
-        cr_put(t, " = for each row the sum of the %lld rows[%lld] with its index", K, N);
-        break;
-    }
-}
-
 static void put_reads(struct cr_text *t, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -94,19 +65,19 @@ static void put_reads(struct cr_text *t, const struct cr_builder *b)
     cr_put(t, "\n");
 }
 
+/* The ops of each program under its title, with what else a reader must know of it. */
 static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
-    put_ops(t, k->kind == CR_KERNEL_GEMM ? "each row first" : "queries first", &k->prologue);
-    put_ops(t, "scores", &k->scores);
-    if (k->scores.n && k->factor != 1)
-        cr_put(t, "scores times %.9g\n", k->factor);
-    put_ops(t, k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
-            &k->dropout);
-    for (int i = 0; i < k->n_bounds; i++)
-        cr_put(t, "mask: query i sees keys %s i %+lld\n", k->bounds[i].upper ? "<=" : ">=",
-               (long long)k->bounds[i].offset);
-    put_ops(t, k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_COLUMNS ? "steps" : "then",
-            &k->program);
+    for (int p = 0; p < CR_PROGRAMS; p++) {
+        const char *title = cr_parts_of(k)->programs[p].title;
+        bool chooses = p == CR_DROPOUT && k->chooses;
+        put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
+        if (p == CR_SCORES && k->scores.n && k->factor != 1)
+            cr_put(t, "scores times %.9g\n", k->factor);
+        for (int i = 0; i < k->n_bounds && p == CR_DROPOUT; i++)
+            cr_put(t, "mask: query i sees keys %s i %+lld\n", k->bounds[i].upper ? "<=" : ">=",
+                   (long long)k->bounds[i].offset);
+    }
 }
 
 char *cr_describe(const struct cr_builder *b, const char *title)
@@ -119,7 +90,7 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     cr_plain_text(path, sizeof path, root->where.file);
     cr_put(&t, "%s, %s:%d\nout", plain, path, root->where.line);
     put_shape(&t, root);
-    put_equation(&t, k);
+    cr_kernel_kinds[k->kind].describe(&t, k);
     put_reads(&t, b);
     put_programs(&t, k);
     put_size(&t, k->flops, "flop, reads ");

@@ -9,7 +9,9 @@
 
 #include "compiler/passes/kernel.h"
 
+struct cr_builder;
 struct cr_lowering;
+struct cr_text;
 
 /* The loops of a kernel by what they are for; as bits, several of them. */
 enum {
@@ -27,6 +29,7 @@ struct cr_program_part {
     bool needed;     /* else it may be empty */
     bool core;       /* it takes the contraction's result, once */
     bool reduces;    /* it may have reductions over its columns */
+    const char *title; /* before its ops, in the comment of the kernel's function */
 };
 
 struct cr_operand_part {
@@ -52,6 +55,12 @@ struct cr_kernel_kind_info {
 
     /* The work of a kernel whose root has so many elements. */
     double (*flops)(const struct cr_kernel *kernel, double elements);
+
+    /* Appends the body of its function (builder.h); returns the items of its parallel loop. */
+    int64_t (*schedule)(struct cr_builder *builder);
+
+    /* Appends what it computes, behind "out[shape]": " = rows[8, 64] x columns[64, 32]". */
+    void (*describe)(struct cr_text *text, const struct cr_kernel *kernel);
 };
 
 extern const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS];
@@ -68,7 +77,9 @@ static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *
     extern const struct cr_kernel_parts cr_parts_##name;                                           \
     bool cr_fits_##name(const struct cr_lowering *lowering);                                       \
     bool cr_lower_##name(struct cr_lowering *lowering);                                            \
-    double cr_flops_##name(const struct cr_kernel *kernel, double elements);
+    double cr_flops_##name(const struct cr_kernel *kernel, double elements);                       \
+    int64_t cr_schedule_##name(struct cr_builder *builder);                                        \
+    void cr_describe_##name(struct cr_text *text, const struct cr_kernel *kernel);
 #include "kernel_kinds.def"
 #undef KIND
 

@@ -8,7 +8,8 @@ const struct cr_kernel_parts cr_parts_columns = {
     .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
                              .across = CR_LOOP_COL,
                              .needed = true,
-                             .reduces = true},
+                             .reduces = true,
+                             .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_COL,
 };
 

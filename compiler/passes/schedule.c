@@ -15,6 +15,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "describe.h"
+#include "kernel_kinds.h"
 #include "pass_list.h"
 #include "schedule_parts.h"
 #include "titles.h"
@@ -199,25 +200,6 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 
 /* ---- functions ---- */
 
-static int64_t schedule_body(struct cr_builder *b)
-{
-    switch (b->k->kind) {
-    case CR_KERNEL_TILE:
-        return cr_schedule_tile(b);
-    case CR_KERNEL_GEMM:
-        return cr_schedule_gemm(b);
-    case CR_KERNEL_ATTENTION:
-        return cr_schedule_attention(b);
-    case CR_KERNEL_ATTENTION_BACKWARD:
-        return cr_schedule_attention_backward(b);
-    case CR_KERNEL_COLUMNS:
-        return cr_schedule_columns(b);
-    case CR_KERNEL_SCATTER:
-        return cr_schedule_scatter(b);
-    }
-    return 0;
-}
-
 static void add_own_vars(struct cr_function *f)
 {
     static const char *const names[] = {"begin", "end"};
@@ -244,7 +226,7 @@ static void add_function(struct scheduling *s, int kernel)
         snprintf(f->title, sizeof f->title, "tile");
     add_own_vars(f);
     add_arguments(s, &b);
-    f->items = cr_number(&b, schedule_body(&b));
+    f->items = cr_number(&b, cr_kernel_kinds[b.k->kind].schedule(&b));
     f->comment = cr_describe(&b, title);
     s->function[kernel] = s->p->n_functions - 1;
     if (s->p->scratch_bytes < bytes_of(f->scratch_floats))

@@ -11,6 +11,7 @@
  * NaN.  So hidden blocks are skipped only if all values are finite, and what comes out does not
  * depend on which blocks there are.
  */
+#include "compiler/ir/text.h"
 #include "schedule_attention.h"
 
 /* How the rows of an attention kernel are cut, and what is its own. */
@@ -291,4 +292,11 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     cr_end(b);
     cr_end_items(b);
     return cr_outer_items(b->k) * s.chunks;
+}
+
+void cr_describe_attention(struct cr_text *text, const struct cr_kernel *k)
+{
+    long long K = k->K, N = k->N, keys = k->keys;
+    cr_put(text, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
+           (long long)cr_extent(k, k->row), K, K, keys, keys, N);
 }

@@ -11,6 +11,7 @@
  * delta and the sums of softmax are finite, and with delta and the sums the values, the queries
  * and the output's gradients.
  */
+#include "compiler/ir/text.h"
 #include "schedule_attention.h"
 
 /* A (batch, head), and what is its own. */
@@ -341,4 +342,11 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     cr_end(b);
     cr_end_items(b);
     return cr_outer_items(b->k);
+}
+
+void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel *k)
+{
+    long long K = k->K, N = k->N, keys = k->keys;
+    cr_put(text, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
+           (long long)cr_extent(k, k->row), K, keys, K, keys, N);
 }

@@ -2,6 +2,7 @@
  * A reduction down columns, such as the gradient of a bias.  An item is a group of columns,
  * over all rows, so that nothing is added up between threads.
  */
+#include "compiler/ir/text.h"
 #include "compiler/ir/eval.h"
 #include "schedule_parts.h"
 
@@ -80,4 +81,11 @@ int64_t cr_schedule_columns(struct cr_builder *b)
             cr_n(b, cr_coef(&k->dest, k->col)), lanes, cr_n(b, 0));
     cr_end_items(b);
     return cr_outer_items(k) * groups;
+}
+
+void cr_describe_columns(struct cr_text *text, const struct cr_kernel *k)
+{
+    cr_put(text, " = %s over %lld rows of columns[%lld]",
+           cr_ops[k->program.values[k->program.result].op].name, (long long)k->K,
+           (long long)cr_extent(k, k->col));
 }

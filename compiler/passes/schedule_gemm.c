@@ -3,6 +3,7 @@
  * into scratch, the right operand packed, and an epilogue on each tile while it is in the
  * first-level cache.
  */
+#include "compiler/ir/text.h"
 #include "schedule_gemm.h"
 
 #include <string.h>
@@ -258,4 +259,10 @@ static int64_t schedule_weights(struct cr_builder *b)
 int64_t cr_schedule_gemm(struct cr_builder *b)
 {
     return b->k->packed == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
+}
+
+void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)
+{
+    cr_put(text, " = rows[%lld, %lld] x columns[%lld, %lld]", (long long)cr_extent(k, k->row),
+           (long long)k->K, (long long)k->K, (long long)k->N);
 }

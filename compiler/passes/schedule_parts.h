@@ -2,6 +2,7 @@
 #ifndef CR_SCHEDULE_PARTS_H
 #define CR_SCHEDULE_PARTS_H
 
+#include "kernel_kinds.h"
 #include "schedule_tiles.h"
 
 static inline int64_t cr_min(int64_t a, int64_t b)
@@ -78,13 +79,5 @@ struct cr_address cr_result_at(struct cr_builder *b, const struct cr_affine *des
                                int row_var, int col, int col_var);
 struct cr_address cr_operand_at(struct cr_builder *b, const struct cr_operand *operand, int row,
                                 int row_var, int col, int col_var);
-
-/* How a kind of kernel is scheduled: appends its body, returns the items of its parallel loop. */
-int64_t cr_schedule_tile(struct cr_builder *b);
-int64_t cr_schedule_columns(struct cr_builder *b);
-int64_t cr_schedule_gemm(struct cr_builder *b);
-int64_t cr_schedule_attention(struct cr_builder *b);
-int64_t cr_schedule_attention_backward(struct cr_builder *b);
-int64_t cr_schedule_scatter(struct cr_builder *b);
 
 #endif

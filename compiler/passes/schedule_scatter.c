@@ -3,6 +3,7 @@
  * at every index for them, so that no two threads write to one row and the sums have one
  * order.
  */
+#include "compiler/ir/text.h"
 #include "schedule_parts.h"
 
 int64_t cr_schedule_scatter(struct cr_builder *b)
@@ -22,4 +23,10 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
             cr_at(cr_operand_at(b, &k->b, -1, CR_NONE, -1, CR_NONE)));
     cr_end(b);
     return items;
+}
+
+void cr_describe_scatter(struct cr_text *text, const struct cr_kernel *k)
+{
+    cr_put(text, " = for each row the sum of the %lld rows[%lld] with its index", (long long)k->K,
+           (long long)k->N);
 }

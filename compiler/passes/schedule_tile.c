@@ -1,4 +1,5 @@
 /* Elementwise work and row reductions, on tiles of rows. */
+#include "compiler/ir/text.h"
 #include "schedule_parts.h"
 
 static bool reduces(const struct cr_tiles *tiles)
@@ -66,4 +67,9 @@ int64_t cr_schedule_tile(struct cr_builder *b)
         cr_end(b);
     cr_end_items(b);
     return cr_outer_items(k) * blocks;
+}
+
+void cr_describe_tile(struct cr_text *text, const struct cr_kernel *kernel)
+{
+    (void)text, (void)kernel; /* its ops say it all */
 }
