@@ -177,13 +177,23 @@ check_runtime_function() {
         's/CR_FUNCTION(reverse, void, .*))/CR_FUNCTION(reverse, void)/' runtime/runtime.c
 }
 
+check_kernel_kind() {
+    run add-a-kernel-kind
+    mv "$copy/compiler/passes/kind_fill.c" "$T/kind_fill.c"
+    rm -f "$copy/build/lua5.4/libcrescent.a"
+    ! make -C "$copy" >"$log" 2>&1 && grep -q 'undefined reference.*cr_lower_fill' "$log"
+    report $? 'a kind without its functions: it links, expected that it does not'
+    mv "$T/kind_fill.c" "$copy/compiler/passes/kind_fill.c"
+    rm -f "$copy/build/lua5.4/libcrescent.a"
+}
+
 # ---- all pages -----------------------------------------------------------------------
 
 mkdir "$copy"
 (cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
 
 # One build serves all pages.
-for page in add-an-op add-a-pass add-a-runtime-function; do
+for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind; do
     apply $page
 done
 make -C "$copy" -j2 >"$log" 2>&1
@@ -199,4 +209,5 @@ report $? 'the copy with what all pages add: warnings'
 check_ops
 check_pass
 check_runtime_function
+check_kernel_kind
 conclude
