@@ -395,11 +395,12 @@ static struct cr_port port_of(const struct cr_node *node, const char *name)
 /* The ports of one kind of leaf, in the order of the graph. */
 static struct cr_port *leaf_ports(const struct cr_graph *g, enum cr_op op, int *n)
 {
-    struct cr_port *ports = cr_calloc((size_t)g->n_nodes, sizeof *ports);
+    struct cr_port *ports = NULL;
+    int cap = 0;
     *n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].op == op)
-            ports[(*n)++] = port_of(&g->nodes[id], g->nodes[id].name);
+            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[id], g->nodes[id].name);
     return ports;
 }
 
