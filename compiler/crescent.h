@@ -97,6 +97,8 @@ typedef struct {
     const crescent_setting *defaults; /* for those that it declares, and no setting is for */
     int n_defaults;
     int64_t seed; /* not 0: an option `seed` of the script has it, unless one of those is for it */
+    const char *entry; /* of a script that returns several entries: this one alone, as if the script
+                        * returned its outputs; "": the only one; null: all of them */
 } crescent_script;
 
 /* Runs the script at `path` in its sandbox. */
@@ -119,6 +121,12 @@ int64_t crescent_graph_time(const crescent_graph *graph);
 /* The options that the script declared, with the values they have, in order of their names. */
 int crescent_graph_option_count(const crescent_graph *graph);
 int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_setting *option);
+
+/* The entries, in order of their names; a run of a model of several runs them all, and the outputs
+ * of each have its name before theirs, "decode.y".  None if the script returned outputs, or if one
+ * entry was chosen.  Null for a number that is no entry. */
+int crescent_graph_entry_count(const crescent_graph *graph);
+const char *crescent_graph_entry_name(const crescent_graph *graph, int index);
 
 /* Makes an output of the value that the script tapped under this name; of an output nothing
  * changes.  `asked` is how the caller calls the wish in an error ("--output"), or null. */

@@ -266,6 +266,68 @@ START_TEST(a_text_is_a_script)
 }
 END_TEST
 
+/* Element 0 of an output of that name, of a run with these weights. */
+static float first_of(crescent_model *model, const char *name)
+{
+    int output = crescent_port_find(model, CRESCENT_OUTPUT, name);
+    ck_assert_int_ge(output, 0);
+    void **outputs = run_drawn(model, 1);
+    float value = *(float *)outputs[output];
+    free_tensors(outputs);
+    return value;
+}
+
+/* All entries in one model, one of them, and what is of one entry only. */
+START_TEST(entries_of_a_script)
+{
+    static const char text[] = "local x = tap('t', input('x', {2}) * 3)\n"
+                               "return {twice = {y = x * 2}, shifted = {y = x + 1, x = x}}";
+    const crescent_script one = {.entry = "twice"}, only = {.entry = ""}, none = {.entry = "y"};
+    crescent_graph *graph, *chosen, *refused;
+    crescent_model *all, *alone;
+    crescent_trainer *trainer;
+    char *source, *header;
+    GOOD(crescent_graph_open_text(context, "e.lua", text, strlen(text), NULL, &graph));
+    ck_assert_int_eq(crescent_graph_entry_count(graph), 2);
+    ck_assert_str_eq(crescent_graph_entry_name(graph, 0), "shifted");
+    ck_assert_str_eq(crescent_graph_entry_name(graph, 1), "twice");
+    ck_assert_ptr_null(crescent_graph_entry_name(graph, 2));
+    ck_assert_ptr_null(crescent_graph_entry_name(graph, -1));
+    GOOD(crescent_graph_open_text(context, "e.lua", text, strlen(text), &one, &chosen));
+    ck_assert_int_eq(crescent_graph_entry_count(chosen), 0);
+    ck_assert_int_eq(crescent_graph_port_count(chosen, CRESCENT_OUTPUT), 1);
+    GOOD(crescent_compile(graph, NULL, &all));
+    GOOD(crescent_compile(chosen, NULL, &alone));
+    ck_assert_float_eq(first_of(all, "twice.y"), first_of(alone, "y"));
+    ck_assert_float_eq(first_of(all, "twice.y"), 2 * first_of(all, "shifted.x"));
+    REFUSED(crescent_graph_open_text(context, "e.lua", text, strlen(text), &only, &refused),
+            "e.lua: the script returns 2 entries, expected --entry with one of shifted, twice");
+    ck_assert_ptr_null(refused);
+    REFUSED(crescent_graph_open_text(context, "e.lua", text, strlen(text), &none, &refused),
+            "--entry y: no entry of that name, expected one of shifted, twice");
+    REFUSED(crescent_graph_open_text(context, "e.lua", "return {y = iota({2}, 1)}", 25, &one,
+                                     &refused),
+            "--entry twice: the script returns outputs");
+    GOOD(crescent_graph_open_text(context, "e.lua", "return {e = {y = iota({2}, 1)}}", 31, &only,
+                                  &refused));
+    crescent_graph_close(refused);
+    REFUSED(crescent_graph_gradients(graph, NULL, 0), "returns 2 entries");
+    REFUSED(crescent_graph_tap(graph, "t", NULL), "t: a tapped value, expected --entry, too");
+    GOOD(crescent_graph_tap(graph, "twice.y", NULL));
+    REFUSED(crescent_trainer_open(graph, NULL, &trainer), "returns 2 entries");
+    REFUSED(crescent_emit_text(graph, NULL, CRESCENT_EMIT_STEP, "e.h", &source, &header),
+            "returns 2 entries");
+    REFUSED(crescent_emit(graph, NULL, CRESCENT_EMIT_STEP, in_folder("e.c"), NULL),
+            "returns 2 entries");
+    GOOD(crescent_graph_tap(chosen, "t", NULL));
+    GOOD(crescent_graph_gradients(chosen, NULL, 0));
+    crescent_close(all);
+    crescent_close(alone);
+    crescent_graph_close(graph);
+    crescent_graph_close(chosen);
+}
+END_TEST
+
 START_TEST(options_of_a_script)
 {
     const crescent_setting unknown = {"n_hed", "2"};
@@ -1090,6 +1152,8 @@ START_TEST(questions_to_null)
     ck_assert_int_eq(crescent_checkpoint_step(NULL), 0);
     ck_assert_int_eq(crescent_checkpoint_seed(NULL), 0);
     ck_assert_int_eq(crescent_checkpoint_option_count(NULL), 0);
+    ck_assert_int_eq(crescent_graph_entry_count(NULL), 0);
+    ck_assert_ptr_null(crescent_graph_entry_name(NULL, 0));
 }
 END_TEST
 
@@ -1256,6 +1320,7 @@ static void add_tests(TCase *all)
 {
     tcase_add_loop_test(all, a_fixture_through_the_interface, 0, sizeof ways / sizeof *ways);
     tcase_add_test(all, a_text_is_a_script);
+    tcase_add_test(all, entries_of_a_script);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);
     tcase_add_test(all, names_that_are_wrong);

@@ -30,9 +30,15 @@ static char text[] =
     "    return 3;\n"
     "}\n";
 
+static struct cr_entry entry = {.name = ""};
+
 static struct cr_program program(void)
 {
-    return (struct cr_program){.name = "hand", .text = text, .text_length = sizeof text - 1};
+    return (struct cr_program){.name = "hand",
+                               .entries = &entry,
+                               .n_entries = 1,
+                               .text = text,
+                               .text_length = sizeof text - 1};
 }
 
 typedef int compiler(const struct cr_program *, struct cr_code *, struct cr_error *);
@@ -74,7 +80,7 @@ START_TEST(compiled_code_runs)
     }
     const void *inputs[] = {x};
     void *outputs[] = {y};
-    ck_assert_int_eq(code.execute(NULL, NULL, weights, inputs, outputs, arena), 3);
+    ck_assert_int_eq(code.execute[0](NULL, NULL, weights, inputs, outputs, arena), 3);
     for (int i = 0; i < 16; i++)
         ck_assert_float_eq(y[i], 100 + (float)i);
     cr_code_free(&code);
@@ -151,7 +157,9 @@ START_TEST(objects_are_told_apart)
         "int hand_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,"
         "const void *const *inputs, void *const *outputs, float *arena) { return 4; }\n";
     struct cr_program p = program();
-    struct cr_program q = {.name = "hand", .text = other, .text_length = sizeof other - 1};
+    struct cr_program q = program();
+    q.text = other;
+    q.text_length = sizeof other - 1;
     struct cr_code first, second, third;
     struct cr_error error = {""};
     set_cc(NULL);
@@ -159,8 +167,8 @@ START_TEST(objects_are_told_apart)
     ck_assert_int_eq(cr_compile_cc(&q, &second, &error), 0);
     cr_code_free(&first);
     ck_assert_int_eq(cr_compile_cc(&q, &third, &error), 0);
-    ck_assert_int_eq(second.execute(NULL, NULL, NULL, NULL, NULL, NULL), 4);
-    ck_assert_int_eq(third.execute(NULL, NULL, NULL, NULL, NULL, NULL), 4);
+    ck_assert_int_eq(second.execute[0](NULL, NULL, NULL, NULL, NULL, NULL), 4);
+    ck_assert_int_eq(third.execute[0](NULL, NULL, NULL, NULL, NULL, NULL), 4);
     cr_code_free(&second);
     cr_code_free(&third);
 }
@@ -219,7 +227,9 @@ START_TEST(bug_is_reported)
                           "    const float *weights, const void *const *inputs,\n"
                           "    void *const *outputs, float *arena)\n{\n%s}\n",
                           bugs[_i].body);
-    struct cr_program p = {.name = "hand", .text = source, .text_length = (size_t)length};
+    struct cr_program p = program();
+    p.text = source;
+    p.text_length = (size_t)length;
     make_folder();
     int result = cr_compile_tcc(&p, &code, &error);
     ck_assert_int_eq(result, bugs[_i].message ? -1 : 0);
@@ -258,6 +268,8 @@ START_TEST(only_what_is_called_is_declared)
         {.callee = CR_CALLEE_REDUCE, .format = CR_FORMAT_i32, .op = CR_OP_sum}};
     struct cr_function function = {.calls = calls, .n_calls = 3};
     struct cr_program p = {.name = "hand",
+                           .entries = &entry,
+                           .n_entries = 1,
                            .text = (char *)source,
                            .text_length = sizeof source - 1,
                            .functions = &function,
@@ -277,7 +289,7 @@ START_TEST(only_what_is_called_is_declared)
     ck_assert(!strstr(text.data, "mul_vv") && !strstr(text.data, "gemm"));
     free(text.data);
     ck_assert_msg(rows[_i].compile(&p, &code, &error) == 0, "%s", error.text);
-    ck_assert_int_eq(code.execute(cr_runtime_select(NULL), NULL, weights, inputs, outputs, arena),
+    ck_assert_int_eq(code.execute[0](cr_runtime_select(NULL), NULL, weights, inputs, outputs, arena),
                      0);
     ck_assert(y[0] == 10 && y[1] == 5 && sum == 43);
     cr_code_free(&code);

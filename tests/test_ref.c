@@ -371,10 +371,10 @@ START_TEST(too_large_is_an_error)
 {
     struct cr_graph *g = cr_graph_new("t");
     struct cr_attr attr = {.dtype = CR_F32, .rank = 1, .shape = {CR_MAX_ELEMENTS}};
-    g->here = (struct cr_where){cr_intern(g, "huge.lua"), 7, cr_intern(g, ""), false};
+    g->here = (struct cr_where){cr_intern(g, "huge.lua"), 7, cr_intern(g, ""), false, 0};
     cr_id x = cr_must(g, CR_OP_const, 0, NULL, &attr);
     cr_add_output(g, "y", cr_must(g, CR_OP_add, 2, (cr_id[]){x, x}, NULL));
-    double *outputs[] = {NULL};
+    double y, *outputs[] = {&y};
     struct cr_error error;
     ck_assert_int_eq(cr_interpret(g, NULL, NULL, outputs, &error), -1);
     ck_assert_ptr_eq(strstr(error.text, "huge.lua:7: add: "), error.text);

@@ -219,7 +219,7 @@ static int run_backend(struct comparison *c, crescent_backend backend, struct cr
     struct result *r = &c->results[c->n_results];
     crescent_graph *graph;
     crescent_model *model;
-    if (cr_graph_load(o, &graph, error))
+    if (cr_graph_load_entries(o, &graph, error))
         return -1;
     int status = cr_passed(o, crescent_compile(graph, &config, &model), error);
     if (!status && c->n_results == 0) {

@@ -28,7 +28,7 @@ int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
 {
     crescent_graph *graph;
     int status = 0;
-    if (cr_grads_check_no_file(o, "dump", error) || cr_graph_load(o, &graph, error))
+    if (cr_grads_check_no_file(o, "dump", error) || cr_graph_load_entries(o, &graph, error))
         return 2;
     if (o->after)
         status = dump(graph, o, error);

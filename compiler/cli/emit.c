@@ -37,7 +37,7 @@ int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
         return cr_fail(error, "--grads %.300s: a step has its own gradients, expected no --train",
                        o->grads),
                2;
-    if (cr_grads_check_no_file(o, "emit", error) || cr_graph_load(o, &graph, error))
+    if (cr_grads_check_no_file(o, "emit", error) || cr_graph_load_entries(o, &graph, error))
         return 2;
     int status = emit(graph, o, error);
     crescent_graph_close(graph);

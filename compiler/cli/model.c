@@ -75,9 +75,16 @@ static int add_gradients(crescent_graph *graph, const struct cr_options *o, stru
     return cr_passed(o, status, error);
 }
 
-int cr_graph_load(const struct cr_options *o, crescent_graph **graph, struct cr_error *error)
+/* `entry`: which one if the options name none; see crescent_script. */
+static int load(const struct cr_options *o, const char *entry, crescent_graph **graph,
+                struct cr_error *error)
 {
-    const crescent_script how = {o->set.items, o->set.n, o->resumed.items, o->resumed.n, o->seed};
+    const crescent_script how = {.settings = o->set.items,
+                                 .n_settings = o->set.n,
+                                 .defaults = o->resumed.items,
+                                 .n_defaults = o->resumed.n,
+                                 .seed = o->seed,
+                                 .entry = o->entry ? o->entry : entry};
     *graph = NULL;
     if (check_passes(o, error) ||
         cr_passed(o, crescent_graph_open(o->context, o->model, &how, graph), error))
@@ -89,6 +96,17 @@ int cr_graph_load(const struct cr_options *o, crescent_graph **graph, struct cr_
         return -1;
     }
     return 0;
+}
+
+int cr_graph_load(const struct cr_options *o, crescent_graph **graph, struct cr_error *error)
+{
+    return load(o, "", graph, error);
+}
+
+int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
+                          struct cr_error *error)
+{
+    return load(o, cr_wants_grads(o) || o->train ? "" : NULL, graph, error);
 }
 
 crescent_config cr_config_of(const struct cr_options *o, crescent_backend backend)

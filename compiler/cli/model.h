@@ -7,8 +7,14 @@
 /*
  * Runs the script named by the options.  Names of --output and --expect that are no
  * outputs but taps become outputs, too; --grads adds the gradients as outputs.
+ * Of several entries --entry chooses one, and the graph is as if the script had returned that.
  */
 int cr_graph_load(const struct cr_options *options, crescent_graph **graph, struct cr_error *error);
+
+/* The same for a verb that can do something with several entries: all of those that the script
+ * returns, unless --entry chooses one.  Gradients and a training are of one. */
+int cr_graph_load_entries(const struct cr_options *options, crescent_graph **graph,
+                          struct cr_error *error);
 
 /* How the options want a graph compiled. */
 crescent_config cr_config_of(const struct cr_options *options, crescent_backend backend);

@@ -47,7 +47,7 @@ static void print_table(const crescent_graph *graph)
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
     crescent_graph *graph;
-    if (cr_graph_load(o, &graph, error))
+    if (cr_graph_load_entries(o, &graph, error))
         return 2;
     if (o->json)
         print_json(graph);

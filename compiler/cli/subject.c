@@ -30,7 +30,7 @@ static int change_model(struct cr_options *o, const char *path, struct cr_error 
     o->weights.n = 0;
     for (; o->input.n > 0; o->input.n--)
         free((char *)o->input.items[o->input.n - 1].key);
-    if (cr_graph_load(&plain, &graph, error))
+    if (cr_graph_load_entries(&plain, &graph, error))
         return -1;
     for (int i = 0; i < o->set.n; i++) {
         if (declares(graph, o->set.items[i].key))

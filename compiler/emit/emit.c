@@ -228,11 +228,21 @@ static void name_port(struct named_ports *named, struct cr_location at)
         named->outputs[at.offset] = true;
 }
 
-static void find_named(struct named_ports *named, const struct cr_program *p)
+/* The bindings of an entry's calls are those from its first step's up to the next entry's. */
+static int first_binding(const struct cr_program *p, int step)
 {
+    while (step < p->n_steps && p->steps[step].kind != CR_STEP_CALL)
+        step++;
+    return step < p->n_steps ? p->steps[step].first_binding : p->n_bindings;
+}
+
+static void find_named(struct named_ports *named, const struct cr_program *p,
+                       const struct cr_entry *entry)
+{
+    int end = first_binding(p, entry->first_step + entry->n_steps);
     named->inputs = cr_calloc((size_t)p->n_inputs, sizeof *named->inputs);
     named->outputs = cr_calloc((size_t)p->n_outputs, sizeof *named->outputs);
-    for (int i = 0; i < p->n_bindings; i++) {
+    for (int i = first_binding(p, entry->first_step); i < end; i++) {
         const struct cr_binding *b = &p->bindings[i];
         if (b->first_differs)
             name_port(named, b->first);
@@ -252,10 +262,11 @@ static void print_port_comment(struct cr_text *t, const struct cr_port *port)
            cr_shape_text(shape, sizeof shape, port->rank, port->shape));
 }
 
-static void print_ports(struct cr_text *t, const struct cr_program *p)
+static void print_ports(struct cr_text *t, const struct cr_program *p,
+                        const struct cr_entry *entry)
 {
     struct named_ports named;
-    find_named(&named, p);
+    find_named(&named, p, entry);
     for (int i = 0; i < p->n_inputs; i++) {
         if (!named.inputs[i])
             continue;
@@ -286,17 +297,27 @@ static void print_lengths(struct cr_text *t, const struct cr_program *p)
                (long long)p->lengths[i].bound, i + 1);
 }
 
+void cr_entry_function(char *name, size_t size, const struct cr_program *p,
+                       const struct cr_entry *entry, const char *what)
+{
+    snprintf(name, size, "%s_%s%s%s", p->name, entry->name, *entry->name ? "_" : "", what);
+}
+
 static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
 {
+    char name[128], plain[64];
+    cr_entry_function(name, sizeof name, p, entry, "execute");
+    cr_plain_text(plain, sizeof plain, entry->name);
     cr_put(t,
-           "\n/* Computes the outputs. */\n"
-           "int %s_%sexecute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
+           "\n/* Computes the outputs%s%s. */\n"
+           "int %s(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
            "    const void *const *inputs, void *const *outputs, float *arena)\n{\n"
            "    const long scratch_floats = %lld; /* for each thread */\n"
            "    float *const scratch = arena + %lld;\n",
-           p->name, entry->name, (long long)(p->scratch_bytes / (int64_t)sizeof(float)),
-           (long long)(p->arena_bytes / (int64_t)sizeof(float)));
-    print_ports(t, p);
+           *plain ? " of " : "", plain, name,
+           (long long)(entry->scratch_bytes / (int64_t)sizeof(float)),
+           (long long)(entry->arena_bytes / (int64_t)sizeof(float)));
+    print_ports(t, p, entry);
     print_lengths(t, p);
     cr_put(t, "    (void)weights, (void)inputs;\n");
     print_steps(t, p, entry);

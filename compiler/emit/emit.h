@@ -1,14 +1,16 @@
 /*
  * emit.h - a program printed as C.
  *
- * The text defines one function for each entry (NAME is program->name):
+ * The text defines one function for each entry (NAME is program->name, and for an entry with a
+ * name that and the entry's name, NAME_ENTRY_execute):
  *
  *   int NAME_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
  *                    const void *const *inputs, void *const *outputs, float *arena);
  *
- * `weights` has weights_bytes, filled as `places` say; `arena` has arena_bytes +
+ * `weights` has weights_bytes, filled as `places` say; `arena` has the entry's arena_bytes +
  * threads * scratch_bytes for a pool of `threads` (1 without a pool); both are aligned to
- * 64 bytes.
+ * 64 bytes.  Inputs and outputs are numbered as the program's; those that the entry does not use
+ * may be null.
  *
  * Nothing is decided here: what is printed stands in the program (compiler/ir/program.h).
  */
@@ -26,6 +28,10 @@ struct cr_program *cr_emit_program(struct cr_module *module);
 
 /* Appends the C of a program: its functions and what calls them. */
 void cr_emit(struct cr_text *text, const struct cr_program *program);
+
+/* The name of an entry's function in C: NAME_what or NAME_ENTRY_what. */
+void cr_entry_function(char *name, size_t size, const struct cr_program *program,
+                       const struct cr_entry *entry, const char *what);
 
 /* Writes FILE.c and FILE.h: the runtime's source, the text, a typed interface, a main.
  * `path` ends in ".c".  Both files or neither are left behind. */

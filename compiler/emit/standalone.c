@@ -15,31 +15,69 @@
 
 /* ---- the header ---- */
 
-/* int NAME_run(weights, inputs, outputs, arena), without what follows. */
-static void print_prototype(struct cr_text *t, const struct cr_program *p)
+/* Whether a port belongs to an entry. */
+static bool is_of(const struct cr_program *p, const struct cr_entry *entry,
+                  const struct cr_port *port)
 {
-    cr_put(t, "int %s_run(const void *weights", p->name);
+    return port->entries >> (entry - p->entries) & 1;
+}
+
+/* int NAME_run(weights, inputs, outputs, arena) of an entry, without what follows. */
+static void print_prototype(struct cr_text *t, const struct cr_program *p,
+                            const struct cr_entry *entry)
+{
+    char run[128];
+    cr_entry_function(run, sizeof run, p, entry, "run");
+    cr_put(t, "int %s(const void *weights", run);
     for (int i = 0; i < p->n_inputs; i++) {
+        if (!is_of(p, entry, &p->inputs[i]))
+            continue;
         cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
         cr_put_port(t, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
+        if (!is_of(p, entry, &p->outputs[i]))
+            continue;
         cr_put(t, ", %s *out_", cr_c_type(p->outputs[i].dtype));
         cr_put_port(t, &p->outputs[i]);
     }
     cr_put(t, ", void *arena)");
 }
 
-static void print_port_lines(struct cr_text *t, const char *what, const struct cr_port *ports,
-                             int n)
+/* The ports of an entry on one side, a line each. */
+static void print_port_lines(struct cr_text *t, const struct cr_program *p,
+                             const struct cr_entry *entry, const char *what,
+                             const struct cr_port *ports, int n)
 {
     for (int i = 0; i < n; i++) {
+        if (!is_of(p, entry, &ports[i]))
+            continue;
         cr_put(t, " *   %s %s ", what, cr_dtype_name(ports[i].dtype));
         cr_put_port(t, &ports[i]);
         cr_put_port_shape(t, &ports[i]);
         cr_put_origin(t, &ports[i]);
         cr_put(t, "\n");
     }
+}
+
+/* The ports of each entry, under its name if it has one. */
+static void print_entry_lines(struct cr_text *t, const struct cr_program *p)
+{
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
+        if (*e->name)
+            cr_put(t, "%s * %s_%s_run:\n", e > p->entries ? " *\n" : "", p->name, e->name);
+        print_port_lines(t, p, e, "input ", p->inputs, p->n_inputs);
+        print_port_lines(t, p, e, "output", p->outputs, p->n_outputs);
+    }
+}
+
+/* The model's name in capitals, and of an entry with a name that, too, behind a '_'. */
+static void put_upper(struct cr_text *t, const struct cr_standalone *w,
+                      const struct cr_entry *entry)
+{
+    cr_put(t, *entry->name ? "%s_" : "%s", w->upper);
+    for (const char *c = entry->name; *c; c++)
+        cr_put(t, "%c", cr_upper(*c));
 }
 
 /* The macros of the header: sizes in bytes, numbers of elements. */
@@ -49,8 +87,15 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     cr_put_threads(t, w);
     cr_put(t, "#define %s_PARAM_BYTES %lldL /* of the weights as %s_load lays them out */\n",
            w->upper, (long long)p->weights_bytes, p->name);
-    cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
-           (long long)p->arena_bytes, w->upper, (long long)p->scratch_bytes);
+    cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)%s\n", w->upper,
+           (long long)p->arena_bytes, w->upper, (long long)p->scratch_bytes,
+           *p->entries->name ? " /* for whichever entry runs */" : "");
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries && *e->name; e++) {
+        cr_put(t, "#define ");
+        put_upper(t, w, e);
+        cr_put(t, "_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", (long long)e->arena_bytes,
+               w->upper, (long long)e->scratch_bytes);
+    }
     cr_put(t, "#define %s_PARAMS %d\n", w->upper, p->n_params);
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
@@ -67,8 +112,7 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
     cr_put(t, "/*\n * %s - a model compiled to C by Crescent.\n *\n", p->name);
-    print_port_lines(t, "input ", p->inputs, p->n_inputs);
-    print_port_lines(t, "output", p->outputs, p->n_outputs);
+    print_entry_lines(t, p);
     cr_put(t,
            " *\n * Tensors are row-major.  The caller owns all memory: weights (filled once, by\n"
            " * %s_load), inputs, outputs and an arena for intermediate values.  Weights and\n"
@@ -90,10 +134,15 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
            " * as the kernels read it.  Returns 0, or 1 if there is no such parameter. */\n"
            "int %s_load(void *weights, int index, const float *tensor);\n\n",
            p->name, p->name);
-    cr_put(t,
-           "/* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
-    print_prototype(t, p);
-    cr_put(t, ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
+        if (e == p->entries)
+            cr_put(t, "/* Computes the outputs%s.  Returns 0, or 1 if a pointer is null or not "
+                      "aligned. */\n",
+                   *e->name ? " of an entry" : "");
+        print_prototype(t, p, e);
+        cr_put(t, ";\n");
+    }
+    cr_put(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 /* ---- the source ---- */
@@ -167,26 +216,35 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
            w->p->name, w->upper);
 }
 
-static void assign_pointers(struct cr_text *t, const char *name, const char *prefix,
+/* Puts the arguments of an entry into an array of all ports; the others are null there. */
+static void assign_pointers(struct cr_text *t, const struct cr_program *p,
+                            const struct cr_entry *entry, const char *name, const char *prefix,
                             const struct cr_port *ports, int n)
 {
     for (int i = 0; i < n; i++) {
-        cr_put(t, "    %s[%d] = %s", name, i, prefix);
-        cr_put_port(t, &ports[i]);
-        cr_put(t, ";\n");
+        if (is_of(p, entry, &ports[i])) {
+            cr_put(t, "    %s[%d] = %s", name, i, prefix);
+            cr_put_port(t, &ports[i]);
+            cr_put(t, ";\n");
+        } else {
+            cr_put(t, "    %s[%d] = 0;\n", name, i);
+        }
     }
     if (!n)
         cr_put(t, "    %s[0] = 0;\n", name);
 }
 
 /* Refuses pointers that are null or not aligned. */
-static void print_checks(struct cr_text *t, const struct cr_program *p)
+static void print_checks(struct cr_text *t, const struct cr_program *p,
+                         const struct cr_entry *entry)
 {
     cr_put(t, "    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s)\n        return 1;\n",
            p->weights_bytes ? " || !weights" : "");
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
+            if (!is_of(p, entry, &ports[i]))
+                continue;
             cr_put(t, "    if (!%s", side ? "out_" : "in_");
             cr_put_port(t, &ports[i]);
             cr_put(t, ")\n        return 1;\n");
@@ -196,11 +254,14 @@ static void print_checks(struct cr_text *t, const struct cr_program *p)
 
 /* NAME_run: checks, arrays of the ports in the order of the program, and its function, with
  * threads from the stack. */
-static void print_run(struct cr_text *t, const struct cr_standalone *w)
+static void print_run(struct cr_text *t, const struct cr_standalone *w,
+                      const struct cr_entry *entry)
 {
     const struct cr_program *p = w->p;
+    char execute[128];
+    cr_entry_function(execute, sizeof execute, p, entry, "execute");
     cr_put(t, "\n");
-    print_prototype(t, p);
+    print_prototype(t, p, entry);
     cr_put(t, "\n{\n");
     cr_put(t, "    const void *inputs[%d];\n    void *outputs[%d];\n",
            p->n_inputs ? p->n_inputs : 1, p->n_outputs ? p->n_outputs : 1);
@@ -209,42 +270,93 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w)
            "sizeof(double)];\n#endif\n"
            "    struct cr_pool *pool = 0;\n    int status;\n",
            w->upper);
-    print_checks(t, p);
-    assign_pointers(t, "inputs", "in_", p->inputs, p->n_inputs);
-    assign_pointers(t, "outputs", "out_", p->outputs, p->n_outputs);
+    print_checks(t, p, entry);
+    assign_pointers(t, p, entry, "inputs", "in_", p->inputs, p->n_inputs);
+    assign_pointers(t, p, entry, "outputs", "out_", p->outputs, p->n_outputs);
     cr_put(t,
            "#ifndef CR_NO_THREADS\n    pool = cr_pool_init(memory, %s_THREADS);\n#endif\n"
-           "    status = %s_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, "
+           "    status = %s(cr_runtime_select(0), pool, (const float *)weights, inputs, "
            "outputs,\n"
            "                        (float *)arena);\n"
            "#ifndef CR_NO_THREADS\n    if (pool)\n        cr_pool_stop(pool);\n#endif\n"
            "    return status;\n}\n",
-           w->upper, p->name);
+           w->upper, execute);
 }
 
-/* The ports of one side as standalone_main.inc expects them. */
-static void print_main_table(struct cr_text *t, const char *name, const struct cr_port *ports,
-                             int n)
+/* Parameters and the inputs and outputs of an entry, as standalone_main.inc expects them: outputs without the
+ * entry's name. */
+static void print_main_table(struct cr_text *t, const struct cr_program *p,
+                            const struct cr_entry *entry, const char *name,
+                            const struct cr_port *ports, int n)
 {
+    int count = 0;
     for (int i = 0; i < n; i++) {
-        cr_put(t, "static const long cr_main_%s_%d[] = {", name, i);
+        if (ports != p->params && !is_of(p, entry, &ports[i]))
+            continue;
+        cr_put(t, "static const long cr_main_%s_%d[] = {", name, count++);
         for (int r = 0; r < ports[i].rank; r++)
             cr_put(t, "%lldL, ", (long long)ports[i].shape[r]);
         cr_put(t, "0};\n");
     }
     cr_put(t, "static const struct cr_tensor cr_main_%s[] = {\n", name);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0, row = 0; i < n; i++) {
+        if (ports != p->params && !is_of(p, entry, &ports[i]))
+            continue;
+        bool behind = ports == p->outputs && *entry->name;
         cr_put(t, "    {");
-        cr_put_string(t, ports[i].name);
-        cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, i,
+        cr_put_string(t, ports[i].name + (behind ? strlen(entry->name) + 1 : 0));
+        cr_put(t, ", %d, cr_main_%s_%d, %lldL, %d},\n", ports[i].rank, name, row++,
                (long long)cr_elements(ports[i].rank, ports[i].shape), ports[i].dtype == CR_I32);
     }
-    if (!n)
+    if (!count)
         cr_put(t, "    {\"\", 0, 0, 0, 0},\n");
     cr_put(t, "};\n");
 }
 
-/* What standalone_main.inc expects, and its text with those of the readers. */
+static int count_ports(const struct cr_program *p, const struct cr_entry *entry,
+                       const struct cr_port *ports, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        count += is_of(p, entry, &ports[i]);
+    return count;
+}
+
+/* What standalone_main.inc expects of an entry. */
+static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
+                             const struct cr_entry *entry)
+{
+    const struct cr_program *p = w->p;
+    char run[128];
+    int n = 0;
+    cr_put(t,
+           "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
+           "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
+           "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
+           p->name, p->n_params, count_ports(p, entry, p->inputs, p->n_inputs),
+           count_ports(p, entry, p->outputs, p->n_outputs), w->upper, w->upper);
+    print_main_table(t, p, entry, "params", p->params, p->n_params);
+    print_main_table(t, p, entry, "inputs", p->inputs, p->n_inputs);
+    print_main_table(t, p, entry, "outputs", p->outputs, p->n_outputs);
+    cr_entry_function(run, sizeof run, p, entry, "run");
+    cr_put(t,
+           "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
+           "    %s_load(weights, index, tensor);\n}\n\n"
+           "static int cr_main_run(const void *weights, const void *const *inputs,\n"
+           "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
+           "    return %s(weights",
+           p->name, run);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (is_of(p, entry, &p->inputs[i]))
+            cr_put(t, ", (const %s *)inputs[%d]", cr_c_type(p->inputs[i].dtype), n++);
+    n = 0;
+    for (int i = 0; i < p->n_outputs; i++)
+        if (is_of(p, entry, &p->outputs[i]))
+            cr_put(t, ", (%s *)outputs[%d]", cr_c_type(p->outputs[i].dtype), n++);
+    cr_put(t, ", arena);\n}\n\n");
+}
+
+/* One main for each entry, of which -DNAME_ENTRY_MAIN chooses, and the text of the readers. */
 static void print_main(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -252,26 +364,16 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n#ifdef %s_MAIN\n\n", w->upper);
     cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
               "    long elements;\n    int is_i32;\n};\n\n");
-    cr_put(t,
-           "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
-           "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
-           "#define CR_MAIN_ARENA_BYTES %s_ARENA_BYTES\n\n",
-           p->name, p->n_params, p->n_inputs, p->n_outputs, w->upper, w->upper);
-    print_main_table(t, "params", p->params, p->n_params);
-    print_main_table(t, "inputs", p->inputs, p->n_inputs);
-    print_main_table(t, "outputs", p->outputs, p->n_outputs);
-    cr_put(t,
-           "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
-           "    %s_load(weights, index, tensor);\n}\n\n"
-           "static int cr_main_run(const void *weights, const void *const *inputs,\n"
-           "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
-           "    return %s_run(weights",
-           p->name, p->name);
-    for (int i = 0; i < p->n_inputs; i++)
-        cr_put(t, ", (const %s *)inputs[%d]", cr_c_type(p->inputs[i].dtype), i);
-    for (int i = 0; i < p->n_outputs; i++)
-        cr_put(t, ", (%s *)outputs[%d]", cr_c_type(p->outputs[i].dtype), i);
-    cr_put(t, ", arena);\n}\n\n");
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
+        if (*e->name) {
+            cr_put(t, e == p->entries ? "#if defined(" : "#elif defined(");
+            put_upper(t, w, e);
+            cr_put(t, "_MAIN)\n\n");
+        }
+        print_main_entry(t, w, e);
+    }
+    if (*p->entries->name)
+        cr_put(t, "#else\n#error \"main of which entry? see the top of this file\"\n#endif\n\n");
     static const char *const readers[] = {
         "compiler/files/mapping.c",          "compiler/files/json.c",
         "compiler/files/numbers.c",          "compiler/files/npy_read.c",
@@ -297,13 +399,36 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
             name, header);
         return;
     }
+    const struct cr_entry *first = w->p->entries;
     cr_put(t,
            "/*\n * %s - a model compiled to C by Crescent.\n *\n"
            " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
            " * function that runs them, the parameters, the functions of %s, the runtime's\n"
-           " * source, and, with -D%s_MAIN, a main that reads .safetensors and .npy files:\n"
-           " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
-           name, header, w->upper, w->upper);
+           " * source, and, with -D",
+           name, header);
+    put_upper(t, w, first);
+    cr_put(t, "_MAIN, a main that reads .safetensors and .npy files:\n *     cc -O2 -D");
+    put_upper(t, w, first);
+    cr_put(t, "_MAIN THIS_FILE -lm\n");
+    for (const struct cr_entry *e = first + 1; e < first + w->p->n_entries; e++) {
+        cr_put(t, " * or -D");
+        put_upper(t, w, e);
+        cr_put(t, "_MAIN\n");
+    }
+    cr_put(t, " */\n");
+}
+
+/* A main of any entry is a main. */
+static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries && *e->name; e++) {
+        cr_put(t, "#ifdef ");
+        put_upper(t, w, e);
+        cr_put(t, "_MAIN\n#define %s_MAIN\n#endif\n", w->upper);
+    }
+    cr_put(t, "#if defined(%s_MAIN) && !defined(_GNU_SOURCE)\n#define _GNU_SOURCE\n#endif\n",
+           w->upper);
 }
 
 /* The beginning of the file: a description of its contents, and the header.  A main needs
@@ -312,8 +437,7 @@ static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
 {
     print_contents(t, w);
     if (!w->handover)
-        cr_put(t, "#if defined(%s_MAIN) && !defined(_GNU_SOURCE)\n#define _GNU_SOURCE\n#endif\n",
-               w->upper);
+        print_main_macros(t, w);
     cr_put(t, "#include \"%s\"\n\n", w->header);
 }
 
@@ -339,12 +463,16 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
     static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c"};
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
-    cr_put(t,
-           "\n/* ---- the model ---- */\n\n"
-           "static int %s_execute(const struct cr_runtime *rt, struct cr_pool *pool,\n"
-           "    const float *weights, const void *const *inputs, void *const *outputs, float "
-           "*arena);\n",
-           p->name);
+    cr_put(t, "\n/* ---- the model ---- */\n\n");
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
+        char execute[128];
+        cr_entry_function(execute, sizeof execute, p, e, "execute");
+        cr_put(t,
+               "static int %s(const struct cr_runtime *rt, struct cr_pool *pool,\n"
+               "    const float *weights, const void *const *inputs, void *const *outputs, float "
+               "*arena);\n",
+               execute);
+    }
     cr_put_bytes(t, p->text, p->text_length);
     if (w->handover) {
         print_places(t, p);
@@ -353,7 +481,8 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
         print_params(t, p);
         print_places(t, p);
         print_load(t, w);
-        print_run(t, w);
+        for (int i = 0; i < p->n_entries; i++)
+            print_run(t, w, &p->entries[i]);
     }
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)

@@ -102,25 +102,31 @@ static void first_line(int log, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-/* The address of the symbol is copied as dlsym(3) advises. */
-static int load(const char *path, const char *symbol, struct cr_code *code, struct cr_error *error)
+/* The addresses of the functions are copied as dlsym(3) advises. */
+static int load(const char *path, const struct cr_wanted *wanted, struct cr_code *code,
+                struct cr_error *error)
 {
+    const struct cr_program *p = wanted->program;
     void *handle = dlopen(path, RTLD_LOCAL | RTLD_NOW);
     if (!handle)
         return cr_fail(error, "what the C compiler made cannot be loaded: %s", dlerror());
-    void *address = dlsym(handle, symbol);
-    if (!address) {
-        dlclose(handle);
-        return cr_fail(error, "%s: not in the shared object the C compiler made", symbol);
+    for (int i = 0; i < p->n_entries; i++) {
+        char name[128];
+        cr_entry_function(name, sizeof name, p, &p->entries[i], wanted->function);
+        void *address = dlsym(handle, name);
+        if (!address) {
+            dlclose(handle);
+            return cr_fail(error, "%s: not in the shared object the C compiler made", name);
+        }
+        memcpy(&code->execute[i], &address, sizeof address);
     }
-    memcpy(&code->execute, &address, sizeof address);
     code->handle = handle;
     return 0;
 }
 
 /* 0, or -1; 1 if the compiler failed; it may succeed with an object in a folder. */
-static int compile(const struct compilation *job, const char *const *options, const char *symbol,
-                   struct cr_code *code, struct cr_error *error)
+static int compile(const struct compilation *job, const char *const *options,
+                   const struct cr_wanted *wanted, struct cr_code *code, struct cr_error *error)
 {
     const char *cc = getenv("CC");
     char *text = cr_strdup(cc && strspn(cc, " \t") < strlen(cc) ? cc : "cc");
@@ -139,7 +145,7 @@ static int compile(const struct compilation *job, const char *const *options, co
         status = 1;
         cr_fail(error, "%s: made no shared object, expected a C compiler: set CC", argv[0]);
     } else {
-        status = load(job->path, symbol, code, error) ? 1 : 0;
+        status = load(job->path, wanted, code, error) ? 1 : 0;
     }
     free(text);
     return status > 0 ? 1 : status;
@@ -173,8 +179,9 @@ static void keep(struct cr_code *code, int object)
 
 /* Compiles into a file without a name, which nothing can leave behind.  Returns 1 where the
  * system makes no such file. */
-static int compile_nameless(struct compilation *job, const char *const *options, const char *symbol,
-                            struct cr_code *code, struct cr_error *error)
+static int compile_nameless(struct compilation *job, const char *const *options,
+                            const struct cr_wanted *wanted, struct cr_code *code,
+                            struct cr_error *error)
 {
     char path[40];
     job->object = nameless_file();
@@ -184,7 +191,7 @@ static int compile_nameless(struct compilation *job, const char *const *options,
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", job->object);
     job->path = path;
-    int status = compile(job, options, symbol, code, error);
+    int status = compile(job, options, wanted, code, error);
     if (status)
         close(job->object);
     else
@@ -249,7 +256,8 @@ static void sweep_folders(const char *tmp)
 
 /* If no folder can be made, the error of the first attempt stays. */
 static int compile_in_folder(struct compilation *job, const char *const *options,
-                             const char *symbol, struct cr_code *code, struct cr_error *error)
+                             const struct cr_wanted *wanted, struct cr_code *code,
+                             struct cr_error *error)
 {
     const char *tmp = temporary_folder();
     sweep_folders(tmp);
@@ -259,7 +267,7 @@ static int compile_in_folder(struct compilation *job, const char *const *options
         char *object = path_of(folder, OBJECT, "");
         job->object = -1;
         job->path = object;
-        status = compile(job, options, symbol, code, error);
+        status = compile(job, options, wanted, code, error);
         if (!status)
             keep(code, -1);
         remove_folder(folder);
@@ -272,18 +280,18 @@ static int compile_in_folder(struct compilation *job, const char *const *options
 
 /* ---- both ---- */
 
-int cr_cc_compile(const struct cr_text *text, const char *const *options, const char *symbol,
-                  struct cr_code *code, struct cr_error *error)
+int cr_cc_compile(const struct cr_text *text, const char *const *options,
+                  const struct cr_wanted *wanted, struct cr_code *code, struct cr_error *error)
 {
     struct compilation job = {.source = nameless_file(), .log = nameless_file()};
     int status = -1;
     if (job.source < 0 || job.log < 0 || fill(job.source, text))
         cr_fail(error, "no file for the C compiler can be made: %s", strerror(errno));
     else
-        status = compile_nameless(&job, options, symbol, code, error);
+        status = compile_nameless(&job, options, wanted, code, error);
     if (status > 0 && lseek(job.source, 0, SEEK_SET) == 0 && ftruncate(job.log, 0) == 0 &&
         lseek(job.log, 0, SEEK_SET) == 0)
-        status = compile_in_folder(&job, options, symbol, code, error);
+        status = compile_in_folder(&job, options, wanted, code, error);
     if (job.source >= 0)
         close(job.source);
     if (job.log >= 0)

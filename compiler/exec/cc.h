@@ -12,11 +12,18 @@
 #include "compiler/ir/text.h"
 #include "exec.h"
 
+/* The functions that a text has of each entry, of the type cr_execute: NAME_function or
+ * NAME_ENTRY_function. */
+struct cr_wanted {
+    const struct cr_program *program;
+    const char *function;
+};
+
 /*
  * Compiles a text by $CC (which may hold arguments) or cc, with `options` up to a null, and loads
- * what comes of it; `symbol` is its function of the type of cr_code's execute.
+ * the wanted functions of what comes of it.
  */
-int cr_cc_compile(const struct cr_text *text, const char *const *options, const char *symbol,
-                  struct cr_code *code, struct cr_error *error);
+int cr_cc_compile(const struct cr_text *text, const char *const *options,
+                  const struct cr_wanted *wanted, struct cr_code *code, struct cr_error *error);
 
 #endif

@@ -30,9 +30,10 @@ int cr_port_find(const struct cr_port *ports, int n, const char *name)
 
 /* ---- ports ---- */
 
-static struct cr_port port_of(const struct cr_node *node, const char *name)
+/* Takes over the name. */
+static struct cr_port port_of(const struct cr_node *node, char *name)
 {
-    struct cr_port port = {.name = cr_strdup(name),
+    struct cr_port port = {.name = name,
                            .dtype = node->dtype,
                            .rank = node->rank,
                            .init = node->init,
@@ -49,7 +50,7 @@ static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
     *n = 0;
     for (int i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].op == op)
-            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[i], g->nodes[i].name);
+            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[i], cr_strdup(g->nodes[i].name));
     return ports;
 }
 
@@ -57,10 +58,76 @@ static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
 {
     struct cr_port *ports = cr_calloc((size_t)g->n_outputs, sizeof *ports);
     for (int i = 0; i < g->n_outputs; i++)
-        ports[i] = port_of(&g->nodes[g->outputs[i].id], g->outputs[i].name);
+        ports[i] = port_of(&g->nodes[g->outputs[i].id], cr_output_name(g, i));
     *n = g->n_outputs;
     return ports;
 }
+
+/* ---- entries ---- */
+
+/* An output of the entry, without its name. */
+static void add_output(struct cr_engine_entry *entry, const struct cr_engine *e, int output)
+{
+    struct cr_port *port = &entry->outputs[entry->n_outputs];
+    entry->output[entry->n_outputs++] = output;
+    *port = e->outputs[output];
+    if (*entry->name)
+        port->name += strlen(entry->name) + 1;
+}
+
+/* What a caller of one entry sees: the inputs it needs, lengths, and its outputs. */
+static void add_entry(struct cr_engine *e, const struct cr_graph *g, int number,
+                      const unsigned *needed)
+{
+    struct cr_engine_entry *entry = &e->entries[number];
+    size_t inputs = (size_t)e->n_inputs, outputs = (size_t)e->n_outputs;
+    *entry = (struct cr_engine_entry){.name = cr_strdup(g->entries[number])};
+    entry->inputs = cr_calloc(inputs, sizeof *entry->inputs);
+    entry->input = cr_calloc(inputs, sizeof *entry->input);
+    entry->outputs = cr_calloc(outputs, sizeof *entry->outputs);
+    entry->output = cr_calloc(outputs, sizeof *entry->output);
+    for (cr_id id = 0, i = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op != CR_OP_input)
+            continue;
+        if (needed[id] >> number & 1 || g->n_entries == 1 || cr_holds_length(g, id)) {
+            entry->input[entry->n_inputs] = i;
+            entry->inputs[entry->n_inputs++] = e->inputs[i];
+        }
+        i++;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].entry == number)
+            add_output(entry, e, i);
+}
+
+static void add_entries(struct cr_engine *e, const struct cr_graph *g)
+{
+    unsigned *needed = cr_find_needed(g);
+    e->n_entries = g->n_entries;
+    e->entries = cr_calloc((size_t)g->n_entries, sizeof *e->entries);
+    for (int i = 0; i < g->n_entries; i++)
+        add_entry(e, g, i, needed);
+    e->all_inputs = cr_calloc((size_t)e->n_inputs, sizeof *e->all_inputs);
+    e->all_outputs = cr_calloc((size_t)e->n_outputs, sizeof *e->all_outputs);
+    free(needed);
+}
+
+/* Also of an engine that was opened half way. */
+static void free_entries(struct cr_engine *e)
+{
+    for (int i = 0; e->entries && i < e->n_entries; i++) {
+        free((char *)e->entries[i].name);
+        free(e->entries[i].inputs);
+        free(e->entries[i].outputs);
+        free(e->entries[i].input);
+        free(e->entries[i].output);
+    }
+    free(e->entries);
+    free(e->all_inputs);
+    free(e->all_outputs);
+}
+
+/* ---- token ids ---- */
 
 /* Narrows the limit of an input that is an index to the rows of the table it reads; `number` has
  * the number of each input, by node. */
@@ -121,9 +188,12 @@ static void read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->params = ports_of(g, CR_OP_param, &e->n_params);
     e->inputs = ports_of(g, CR_OP_input, &e->n_inputs);
     e->outputs = outputs_of(g, &e->n_outputs);
+    add_entries(e, g);
     limit_all_ids(e, g);
     read_lengths(e, g);
 }
+
+/* ---- ports of the program ---- */
 
 /* Where each of some ports stands among others, by name; the caller frees it. */
 static int *match_ports(const struct cr_port *ports, int n, const struct cr_port *others,
@@ -185,6 +255,7 @@ static int open_ref(struct cr_engine *e, struct cr_error *error)
         return -1;
     e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
     e->exact = cr_calloc((size_t)e->n_outputs, sizeof *e->exact);
+    e->wanted = cr_calloc((size_t)e->n_outputs, sizeof *e->wanted);
     for (int i = 0; i < e->n_outputs; i++) {
         int64_t bytes = cr_port_elements(&e->outputs[i]) * (int64_t)sizeof(double);
         if (!(e->exact[i] = cr_memory_new(bytes, e->outputs[i].name, error)))
@@ -214,19 +285,23 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
-/* Interprets the graph: outputs are kept as doubles, and rounded to what was handed in. */
+/* Interprets the graph: outputs are kept as doubles, and rounded to what was handed in; those that
+ * are null are not computed. */
 static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *outputs,
                    struct cr_error *error)
 {
     for (int i = 0; i < e->n_params; i++)
         CR_CHECK(e->tensors[i]);
+    for (int i = 0; i < e->n_outputs; i++)
+        e->wanted[i] = outputs[i] ? e->exact[i] : NULL;
     if (e->n_lengths)
         return cr_interpret_lengths(e->graph, (const float *const *)e->tensors, inputs,
-                                    e->exact, outputs, error);
-    if (cr_interpret(e->graph, (const float *const *)e->tensors, inputs, e->exact, error))
+                                    e->wanted, outputs, error);
+    if (cr_interpret(e->graph, (const float *const *)e->tensors, inputs, e->wanted, error))
         return -1;
     for (int i = 0; i < e->n_outputs; i++)
-        round_output(&e->outputs[i], e->exact[i], outputs[i]);
+        if (outputs[i])
+            round_output(&e->outputs[i], e->exact[i], outputs[i]);
     return 0;
 }
 
@@ -318,16 +393,17 @@ static int open_compiled(struct cr_engine *e, struct cr_graph *graph,
     return make_code(e, error);
 }
 
-static int run_compiled(struct cr_engine *e, const void *const *inputs, void *const *outputs,
-                        struct cr_error *error)
+/* Inputs and outputs that the entry does not need may be null. */
+static int run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
+                        void *const *outputs, struct cr_error *error)
 {
     const struct cr_program *p = e->program;
     for (int i = 0; i < p->n_inputs; i++)
         e->program_inputs[i] = inputs[e->to_input[i]];
     for (int i = 0; i < p->n_outputs; i++)
         e->program_outputs[i] = outputs[e->to_output[i]];
-    int status = e->code.execute(e->rt, e->pool, e->weights, e->program_inputs, e->program_outputs,
-                                 e->arena);
+    int status = e->code.execute[entry](e->rt, e->pool, e->weights, e->program_inputs,
+                                        e->program_outputs, e->arena);
     return status ? cr_fail(error, "%s: the program returned %d", e->path, status) : 0;
 }
 
@@ -363,6 +439,8 @@ void cr_engine_close(struct cr_engine *e)
         free(e->exact[i]);
     free(e->tensors);
     free(e->exact);
+    free(e->wanted);
+    free_entries(e);
     cr_graph_free(e->graph);
     cr_code_free(&e->code);
     cr_program_free(e->program);
@@ -425,6 +503,27 @@ int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *o
 {
     if (check_lengths(e, inputs, error))
         return -1;
-    return e->backend == CR_BACKEND_REF ? run_ref(e, inputs, outputs, error)
-                                        : run_compiled(e, inputs, outputs, error);
+    if (e->backend == CR_BACKEND_REF)
+        return run_ref(e, inputs, outputs, error);
+    for (int i = 0; i < e->n_entries; i++)
+        if (run_compiled(e, i, inputs, outputs, error))
+            return -1;
+    return 0;
+}
+
+int cr_engine_run_entry(struct cr_engine *e, int number, const void *const *inputs,
+                        void *const *outputs, struct cr_error *error)
+{
+    const struct cr_engine_entry *entry = &e->entries[number];
+    memset(e->all_inputs, 0, (size_t)e->n_inputs * sizeof *e->all_inputs);
+    memset(e->all_outputs, 0, (size_t)e->n_outputs * sizeof *e->all_outputs);
+    for (int i = 0; i < entry->n_inputs; i++)
+        e->all_inputs[entry->input[i]] = inputs[i];
+    for (int i = 0; i < entry->n_outputs; i++)
+        e->all_outputs[entry->output[i]] = outputs[i];
+    if (check_lengths(e, e->all_inputs, error))
+        return -1;
+    return e->backend == CR_BACKEND_REF
+               ? run_ref(e, e->all_inputs, e->all_outputs, error)
+               : run_compiled(e, number, e->all_inputs, e->all_outputs, error);
 }

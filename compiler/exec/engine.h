@@ -3,7 +3,9 @@
  * and its threads.
  *
  * The ports are those of the script's graph, in its order, whatever the passes made of
- * it; so they are the same for every backend.
+ * it; so they are the same for every backend.  Of a script that returns several entries, the
+ * engine has the inputs and outputs of all, and each entry those that it needs; weights, arena
+ * and threads are shared.
  */
 #ifndef CR_ENGINE_H
 #define CR_ENGINE_H
@@ -32,24 +34,36 @@ struct cr_engine_options {
     int64_t max_arena; /* bytes, or 0 for any number */
 };
 
+/* What can be asked for by itself: ports whose strings are the engine's, and the engine's numbers
+ * of them.  Where there is but one entry, without a name, it has all the engine's ports. */
+struct cr_engine_entry {
+    const char *name;
+    struct cr_port *inputs, *outputs; /* outputs without the entry's name */
+    int n_inputs, n_outputs;
+    int *input, *output;
+};
+
 struct cr_engine {
     enum cr_backend backend;
     int threads;
     char *path, *name;
-    struct cr_port *params, *inputs, *outputs;
+    struct cr_port *params, *inputs, *outputs; /* an output of an entry with a name: "decode.y" */
     int n_params, n_inputs, n_outputs;
     struct {
         int input; /* that holds it */
         int64_t bound;
     } lengths[CR_MAX_LENGTHS]; /* sizes known at run time */
     int n_lengths;
+    struct cr_engine_entry *entries;
+    int n_entries;
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
 
     float **tensors; /* parameters, row-major; compilers: if cr_engine_keep_params was called */
 
     /* the interpreter */
     struct cr_graph *graph;
-    double **exact; /* its outputs, before they were rounded */
+    double **exact;  /* its outputs, before they were rounded */
+    double **wanted; /* of those, what a run computes */
 
     /* the compilers */
     struct cr_program *program;
@@ -61,6 +75,9 @@ struct cr_engine {
     int *to_input, *to_output;   /* by input and output of the program: its number here */
     const void **program_inputs; /* as the program orders them */
     void **program_outputs;
+
+    const void **all_inputs; /* of a run of one entry: the engine's inputs, those it needs not null */
+    void **all_outputs;
 
     int64_t passes_ns, emit_ns, compile_ns; /* what each stage took */
 };
@@ -81,9 +98,14 @@ int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);
 /* Hands in parameter i by exchanging a tensor from cr_memory_new for the one that is kept. */
 void cr_engine_exchange_param(struct cr_engine *engine, int i, float **tensor);
 
-/* One run.  Inputs and outputs follow the ports: int32_t for i32, float for the rest. */
+/* One run, of all entries.  Inputs and outputs follow the engine's ports: int32_t for i32, float
+ * for the rest. */
 int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *const *outputs,
                   struct cr_error *error);
+
+/* One run of an entry; inputs and outputs follow its ports. */
+int cr_engine_run_entry(struct cr_engine *engine, int entry, const void *const *inputs,
+                        void *const *outputs, struct cr_error *error);
 
 int64_t cr_port_elements(const struct cr_port *port);
 

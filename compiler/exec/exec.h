@@ -10,10 +10,13 @@
 #include "compiler/ir/graph.h"
 #include "runtime/runtime.h"
 
+/* The function of an entry; see emit.h. */
+typedef int cr_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+                       const void *const *inputs, void *const *outputs, float *arena);
+
 /* Machine code of a program, callable until it is freed. */
 struct cr_code {
-    int (*execute)(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-                   const void *const *inputs, void *const *outputs, float *arena);
+    cr_execute *execute[CR_MAX_ENTRIES]; /* by entry */
     void *handle;
     void (*release)(void *handle);
 };
@@ -35,7 +38,8 @@ void cr_code_free(struct cr_code *code);
  * Evaluates a graph in double precision, op by op, as the table defines them.
  * `params` and `inputs` follow the order of the graph's param and input nodes
  * (inputs of type i32 are int32_t arrays, everything else float); `outputs[i]`
- * receives output i as doubles.
+ * receives output i as doubles; where it is null, the output is not computed, and inputs that
+ * no other output needs may be null.
  */
 int cr_interpret(const struct cr_graph *graph, const float *const *params,
                  const void *const *inputs, double *const *outputs, struct cr_error *error);

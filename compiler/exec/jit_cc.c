@@ -2,8 +2,6 @@
  * jit_cc.c - the system's compiler makes a shared object of the same text that TinyCC
  * gets.
  */
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cc.h"
@@ -13,13 +11,9 @@ int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct
 {
     static const char *const options[] = {"-O2", "-std=c11", "-ffp-contract=off", "-w", NULL};
     struct cr_text text = {0};
-    char symbol[512];
-    int length = snprintf(symbol, sizeof symbol, "%s_execute", program->name);
-    assert(length > 0 && (size_t)length < sizeof symbol);
-    (void)length;
     cr_put_declarations(&text, program);
     cr_put_bytes(&text, program->text, program->text_length);
-    int status = cr_cc_compile(&text, options, symbol, code, error);
+    int status = cr_cc_compile(&text, options, &(struct cr_wanted){program, "execute"}, code, error);
     free(text.data);
     return status;
 }

@@ -11,20 +11,26 @@
 
 #include "cc.h"
 
-/* A function of execute's type that calls NAME_run: C cannot call a function whose number
- * of arguments is known at run time only. */
-static void put_call(struct cr_text *text, const struct cr_program *p)
+/* A function of execute's type that calls NAME_run, or NAME_ENTRY_run: C cannot call a function
+ * whose number of arguments is known at run time only. */
+static void put_call(struct cr_text *text, const struct cr_program *p, const struct cr_entry *entry)
 {
+    unsigned bit = 1u << (entry - p->entries);
+    char call[128], run[128];
+    cr_entry_function(call, sizeof call, p, entry, "call");
+    cr_entry_function(run, sizeof run, p, entry, "run");
     cr_put(text,
-           "int cr_call(const struct cr_runtime *rt, struct cr_pool *pool,\n"
+           "int %s(const struct cr_runtime *rt, struct cr_pool *pool,\n"
            "    const float *weights, const void *const *inputs, void *const *outputs,\n"
            "    float *arena)\n{\n    (void)rt, (void)pool, (void)inputs;\n"
-           "    return %s_run(weights",
-           p->name);
+           "    return %s(weights",
+           call, run);
     for (int i = 0; i < p->n_inputs; i++)
-        cr_put(text, ", inputs[%d]", i);
+        if (p->inputs[i].entries & bit)
+            cr_put(text, ", inputs[%d]", i);
     for (int i = 0; i < p->n_outputs; i++)
-        cr_put(text, ", outputs[%d]", i);
+        if (p->outputs[i].entries & bit)
+            cr_put(text, ", outputs[%d]", i);
     cr_put(text, ", arena);\n}\n");
 }
 
@@ -34,8 +40,9 @@ int cr_compile_standalone(const struct cr_program *program, int threads, struct 
     static const char *const options[] = {"-O2", "-pthread", NULL};
     struct cr_text text = {0};
     cr_put_standalone(&text, program, threads);
-    put_call(&text, program);
-    int status = cr_cc_compile(&text, options, "cr_call", code, error);
+    for (int i = 0; i < program->n_entries; i++)
+        put_call(&text, program, &program->entries[i]);
+    int status = cr_cc_compile(&text, options, &(struct cr_wanted){program, "call"}, code, error);
     free(text.data);
     return status;
 }

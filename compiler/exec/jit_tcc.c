@@ -5,7 +5,6 @@
  * through the table of its functions, and the three memory functions to which TinyCC turns
  * assignments of structures.  No file of TinyCC's is read.
  */
-#include <assert.h>
 #include <libtcc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -97,17 +96,19 @@ static TCCState *new_state(struct complaint *complaint)
     return tcc;
 }
 
-/* The address of NAME_execute.  ISO C has no conversion from object to function pointer;
- * POSIX promises that the bytes are the same. */
+/* The addresses of the entries' functions.  ISO C has no conversion from object to function
+ * pointer; POSIX promises that the bytes are the same. */
 static bool find_execute(TCCState *tcc, const struct cr_program *program, struct cr_code *code)
 {
-    char name[512];
-    int length = snprintf(name, sizeof name, "%s_execute", program->name);
-    assert(length > 0 && (size_t)length < sizeof name);
-    (void)length;
-    void *symbol = tcc_get_symbol(tcc, name);
-    memcpy(&code->execute, &symbol, sizeof symbol);
-    return symbol != NULL;
+    for (int i = 0; i < program->n_entries; i++) {
+        char name[128];
+        cr_entry_function(name, sizeof name, program, &program->entries[i], "execute");
+        void *symbol = tcc_get_symbol(tcc, name);
+        memcpy(&code->execute[i], &symbol, sizeof symbol);
+        if (!symbol)
+            return false;
+    }
+    return true;
 }
 
 /* Compiles a text without a complaint. */

@@ -505,14 +505,15 @@ static int (*const by_kind[])(struct interpreter *, const struct cr_node *, stru
     [CR_KIND_RANDOM] = do_random,
 };
 
-/* Finds where each value is read last; what no output needs is never computed. */
-static void find_last_uses(struct interpreter *in)
+/* Finds where each value is read last; what no wanted output needs is never computed. */
+static void find_last_uses(struct interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;
     for (int id = 0; id < g->n_nodes; id++)
         in->last_use[id] = -1;
     for (int i = 0; i < g->n_outputs; i++)
-        in->last_use[g->outputs[i].id] = g->n_nodes;
+        if (outputs[i])
+            in->last_use[g->outputs[i].id] = g->n_nodes;
     for (int id = g->n_nodes - 1; id >= 0; id--)
         for (int i = 0; in->last_use[id] >= 0 && i < g->nodes[id].n_in; i++)
             if (in->last_use[cr_in(g, id, i)] < id)
@@ -573,7 +574,7 @@ static int check_sizes(struct interpreter *in)
 static int interpret(struct interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;
-    find_last_uses(in);
+    find_last_uses(in, outputs);
     number_leaves(in);
     if (check_sizes(in))
         return -1;
@@ -583,6 +584,8 @@ static int interpret(struct interpreter *in, double *const *outputs)
     for (int i = 0; i < g->n_outputs; i++) {
         const struct cr_node *node = &g->nodes[g->outputs[i].id];
         int64_t stride[CR_MAX_RANK];
+        if (!outputs[i])
+            continue;
         row_major(stride, node->rank, node->shape);
         copy(node->rank, node->shape, outputs[i], stride, &in->values[g->outputs[i].id]);
     }

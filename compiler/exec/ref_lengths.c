@@ -94,6 +94,10 @@ static int take_inputs(struct run *r, const void *const *inputs, struct cr_error
             at++;
         struct box box = box_of(&r->fixed->nodes[at], &r->from->nodes[id]);
         struct copies c = {.from = inputs[r->n_inputs]};
+        if (!c.from) {
+            r->inputs[r->n_inputs++] = NULL;
+            continue;
+        }
         c.to = cr_memory_new(cr_elements(box.rank, box.sizes) * BYTES, "an input", error);
         r->inputs[r->n_inputs++] = c.to;
         if (!c.to)
@@ -103,13 +107,13 @@ static int take_inputs(struct run *r, const void *const *inputs, struct cr_error
     return 0;
 }
 
-static int make_outputs(struct run *r, struct cr_error *error)
+static int make_outputs(struct run *r, double *const *exact, struct cr_error *error)
 {
     r->outputs = cr_calloc((size_t)r->fixed->n_outputs, sizeof *r->outputs);
     for (int i = 0; i < r->fixed->n_outputs; i++) {
         const struct cr_node *node = &r->fixed->nodes[r->fixed->outputs[i].id];
         int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
-        if (!(r->outputs[i] = cr_memory_new(bytes, "an output", error)))
+        if (exact[i] && !(r->outputs[i] = cr_memory_new(bytes, "an output", error)))
             return -1;
     }
     return 0;
@@ -118,6 +122,8 @@ static int make_outputs(struct run *r, struct cr_error *error)
 static void give_outputs(const struct run *r, double *const *exact, void *const *outputs)
 {
     for (int i = 0; i < r->fixed->n_outputs; i++) {
+        if (!exact[i])
+            continue;
         const struct cr_node *node = &r->fixed->nodes[r->fixed->outputs[i].id];
         struct box box = box_of(node, &r->from->nodes[r->from->outputs[i].id]);
         struct copies c = {.to = outputs[i], .exact = r->outputs[i], .kept = exact[i],
@@ -147,7 +153,7 @@ int cr_interpret_lengths(const struct cr_graph *graph, const float *const *param
     r.fixed = cr_fix_lengths(graph, values, error);
     if (!r.fixed)
         return -1;
-    int status = take_inputs(&r, inputs, error) || make_outputs(&r, error) ||
+    int status = take_inputs(&r, inputs, error) || make_outputs(&r, exact, error) ||
                  cr_interpret(r.fixed, params, r.inputs, r.outputs, error);
     if (!status)
         give_outputs(&r, exact, outputs);

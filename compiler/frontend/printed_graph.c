@@ -35,7 +35,7 @@ static int set_graph(lua_State *L)
         cr_raise(L, "graph: name '%s', an identifier of C is expected", name);
     run->graph->name = cr_intern(run->graph, name);
     run->in_dump = true;
-    run->at = (struct cr_where){cr_intern(run->graph, ""), 0, cr_intern(run->graph, ""), false};
+    run->at = (struct cr_where){cr_intern(run->graph, ""), 0, cr_intern(run->graph, ""), false, 0};
     lua_newtable(L);
     return 1;
 }
@@ -62,8 +62,24 @@ static int set_origin(lua_State *L)
         cr_raise(L, "at: backward is a %s, true or false is expected", luaL_typename(L, 4));
     run->in_dump = true;
     run->at = (struct cr_where){cr_intern(run->graph, file), (int)line,
-                                cr_intern(run->graph, scope), lua_toboolean(L, 4)};
+                                cr_intern(run->graph, scope), lua_toboolean(L, 4),
+                                run->at.entry};
     cr_check_memory(L);
+    return 0;
+}
+
+/* entry(i): what the nodes to come are computed for, by its place among the entries' names */
+static int set_entry(lua_State *L)
+{
+    struct cr_run *run = cr_run_of(L);
+    cr_arg_count(L, "entry", 1, 1);
+    int64_t entry = cr_arg_integer(L, 1, "entry", "number");
+    if (!run->in_dump)
+        cr_raise(L, "entry: this is no printed graph, which begins with graph(name)");
+    if (entry < 0 || entry >= CR_MAX_ENTRIES)
+        cr_raise(L, "entry: number %lld, 0 to %d are expected", (long long)entry,
+                 CR_MAX_ENTRIES - 1);
+    run->at.entry = (int)entry;
     return 0;
 }
 
@@ -122,6 +138,6 @@ void cr_check_kernels(lua_State *L, struct cr_run *run)
 void cr_add_dump_statements(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"graph", set_graph}, {"at", set_origin}, {"kernel", set_kernel}, {NULL, NULL}};
+        {"graph", set_graph}, {"at", set_origin}, {"entry", set_entry}, {"kernel", set_kernel}, {NULL, NULL}};
     cr_add_functions(L, functions);
 }

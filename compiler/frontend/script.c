@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "args.h"
 #include "blame.h"
@@ -44,23 +45,24 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-static int by_name(const void *a, const void *b)
+/* ---- what the script returns ---- */
+
+static int by_entry_and_name(const void *a, const void *b)
 {
-    return cr_compare_names(((const struct cr_output *)a)->name,
-                            ((const struct cr_output *)b)->name);
+    const struct cr_output *x = a, *y = b;
+    if (x->entry != y->entry)
+        return x->entry < y->entry ? -1 : 1;
+    return cr_compare_names(x->name, y->name);
 }
 
-/* Takes the outputs from what the script returned, at index `result`. */
-static void take_outputs(lua_State *L, struct cr_run *run, int result)
+/* Takes the outputs of one entry from the table at `table`. */
+static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char *expected)
 {
-    struct cr_graph *g = run->graph;
-    if (lua_type(L, result) != LUA_TTABLE)
-        cr_raise(L, "the script returned %s, a table of outputs such as {y = y} is expected",
-                 cr_type_name(L, result));
+    int before = g->n_outputs;
     lua_pushnil(L);
-    while (lua_next(L, result)) {
+    while (lua_next(L, table)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            cr_raise(L, "the script returned an output without a name, {y = y} is expected");
+            cr_raise(L, "the script returned an output without a name, %s is expected", expected);
         const char *name = cr_arg_name(L, -2, "return", "output");
         if (!cr_is_tensor(L, -1))
             cr_raise(L, "the script returned output '%s' that is %s, a tensor is expected", name,
@@ -70,9 +72,97 @@ static void take_outputs(lua_State *L, struct cr_run *run, int result)
         cr_work(L, CR_WORK_OF_NEXT);
         lua_pop(L, 1);
     }
-    if (g->n_outputs == 0)
-        cr_raise(L, "the script returned no outputs, a table such as {y = y} is expected");
-    qsort(g->outputs, (size_t)g->n_outputs, sizeof *g->outputs, by_name);
+    if (g->n_outputs == before)
+        cr_raise(L, "the script returned no outputs, a table such as %s is expected", expected);
+}
+
+/* An entry's name is part of names in C; see identifiers.h. */
+static void check_entry_name(lua_State *L, const char *name)
+{
+    size_t size = strlen(name);
+    bool good = size > 0 && size <= CR_ENTRY_NAME && isalpha((unsigned char)*name);
+    for (size_t i = 0; good && i < size; i++)
+        good = isalnum((unsigned char)name[i]) || (name[i] == '_' && isalnum((unsigned char)name[i + 1]));
+    if (!good)
+        cr_raise(L,
+                 "the script returned entry '%.40s', a name of 1 to %d letters, digits and single "
+                 "'_' between them is expected",
+                 name, CR_ENTRY_NAME);
+}
+
+/* Whether the table at `table` holds tables and no tensor, as entries do: some of each are
+ * refused. */
+static bool holds_entries(lua_State *L, int table)
+{
+    int tables = 0, tensors = 0;
+    lua_pushnil(L);
+    while (lua_next(L, table)) {
+        tables += lua_type(L, -1) == LUA_TTABLE;
+        tensors += cr_is_tensor(L, -1);
+        cr_work(L, CR_WORK_OF_NEXT);
+        lua_pop(L, 1);
+    }
+    if (tables && tensors)
+        cr_raise(L, "the script returned tensors beside tables, either outputs such as {y = y} or "
+                    "entries such as {decode = {y = y}} are expected");
+    return tables > 0;
+}
+
+/* The entries' names go into `names`, in order; returns how many there are. */
+static int take_names(lua_State *L, int table, const char *names[CR_MAX_ENTRIES])
+{
+    int n = 0;
+    lua_pushnil(L);
+    while (lua_next(L, table)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            cr_raise(L, "the script returned an entry without a name, {decode = {y = y}} is "
+                        "expected");
+        const char *name = cr_arg_string(L, -2, "return", "entry");
+        check_entry_name(L, name);
+        if (lua_type(L, -1) != LUA_TTABLE)
+            cr_raise(L, "the script returned entry '%s' that is %s, a table of outputs is expected",
+                     name, cr_type_name(L, -1));
+        if (n == CR_MAX_ENTRIES)
+            cr_raise(L, "the script returned more than %d entries", CR_MAX_ENTRIES);
+        int at = n++;
+        for (; at > 0 && cr_compare_names(names[at - 1], name) > 0; at--)
+            names[at] = names[at - 1];
+        names[at] = name;
+        for (int i = 0; i < n; i++)
+            if (i != at && strcasecmp(names[i], name) == 0)
+                cr_raise(L, "the script returned entries '%s' and '%s', names that differ in more "
+                            "than capitals are expected",
+                         names[i], name);
+        lua_pop(L, 1);
+    }
+    return n;
+}
+
+/* Takes entries and their outputs from what the script returned, at index `result`. */
+static void take_result(lua_State *L, struct cr_run *run, int result)
+{
+    struct cr_graph *g = run->graph;
+    const char *names[CR_MAX_ENTRIES];
+    if (lua_type(L, result) != LUA_TTABLE)
+        cr_raise(L, "the script returned %s, a table of outputs such as {y = y} is expected",
+                 cr_type_name(L, result));
+    if (!holds_entries(L, result)) {
+        take_outputs(L, g, result, "{y = y}");
+    } else {
+        int n = take_names(L, result, names);
+        for (int i = 0; i < n; i++) {
+            cr_add_entry(g, names[i]);
+            lua_pushstring(L, names[i]);
+            lua_rawget(L, result);
+            take_outputs(L, g, lua_gettop(L), "{decode = {y = y}}");
+            lua_pop(L, 1);
+        }
+    }
+    qsort(g->outputs, (size_t)g->n_outputs, sizeof *g->outputs, by_entry_and_name);
+    for (cr_id id = 0; run->in_dump && id < g->n_nodes; id++)
+        if (g->nodes[id].where.entry >= g->n_entries)
+            cr_raise(L, "entry: number %d, the script returned %d of them",
+                     g->nodes[id].where.entry, g->n_entries);
 }
 
 /* All that runs under protection. */
@@ -84,7 +174,7 @@ static int run_script(lua_State *L)
     cr_call(L, 0, 1);
     cr_check_settings(L, run);
     cr_check_kernels(L, run);
-    take_outputs(L, run, lua_gettop(L));
+    take_result(L, run, lua_gettop(L));
     return 0;
 }
 

@@ -394,6 +394,8 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
     if (!cr_infer(g, op, n, in, attr, &node))
         return CR_NONE;
     node.first_in = g->n_operands;
+    if (node.name)
+        node.where.entry = 0; /* all entries share it */
     for (int i = 0; i < n; i++)
         *CR_PUSH(g->operands, g->n_operands, g->cap_operands) = in[i];
     *CR_PUSH(g->nodes, g->n_nodes, g->cap_nodes) = node;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard.h"
 #include "hash.h"
 #include "mem.h"
 
@@ -31,7 +32,8 @@ struct cr_graph *cr_graph_new(const char *name)
 {
     struct cr_graph *g = new_graph(cr_calloc(1, sizeof *g->strings));
     g->name = cr_intern(g, name);
-    g->here.file = g->here.scope = cr_intern(g, "");
+    g->here.file = g->here.scope = g->entries[0] = cr_intern(g, "");
+    g->n_entries = 1;
     return g;
 }
 
@@ -41,7 +43,8 @@ struct cr_graph *cr_graph_successor(const struct cr_graph *g)
     next->name = g->name;
     memcpy(next->lengths, g->lengths, sizeof next->lengths);
     next->n_lengths = g->n_lengths;
-    next->here.file = next->here.scope = cr_intern(next, "");
+    next->here.file = next->here.scope = next->entries[0] = cr_intern(next, "");
+    next->n_entries = 1;
     return next;
 }
 
@@ -117,8 +120,7 @@ struct cr_graph *cr_graph_copy(const struct cr_graph *g)
     copy_nodes(copy, g);
     for (int i = 0; i < g->n_lengths; i++)
         cr_graph_add_length(copy, g->lengths[i].name, g->lengths[i].bound);
-    for (int i = 0; i < g->n_outputs; i++)
-        cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
+    cr_copy_outputs(copy, g, NULL);
     copy->most_nodes = g->most_nodes;
     return copy;
 }
@@ -181,7 +183,98 @@ int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound)
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id)
 {
     struct cr_output *output = CR_PUSH(g->outputs, g->n_outputs, g->cap_outputs);
-    *output = (struct cr_output){cr_intern(g, name), id};
+    *output = (struct cr_output){cr_intern(g, name), id, g->n_entries - 1};
+}
+
+/* ---- entries ---- */
+
+void cr_add_entry(struct cr_graph *g, const char *name)
+{
+    bool first = g->n_entries == 1 && !*g->entries[0];
+    CR_CHECK(g->n_entries < CR_MAX_ENTRIES);
+    g->n_entries += !first;
+    g->entries[g->n_entries - 1] = cr_intern(g, name);
+}
+
+void cr_copy_outputs(struct cr_graph *to, const struct cr_graph *from, const cr_id *map)
+{
+    int entry = -1;
+    for (int i = 0; i < from->n_outputs; i++) {
+        for (; entry < from->outputs[i].entry; entry++)
+            cr_add_entry(to, from->entries[entry + 1]);
+        cr_id id = from->outputs[i].id;
+        cr_add_output(to, from->outputs[i].name, map ? map[id] : id);
+    }
+}
+
+int cr_find_entry(const struct cr_graph *g, const char *name)
+{
+    for (int i = 0; i < g->n_entries; i++)
+        if (strcmp(g->entries[i], name) == 0)
+            return i;
+    return CR_NONE;
+}
+
+char *cr_output_name(const struct cr_graph *g, int output)
+{
+    const char *entry = g->entries[g->outputs[output].entry], *name = g->outputs[output].name;
+    size_t size = strlen(entry) + strlen(name) + 2;
+    char *text = cr_calloc(1, size);
+    snprintf(text, size, *entry ? "%s.%s" : "%s%s", entry, name);
+    return text;
+}
+
+bool cr_holds_length(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    return node->op == CR_OP_input && cr_find_length(g, node->name) != CR_NONE;
+}
+
+unsigned *cr_find_needed(const struct cr_graph *g)
+{
+    unsigned *needed = cr_calloc((size_t)g->n_nodes, sizeof *needed);
+    for (int i = 0; i < g->n_outputs; i++)
+        needed[g->outputs[i].id] |= 1u << g->outputs[i].entry;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--)
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            needed[cr_in(g, id, i)] |= needed[id];
+    return needed;
+}
+
+void cr_keep_nodes(struct cr_graph *g, const bool *kept)
+{
+    cr_id *moved = cr_calloc((size_t)g->n_nodes, sizeof *moved), n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (!kept[id])
+            continue;
+        g->nodes[n] = g->nodes[id];
+        for (int i = 0; i < g->nodes[n].n_in; i++)
+            g->operands[g->nodes[n].first_in + i] = moved[cr_in(g, n, i)];
+        moved[id] = n++;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        g->outputs[i].id = moved[g->outputs[i].id];
+    g->n_nodes = n;
+    free(moved);
+}
+
+void cr_keep_entry(struct cr_graph *g, int entry)
+{
+    unsigned *needed = cr_find_needed(g);
+    bool *kept = cr_calloc((size_t)g->n_nodes, sizeof *kept);
+    int n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        kept[id] = needed[id] >> entry & 1 || g->nodes[id].op == CR_OP_param ||
+                   cr_holds_length(g, id);
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].entry == entry)
+            g->outputs[n++] = (struct cr_output){g->outputs[i].name, g->outputs[i].id, 0};
+    g->n_outputs = n;
+    g->n_entries = 1;
+    g->entries[0] = cr_intern(g, "");
+    cr_keep_nodes(g, kept);
+    free(kept);
+    free(needed);
 }
 
 int64_t cr_elements(int rank, const int64_t *shape)

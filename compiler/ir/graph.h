@@ -18,6 +18,9 @@
 
 enum { CR_MAX_RANK = 8, CR_NONE = -1 };
 
+/* Entries of a graph, and characters of their names: see identifiers.h. */
+enum { CR_MAX_ENTRIES = 32, CR_ENTRY_NAME = 14 };
+
 /* No tensor has more elements than this: sizes in bytes stay far from overflow. */
 #define CR_MAX_ELEMENTS ((int64_t)1 << 40)
 
@@ -87,6 +90,7 @@ struct cr_where {
     int line;
     const char *scope; /* "h.3.attn", "" at the top */
     bool backward;     /* a part of the gradient of what was made there */
+    int entry;         /* what it is computed for, once the pass `entries` has run; else 0 */
 };
 
 /* What an op needs besides its operands; the op says which fields count. */
@@ -119,9 +123,11 @@ struct cr_node {
     int kernel;      /* after fuse: the kernel that computes it, or CR_NONE */
 };
 
+/* Outputs are listed by entry; within one, no two have the same name. */
 struct cr_output {
     const char *name;
     cr_id id;
+    int entry;
 };
 
 /* A size known at run time: an i32 scalar input of its name holds it, from 1 to the bound. */
@@ -144,6 +150,8 @@ struct cr_graph {
     int n_outputs, cap_outputs;
     struct cr_length lengths[CR_MAX_LENGTHS];
     int n_lengths;
+    const char *entries[CR_MAX_ENTRIES]; /* what a caller can ask for; "" where there is but one */
+    int n_entries;
     struct cr_where here;       /* given to nodes as they are made */
     bool verified;              /* by the driver of the passes, and unchanged since */
     char error[512];            /* why the last cr_build failed */
@@ -216,7 +224,34 @@ int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound);
 /* The number of the length of that name, or CR_NONE. */
 int cr_find_length(const struct cr_graph *g, const char *name);
 
+/* Whether a node is the input that holds a length. */
+bool cr_holds_length(const struct cr_graph *g, cr_id id);
+
+/* Adds an output to the last entry: a new graph has one, without a name. */
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id);
+
+/* Adds an entry, to which the outputs to come belong.  The first one names that of a new graph. */
+void cr_add_entry(struct cr_graph *g, const char *name);
+
+/* Gives a graph without outputs the entries and outputs of another, whose nodes are its own under
+ * the numbers of `map`, or if that is null under the same ones. */
+void cr_copy_outputs(struct cr_graph *to, const struct cr_graph *from, const cr_id *map);
+
+/* The entry of that name, or CR_NONE. */
+int cr_find_entry(const struct cr_graph *g, const char *name);
+
+/* "y", or "decode.y" in an entry with a name, to be freed. */
+char *cr_output_name(const struct cr_graph *g, int output);
+
+/* By node: a bit for each entry that needs its value; the caller frees it. */
+unsigned *cr_find_needed(const struct cr_graph *g);
+
+/* Drops all nodes but those of which `kept` is true, with what they and the outputs need. */
+void cr_keep_nodes(struct cr_graph *g, const bool *kept);
+
+/* Leaves one entry, which loses its name, and the inputs it needs; all parameters and lengths stay.  The
+ * graph is as if the script had returned that entry's outputs. */
+void cr_keep_entry(struct cr_graph *g, int entry);
 
 static inline const cr_id *cr_inputs(const struct cr_graph *g, const struct cr_node *node)
 {

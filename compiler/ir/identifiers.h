@@ -8,6 +8,8 @@
  *                 or is of this form
  *   ports         in_<name> and out_<name>, <MODEL>_IN_<NAME>_ELEMENTS
  *   the model's   <model>_run and so on, <MODEL>_THREADS and so on
+ *   entries       <model>_<entry>_run and so on, <MODEL>_<ENTRY>_ARENA_BYTES and so on: a name of at
+ *                 most CR_ENTRY_NAME characters, that no other has in capitals
  *
  * What names the runtime has begin with cr_ and CR_.  No identifier is longer than C promises to
  * tell apart; a name that is cut has eight digits behind it, made from all of it.

@@ -293,8 +293,7 @@ struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values,
     f.map = cr_calloc((size_t)g->n_nodes, sizeof *f.map);
     for (cr_id id = 0; id < g->n_nodes; id++)
         f.map[id] = fix_node(&f, id);
-    for (int i = 0; i < g->n_outputs; i++)
-        cr_add_output(f.to, g->outputs[i].name, f.map[g->outputs[i].id]);
+    cr_copy_outputs(f.to, g, f.map);
     free(f.map);
     cr_lengths_free(&lengths);
     return f.to;

@@ -179,28 +179,44 @@ static bool same_origin(const struct cr_where *a, const struct cr_where *b)
            strcmp(a->scope, b->scope) == 0;
 }
 
+/* "return { ["y"] = v[7] }"; of entries with names, a table of such tables. */
+static void print_outputs(FILE *out, const struct cr_graph *g)
+{
+    bool named = *g->entries[0];
+    fputs(named ? "return {\n" : "return {", out);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_output *output = &g->outputs[i];
+        bool first = i == 0 || output[-1].entry != output->entry;
+        if (named && first) {
+            fputs(i ? " },\n    [" : "    [", out);
+            print_string(out, g->entries[output->entry]);
+            fputs("] = {", out);
+        }
+        fputs(first ? " [" : ", [", out);
+        print_string(out, output->name);
+        fprintf(out, "] = v[%d]", (int)output->id);
+    }
+    fputs(named ? " },\n}\n" : " }\n", out);
+}
+
 void cr_print_graph(FILE *out, const struct cr_graph *g)
 {
     fputs("local v = graph(", out);
     print_string(out, g->name);
     fputs(")\n", out);
-    struct cr_where where = {"", 0, "", false};
+    struct cr_where where = {"", 0, "", false, 0};
     int kernel = CR_NONE;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const struct cr_node *node = &g->nodes[id];
         if (!same_origin(&where, &node->where))
             print_origin(out, &node->where);
+        if (where.entry != node->where.entry)
+            fprintf(out, "entry(%d)\n", node->where.entry);
         where = node->where;
         if (kernel != node->kernel)
             fprintf(out, "kernel(%d)\n", node->kernel);
         kernel = node->kernel;
         print_node(out, g, id);
     }
-    fputs("return {", out);
-    for (int i = 0; i < g->n_outputs; i++) {
-        fputs(i ? ", [" : " [", out);
-        print_string(out, g->outputs[i].name);
-        fprintf(out, "] = v[%d]", (int)g->outputs[i].id);
-    }
-    fputs(" }\n", out);
+    print_outputs(out, g);
 }

@@ -285,16 +285,20 @@ struct cr_step {
     int64_t weights_stride, arena_stride; /* LOOP: bytes from layer to layer, or 0 */
 };
 
+/* Entries share functions and weights.  Of arena and scratch memory each has what it needs. */
 struct cr_entry {
-    const char *name;
+    const char *name; /* "" where there is but one */
     int first_step, n_steps;
+    int first_call, n_calls; /* in program->sequence */
+    int first_output, n_outputs;
+    int64_t arena_bytes, scratch_bytes; /* the latter for each thread */
 };
 
 /* ---- programs ---- */
 
 /* A tensor at the border of the program. */
 struct cr_port {
-    const char *name;
+    const char *name;       /* of an output of an entry with a name: "decode.y" */
     const char *identifier; /* inputs and outputs of a program: as part of a name in C */
     enum cr_dtype dtype;    /* handed over in the type's own format */
     int rank;
@@ -302,6 +306,8 @@ struct cr_port {
     enum cr_init init; /* parameters */
     double bound;      /* parameters: of the init */
     int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
+    unsigned entries;  /* inputs: a bit for each entry that reads it, one alone has all of them;
+                        * outputs: the bit of its entry */
 };
 
 /* One kernel, for reports; strings belong to the program. */
@@ -309,7 +315,7 @@ struct cr_kernel_info {
     const char *name;                        /* the C function */
     const char *scope;                       /* "attn.c_attn" */
     const char *where;                       /* "gpt2_block.lua:12" */
-    int calls;                               /* how often a run calls it */
+    int calls;                               /* how often a run of all entries calls it */
     int again;                               /* of those, to make a value again */
     double flops, bytes_read, bytes_written; /* one call */
     double bytes_weights;                    /* of those read, the parameters */
@@ -341,12 +347,13 @@ struct cr_program {
     int n_params, n_inputs, n_outputs;
     struct cr_place *places; /* in order of parameters */
     int n_places;
-    int64_t weights_bytes, arena_bytes, scratch_bytes;
+    int64_t weights_bytes;
+    int64_t arena_bytes, scratch_bytes; /* the most of any entry */
     int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
     int64_t activation_bytes;  /* in it, kept for the backward pass; -1 if there is none */
     struct cr_kernel_info *kernels; /* by function */
     int n_kernels;
-    int *sequence; /* the kernels, in the order a run calls them */
+    int *sequence; /* the kernels, in the order a run of all entries calls them */
     int n_sequence;
     int ops_before; /* arithmetic nodes of the script's graph: kernels if nothing fused */
 

@@ -108,22 +108,54 @@ static int verify_names(const struct cr_graph *g, enum cr_op op, struct cr_error
     return twice ? cr_fail(error, "%s %.200s: there are two", cr_ops[op].name, twice) : 0;
 }
 
-/* Outputs are nodes of the graph, under names that are interned and differ. */
+static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
+{
+    const struct cr_output *output = &g->outputs[i];
+    if (output->id < 0 || output->id >= g->n_nodes)
+        return cr_fail(error, "output %d: there is no node %d", i, (int)output->id);
+    if (!cr_is_interned(g, output->name))
+        return cr_fail(error, "output %d: its name is not interned", i);
+    if (output->entry < (i ? output[-1].entry : 0) || output->entry >= g->n_entries)
+        return cr_fail(error, "output %d: it is not listed by entry", i);
+    return 0;
+}
+
+/* The outputs of an entry have different names. */
 static int verify_outputs(struct cr_graph *g, struct cr_error *error)
 {
-    const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice;
+    const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice = NULL;
     int status = 0;
-    for (int i = 0; !status && i < g->n_outputs; i++) {
-        names[i] = g->outputs[i].name;
-        if (g->outputs[i].id < 0 || g->outputs[i].id >= g->n_nodes)
-            status = cr_fail(error, "output %d: there is no node %d", i, (int)g->outputs[i].id);
-        else if (!cr_is_interned(g, names[i]))
-            status = cr_fail(error, "output %d: its name is not interned", i);
+    for (int i = 0; !status && i < g->n_outputs; i++)
+        status = verify_output(g, i, error);
+    for (int i = 0; !status && i < g->n_outputs;) {
+        int entry = g->outputs[i].entry, n = 0;
+        for (; i < g->n_outputs && g->outputs[i].entry == entry; i++)
+            names[n++] = g->outputs[i].name;
+        if ((twice = find_twice(names, n)))
+            status = cr_fail(error, "output %.200s: there are two", twice);
     }
-    if (!status && (twice = find_twice(names, g->n_outputs)))
-        status = cr_fail(error, "output %.200s: there are two", twice);
     free(names);
     return status;
+}
+
+/* Entries have names, which differ, and outputs; one alone needs no name. */
+static int verify_entries(struct cr_graph *g, struct cr_error *error)
+{
+    const char *names[CR_MAX_ENTRIES], *twice;
+    bool has_outputs[CR_MAX_ENTRIES] = {false};
+    if (g->n_entries < 1 || g->n_entries > CR_MAX_ENTRIES)
+        return cr_fail(error, "there are %d entries", g->n_entries);
+    for (int i = 0; i < g->n_outputs; i++)
+        has_outputs[g->outputs[i].entry] = true;
+    for (int i = 0; i < g->n_entries; i++) {
+        names[i] = g->entries[i];
+        if (!cr_is_interned(g, names[i]) || (g->n_entries > 1 && !*names[i]))
+            return cr_fail(error, "entry %d: it has no name", i);
+        if (g->n_entries > 1 && !has_outputs[i])
+            return cr_fail(error, "entry %d: it has no outputs", i);
+    }
+    twice = find_twice(names, g->n_entries);
+    return twice ? cr_fail(error, "entry %.200s: there are two", twice) : 0;
 }
 
 int cr_verify(struct cr_graph *g, struct cr_error *error)
@@ -137,7 +169,29 @@ int cr_verify(struct cr_graph *g, struct cr_error *error)
     }
     if (verify_names(g, CR_OP_input, error) || verify_names(g, CR_OP_param, error))
         return -1;
-    return verify_outputs(g, error);
+    return verify_outputs(g, error) || verify_entries(g, error) ? -1 : 0;
+}
+
+int cr_verify_separate(const struct cr_graph *g, struct cr_error *error)
+{
+    for (cr_id id = 0; g->n_entries > 1 && id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (node->where.entry < 0 || node->where.entry >= g->n_entries ||
+            (node->name && node->where.entry))
+            return broken(error, g, id, "it belongs to no entry");
+        for (int i = 0; i < node->n_in; i++) {
+            const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
+            if (!in->name && in->where.entry != node->where.entry)
+                return broken(error, g, id, "its operand belongs to another entry");
+        }
+    }
+    for (int i = 0; g->n_entries > 1 && i < g->n_outputs; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        if (!node->name && node->where.entry != g->outputs[i].entry)
+            return cr_fail(error, "output %.200s: it belongs to another entry",
+                           g->outputs[i].name);
+    }
+    return 0;
 }
 
 /* ---- hashes of nodes ---- */
@@ -150,7 +204,7 @@ static uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *nod
     h = cr_hash_word((uint64_t)node->op << 32 | (uint64_t)node->dtype << 24 |
                          (uint64_t)node->init << 16 | (uint64_t)node->rank << 8 |
                          (uint64_t)node->axis,
-                     value ^ (uintptr_t)node->name);
+                     value ^ (uintptr_t)node->name ^ (uint64_t)node->where.entry << 56);
     for (int i = 0; i < node->n_in; i++)
         h = cr_hash_word(h, (uint64_t)cr_inputs(g, node)[i]);
     return cr_hash_word(h, cr_hash_axes(node));
@@ -170,8 +224,9 @@ uint64_t cr_hash_outputs(const struct cr_graph *g)
 {
     uint64_t h = (uint64_t)g->n_outputs;
     for (int i = 0; i < g->n_outputs; i++)
-        h = cr_hash_word(cr_hash_word(h, (uint64_t)g->outputs[i].id),
-                         (uintptr_t)g->outputs[i].name);
+        h = cr_hash_word(
+            cr_hash_word(h, (uint64_t)g->outputs[i].id | (uint64_t)g->outputs[i].entry << 32),
+            (uintptr_t)g->outputs[i].name);
     return h;
 }
 
@@ -200,7 +255,8 @@ static bool are_equal(const struct cr_graph *g, const struct cr_node *a, const s
     return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
            memcmp(a->index, b->index, sizeof a->index) == 0 && a->axis == b->axis &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name;
+           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
+           a->where.entry == b->where.entry;
 }
 
 /* Open hashing; each slot has a node and one more, or 0. */

@@ -20,6 +20,10 @@ int cr_verify(struct cr_graph *g, struct cr_error *error);
 /* No two nodes are equal; none is dead but inputs and parameters, which are the caller's. */
 int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
 
+/* No node but inputs and parameters belongs to two entries: operands and outputs are of the entry
+ * of what reads them. */
+int cr_verify_separate(const struct cr_graph *g, struct cr_error *error);
+
 /* Hashes of each node, without the number of its kernel, and of the outputs: a change of the
  * graph changes them. */
 uint64_t cr_hash_node(const struct cr_graph *g, cr_id id);

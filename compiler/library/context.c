@@ -101,6 +101,7 @@ void cr_origin_release(struct cr_origin *origin)
     free(origin->settings);
     free(origin->options);
     free(origin->text);
+    free(origin->entry);
     free(origin->path);
     free(origin);
 }

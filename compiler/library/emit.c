@@ -37,6 +37,8 @@ static int emit(const crescent_graph *graph, const crescent_config *config, cres
     size_t length = strlen(path);
     if (length < 3 || strcmp(path + length - 2, ".c") != 0 || path[length - 3] == '/')
         return cr_fail(error, "-o %.400s: expected a name that ends in .c", path);
+    if (kind == CRESCENT_EMIT_STEP && cr_check_chosen(graph, error))
+        return -1;
     struct cr_program *p = make_program(graph, config, error);
     if (!p)
         return -1;
@@ -65,6 +67,8 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
                      struct cr_error *error)
 {
     const char *script = kind == CRESCENT_EMIT_STEP ? graph->origin->path : NULL;
+    if (script && cr_check_chosen(graph, error))
+        return -1;
     struct cr_program *p = make_program(graph, config, error);
     int status = p ? cr_standalone_texts(p, script, header_name, texts, error) : -1;
     cr_program_free(p);

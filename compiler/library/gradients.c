@@ -138,6 +138,8 @@ static int add_gradients(crescent_graph *graph, const char *const *cotangents, i
     if (graph->has_gradients)
         return cr_fail(error, "%.400s: the graph has its gradients already, expected none",
                        graph->origin->path);
+    if (cr_check_chosen(graph, error))
+        return -1;
     int status = add_seeds(graph, &seeds, cotangents, n, error);
     if (!status)
         add_outputs(graph->graph, &seeds);

@@ -31,6 +31,7 @@ struct cr_origin {
     struct cr_setting *settings; /* keys and values are its own */
     int n_settings;
     int64_t seed;
+    char *entry; /* that is chosen; null: all of them, "": the only one */
     struct cr_script_option *options; /* that the script declared, with their values */
     int n_options;
 };
@@ -136,6 +137,15 @@ cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *
 
 /* Finds the nodes of parameters and inputs, anew after some were added. */
 void cr_index_ports(crescent_graph *graph);
+
+/* Leaves the entry of that name, or for "" the only one, and its outputs lose its name. */
+int cr_choose_entry(struct cr_graph *g, const char *name, const char *path, struct cr_error *error);
+
+/* Refuses a graph with entries of which none was chosen. */
+int cr_check_chosen(const crescent_graph *graph, struct cr_error *error);
+
+/* The name of an output as callers see it: "decode.y" in an entry with a name.  The graph's. */
+const char *cr_public_output(const crescent_graph *graph, int index);
 
 /* Runs a script once more, with settings behind those that it had before. */
 int cr_graph_again(crescent_context *context, const struct cr_origin *origin,

@@ -98,6 +98,11 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, cresc
         cr_origin_release(origin);
         return -1;
     }
+    if (origin->entry && cr_choose_entry(script.graph, origin->entry, origin->path, error)) {
+        cr_script_free(&script);
+        cr_origin_release(origin);
+        return -1;
+    }
     crescent_graph *g = cr_calloc(1, sizeof *g);
     *g = (crescent_graph){.context = cr_refer(context),
                           .origin = origin,
@@ -175,6 +180,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
     struct cr_origin *o = new_origin(path, how->seed, how->n_defaults + how->n_settings);
     add_settings(o, how->defaults, how->n_defaults, true);
     add_settings(o, how->settings, how->n_settings, false);
+    o->entry = how->entry ? cr_strdup(how->entry) : NULL;
     if (text)
         keep_text(o, text, length);
     return open_graph(context, o, graph);
@@ -188,6 +194,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
         add_setting(o, &origin->settings[i]);
     for (int i = 0; i < n; i++)
         add_setting(o, &more[i]);
+    o->entry = origin->entry ? cr_strdup(origin->entry) : NULL;
     if (origin->text)
         keep_text(o, origin->text, origin->length);
     return open_graph(context, o, graph);
@@ -265,13 +272,14 @@ static cr_id find_tap(const struct cr_graph *g, const char *name)
 }
 
 /* Everything that can be asked for, nulls between: nodes' taps, then outputs. */
-static const char **output_names(const struct cr_graph *g)
+static const char **output_names(const crescent_graph *graph)
 {
+    const struct cr_graph *g = graph->graph;
     const char **names = cr_calloc((size_t)(g->n_nodes + g->n_outputs), sizeof *names);
     for (int i = 0; i < g->n_nodes; i++)
         names[i] = g->nodes[i].tap;
     for (int i = 0; i < g->n_outputs; i++)
-        names[g->n_nodes + i] = g->outputs[i].name;
+        names[g->n_nodes + i] = cr_public_output(graph, i);
     return names;
 }
 
@@ -280,29 +288,29 @@ static int no_such_value(const crescent_graph *graph, const char *asked, const c
                          struct cr_error *error)
 {
     const struct cr_graph *g = graph->graph;
-    const char **names = output_names(g);
+    const char **names = output_names(graph);
     char near[256];
     cr_did_you_mean(near, sizeof near, name, names, g->n_nodes + g->n_outputs);
     if (!near[0])
         snprintf(near, sizeof near, ", the first output is %.100s",
-                 g->n_outputs ? g->outputs[0].name : "none");
+                 g->n_outputs ? cr_public_output(graph, 0) : "none");
     free(names);
     return cr_fail(error, "%.400s: %s%s%.100s: no output or tapped value of that name%s",
                    graph->origin->path, asked ? asked : "", asked ? " " : "", name, near);
 }
 
-static cr_id find_output(const struct cr_graph *g, const char *name)
+static cr_id find_output(const crescent_graph *graph, const char *name)
 {
-    for (int i = 0; i < g->n_outputs; i++)
-        if (strcmp(g->outputs[i].name, name) == 0)
-            return g->outputs[i].id;
+    for (int i = 0; i < graph->graph->n_outputs; i++)
+        if (strcmp(cr_public_output(graph, i), name) == 0)
+            return graph->graph->outputs[i].id;
     return CR_NONE;
 }
 
 cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *name,
                     struct cr_error *error)
 {
-    cr_id id = find_output(graph->graph, name);
+    cr_id id = find_output(graph, name);
     if (id == CR_NONE)
         id = find_tap(graph->graph, name);
     if (id == CR_NONE)
@@ -310,13 +318,18 @@ cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *
     return id;
 }
 
+/* A tap becomes an output behind those there are, whose entry is the only one. */
 static int tap(crescent_graph *graph, const char *name, const char *asked, struct cr_error *error)
 {
     cr_id id = cr_find_value(graph, asked, name, error);
     if (id == CR_NONE)
         return -1;
-    if (find_output(graph->graph, name) == CR_NONE)
-        cr_add_output(graph->graph, name, id);
+    if (find_output(graph, name) != CR_NONE)
+        return 0;
+    if (*graph->graph->entries[0])
+        return cr_fail(error, "%.400s: %s%s%.100s: a tapped value, expected --entry, too",
+                       graph->origin->path, asked ? asked : "", asked ? " " : "", name);
+    cr_add_output(graph->graph, name, id);
     return 0;
 }
 

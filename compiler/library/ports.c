@@ -126,6 +126,14 @@ void cr_index_ports(crescent_graph *graph)
     graph->inputs = nodes_of(graph->graph, CR_OP_input, &graph->n_inputs);
 }
 
+const char *cr_public_output(const crescent_graph *graph, int index)
+{
+    char *name = cr_output_name(graph->graph, index);
+    const char *kept = cr_intern(graph->graph, name);
+    free(name);
+    return kept;
+}
+
 /* The node of port number `index`, which there is. */
 static const struct cr_node *port_node(const crescent_graph *graph, crescent_port_kind kind,
                                        int index)
@@ -156,7 +164,7 @@ int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind,
         return no_such_port(graph->context, graph->origin->path, kind, index, n);
     const struct cr_node *node = port_node(graph, kind, index);
     struct cr_port found = {.dtype = node->dtype, .rank = node->rank};
-    found.name = kind == CRESCENT_OUTPUT ? graph->graph->outputs[index].name : node->name;
+    found.name = kind == CRESCENT_OUTPUT ? cr_public_output(graph, index) : node->name;
     memcpy(found.shape, node->shape, sizeof found.shape);
     *port = public_port(&found);
     return CRESCENT_OK;

@@ -41,6 +41,8 @@ static int prepare(crescent_trainer *t, struct cr_error *error)
 static int open_trainer(const crescent_graph *graph, const crescent_config *config,
                         crescent_trainer **trainer, struct cr_error *error)
 {
+    if (cr_check_chosen(graph, error))
+        return -1;
     crescent_trainer *t = cr_calloc(1, sizeof *t);
     struct cr_graph *copy = cr_graph_copy(graph->graph);
     t->context = cr_refer(graph->context);

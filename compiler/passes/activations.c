@@ -40,21 +40,35 @@ static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
     return cr_elements(node->rank, node->shape);
 }
 
-int64_t cr_activation_floats(const struct cr_module *m)
+/* Of the values that the entry of the kernels begin .. end - 1 keeps, or -1. */
+static int64_t floats_of_entry(const struct cr_module *m, const bool *backward, int begin, int end)
 {
-    bool *backward = find_backward_kernels(m);
     bool *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);
     bool *counted = cr_calloc((size_t)m->graph->n_nodes, sizeof *counted);
     int64_t floats = 0;
-    int border = 0;
-    for (; border < m->n_kernels && !backward[border]; border++)
+    int border = begin;
+    for (; border < end && !backward[border]; border++)
         made[m->kernels[border].buffer] = true;
-    for (int i = border; i < m->n_kernels; i++)
+    for (int i = border; i < end; i++)
         for (int r = 0; backward[i] && r < m->kernels[i].n_refs; r++)
             if (made[m->kernels[i].refs[r]])
                 floats += count_once(m, m->kernels[i].refs[r], counted);
-    free(backward);
     free(made);
     free(counted);
-    return border < m->n_kernels ? floats : -1;
+    return border < end ? floats : -1;
+}
+
+int64_t cr_activation_floats(const struct cr_module *m)
+{
+    bool *backward = find_backward_kernels(m);
+    int64_t most = -1;
+    for (int begin = 0, end; begin < m->n_kernels; begin = end) {
+        for (end = begin; end < m->n_kernels && m->kernels[end].entry == m->kernels[begin].entry;)
+            end++;
+        int64_t floats = floats_of_entry(m, backward, begin, end);
+        if (most < floats)
+            most = floats;
+    }
+    free(backward);
+    return most;
 }

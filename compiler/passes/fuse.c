@@ -65,6 +65,7 @@ static void separate_outputs(struct cr_graph *g)
         taken[id] = true;
         struct cr_attr attr = cr_attr_of(&g->nodes[id]);
         g->here = g->nodes[id].where;
+        g->here.entry = g->outputs[i].entry;
         if (shared)
             g->outputs[i].id = cr_must(g, CR_OP_reshape, 1, &id, &attr);
     }
@@ -456,21 +457,31 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
+/* Lowers what is stored for an entry. */
+static void lower_entry(struct fusion *f, int entry)
+{
+    struct cr_module *m = f->m;
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        bool stored = m->materialised[id] && f->g->nodes[id].where.entry == entry;
+        for (int i = 0; stored && i < n_goals_of(f, id); i++) {
+            const struct cr_goal *goal = &f->goals[f->first_goal[id] + i];
+            struct cr_kernel *kernel = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
+            if (cr_lower(f->lowering, goal, kernel))
+                kernel->entry = entry;
+            else
+                m->n_kernels--;
+        }
+        if (stored)
+            f->g->nodes[id].kernel = m->n_kernels - 1;
+    }
+}
+
 /* Operands come before their users, so the order of nodes is an order of execution.  That every
  * stored node has its kernels is verified after the pass. */
 static void lower_all(struct fusion *f)
 {
-    struct cr_module *m = f->m;
-    for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        for (int i = 0; m->materialised[id] && i < n_goals_of(f, id); i++) {
-            const struct cr_goal *goal = &f->goals[f->first_goal[id] + i];
-            struct cr_kernel *kernel = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
-            if (!cr_lower(f->lowering, goal, kernel))
-                m->n_kernels--;
-        }
-        if (m->materialised[id])
-            f->g->nodes[id].kernel = m->n_kernels - 1;
-    }
+    for (int entry = 0; entry < f->g->n_entries; entry++)
+        lower_entry(f, entry);
 }
 
 void cr_pass_fuse(struct cr_module *module)

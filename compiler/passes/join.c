@@ -70,7 +70,7 @@ static void join(struct cr_rewrite *rw, const cr_id *members, int n)
     }
 }
 
-/* By node: the next live projection of the same rows, or CR_NONE. */
+/* By node: the next live projection of the same rows for the same entry, or CR_NONE. */
 static cr_id *link_projections(const struct cr_rewrite *rw)
 {
     const struct cr_graph *g = rw->from;
@@ -82,8 +82,10 @@ static cr_id *link_projections(const struct cr_rewrite *rw)
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         if (!rw->live[id] || !is_projection(g, weights, id))
             continue;
-        next[id] = first[cr_in(g, id, 0)];
-        first[cr_in(g, id, 0)] = id;
+        cr_id *seen = &first[cr_in(g, id, 0)];
+        if (*seen != CR_NONE && g->nodes[*seen].where.entry == g->nodes[id].where.entry)
+            next[id] = *seen;
+        *seen = id;
     }
     free(weights);
     free(first);

@@ -112,6 +112,7 @@ struct cr_kernel {
     cr_id root;
     cr_id core;   /* GEMM, ATTENTION: the (last) matmul */
     cr_id buffer; /* the node whose storage the root goes to: itself, or a concat */
+    int entry;    /* that calls it */
     bool again;   /* what it computes was there before, and went to make room (recompute) */
     struct cr_atoms atoms;
     int outer[CR_MAX_ATOMS], n_outer;

@@ -82,10 +82,11 @@ static int highest_layer(const struct cr_loop *loop)
     return lowest_layer(loop) + loop->count - 1;
 }
 
-/* True if loops go over the same layers, but for the first or the last. */
-static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
+/* True if loops of one entry go over the same layers, but for the first or the last. */
+static bool same_layers(const struct finder *f, const struct cr_loop *a, const struct cr_loop *b)
 {
-    return abs(lowest_layer(a) - lowest_layer(b)) <= 1 &&
+    return f->m->kernels[a->first].entry == f->m->kernels[b->first].entry &&
+           abs(lowest_layer(a) - lowest_layer(b)) <= 1 &&
            abs(highest_layer(a) - highest_layer(b)) <= 1;
 }
 
@@ -93,7 +94,7 @@ static bool same_layers(const struct cr_loop *a, const struct cr_loop *b)
 static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
 {
     const struct cr_loop *first = f->loops;
-    while (first < loop && !same_layers(first, loop))
+    while (first < loop && !same_layers(f, first, loop))
         first++;
     return first;
 }

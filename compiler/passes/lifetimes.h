@@ -1,7 +1,9 @@
 /*
  * lifetimes.h - from when to when values are alive, and which of them share a part of the arena.
  *
- * Time is counted in kernels, all iterations of loops one by one.  Values have a part each,
+ * Time is counted in kernels, all iterations of loops one by one, entry after entry.  A value is made
+ * and read by kernels of one entry, so values of two are never alive together: one arena serves
+ * whichever entry runs, and is as large as the largest needs it.  Values have a part each,
  * but for those that kernels of a loop make in its iterations:
  *
  *   needed in its own iteration only      all iterations share a part

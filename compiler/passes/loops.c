@@ -3,7 +3,8 @@
  *
  * The repetitions have to hang together evenly: each operand is a weight, or the n-th input, or
  * made by the n-th kernel, where n is the same for all iterations or goes up or down by equal steps
- * - but for the first and the last iteration, which begin and end a chain.
+ * - but for the first and the last iteration, which begin and end a chain.  Entries share functions,
+ * but a loop is one entry's.
  */
 #include "loops.h"
 
@@ -188,7 +189,8 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
 
 /* Numbers of kernels in a row, or of those a period apart, of which something holds. */
 struct runs {
-    int *alike;   /* the function is that of the kernel a period later */
+    int *alike;   /* function and entry are those of the kernel a period later: as kernels are
+                   * listed by entry, so long a run lies in one */
     int *stepped; /* so it is, and all operands step from the one to the other */
     int *even;    /* the next step is as wide */
     int *whole;   /* a period apart: no value is made on both sides of the kernel's beginning */
@@ -199,7 +201,8 @@ static void find_runs(const struct search *s, int period, struct runs *r)
     int n = s->m->n_kernels;
     const int *function = s->function;
     for (int i = n; i >= 0; i--) {
-        bool alike = i + period < n && function[i] == function[i + period];
+        bool alike = i + period < n && function[i] == function[i + period] &&
+                     s->m->kernels[i].entry == s->m->kernels[i + period].entry;
         bool stepped = alike && may_step(s, i, i + period);
         bool even = stepped && r->stepped[i + period] > 0 && steps_evenly(s, i, period);
         r->alike[i] = alike ? r->alike[i + 1] + 1 : 0;

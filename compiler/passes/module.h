@@ -12,10 +12,11 @@
  * before: a pass that breaks one breaks those behind it. */
 enum {
     CR_HAS_SIMPLE = 1 << 0,  /* no two nodes are equal; none is dead but inputs and parameters */
-    CR_HAS_KERNELS = 1 << 1, /* module->kernels, in an order that respects data flow */
+    CR_HAS_KERNELS = 1 << 1, /* module->kernels, by entry, in an order that respects data flow */
     CR_HAS_LOOPS = 1 << 2,   /* module->segments, module->functions */
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
     CR_HAS_PROGRAM = 1 << 4, /* module->program */
+    CR_HAS_ENTRIES = 1 << 5, /* no node but inputs and parameters is needed by two entries */
 };
 
 /*

@@ -77,6 +77,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         fprintf(out, " into v[%d]", (int)k->buffer);
     if (k->again)
         fputs(", again", out);
+    if (*m->graph->entries[k->entry])
+        fprintf(out, ", for %s", m->graph->entries[k->entry]);
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
     print_atoms(out, k);
     for (int b = 0; b < k->n_bounds; b++)

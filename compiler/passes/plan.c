@@ -20,8 +20,11 @@ enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
 struct weights {
     struct cr_module *m;
     const struct cr_graph *g;
-    int *readers;    /* by node: kernels that read it as a weight */
+    int *readers;    /* by node: kernels that read it as a weight, in the entry with the most */
     int64_t *panels; /* by node: the packed form of a weight matrix, or -1 */
+    int *newest;     /* by parameter: the first place of the newest panels that begin with it ... */
+    int *older;      /* ... and by such a place the next older one, or CR_NONE */
+    int cap_older;
     int64_t K;       /* of the matrix being placed */
     int64_t target;
 };
@@ -35,17 +38,51 @@ static void add_place(void *context, const struct cr_place_info *info)
     place->panel_stride = w->K * PANEL;
 }
 
-/* Packs a weight matrix behind what is there. */
+static bool same_place(const struct cr_place_info *a, const struct cr_place_info *b)
+{
+    return a->param == b->param && a->source == b->source && a->rows == b->rows &&
+           a->cols == b->cols && a->row_stride == b->row_stride && a->col_stride == b->col_stride &&
+           a->first_col == b->first_col && a->last == b->last;
+}
+
+/* The panels of an earlier matrix, of another entry, that have the pieces of the newest one,
+ * which are places first .. n_places - 1; or -1. */
+static int64_t find_panels(struct weights *w, int first)
+{
+    const struct cr_place_info *places = w->m->places;
+    int n = w->m->n_places - first, i;
+    for (int at = w->newest[places[first].param]; at != CR_NONE; at = w->older[at]) {
+        for (i = 0; i < n && at + i < first; i++)
+            if (!same_place(&places[at + i], &places[first + i]))
+                break;
+        if (i == n)
+            return places[at].target;
+    }
+    while (w->cap_older <= first)
+        w->older = cr_grow(w->older, w->cap_older, &w->cap_older, sizeof *w->older);
+    w->older[first] = w->newest[places[first].param];
+    w->newest[places[first].param] = first;
+    return -1;
+}
+
+/* Packs a weight matrix behind what is there.  Entries that multiply by the same one share it. */
 static void place_panels(struct weights *w, cr_id id)
 {
     if (w->panels[id] >= 0)
         return;
     const struct cr_node *node = &w->g->nodes[id];
     int64_t N = node->shape[node->rank - 1];
+    int first = w->m->n_places;
     w->K = node->shape[node->rank - 2];
-    w->panels[id] = w->target = w->m->weights_floats;
+    w->target = w->m->weights_floats;
     cr_weight_pieces(w->g, id, add_place, w);
     w->m->places[w->m->n_places - 1].last = true;
+    w->panels[id] = w->g->n_entries > 1 ? find_panels(w, first) : -1;
+    if (w->panels[id] >= 0) {
+        w->m->n_places = first;
+        return;
+    }
+    w->panels[id] = w->target;
     w->m->weights_floats += cr_align(w->K * ((N + PANEL - 1) / PANEL * PANEL));
 }
 
@@ -70,21 +107,43 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
         place_panels(w, k->packed);
 }
 
-/* Weights that several kernels share come first, so that layers lie at even distances. */
+/* One more kernel reads a weight; `count` is of the entry at hand. */
+static void count_reader(struct weights *w, int *count, cr_id id)
+{
+    if (w->readers[id] < ++count[id])
+        w->readers[id] = count[id];
+}
+
+/* Of each weight the kernels that read it, in the entry where those are the most. */
+static void count_readers(struct weights *w)
+{
+    const struct cr_module *m = w->m;
+    size_t n = (size_t)m->graph->n_nodes;
+    int *count = cr_calloc(n, sizeof *count);
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        if (i && k->entry != k[-1].entry)
+            memset(count, 0, n * sizeof *count);
+        for (int r = 0; r < k->n_refs; r++)
+            count_reader(w, count, k->refs[r]);
+        if (k->packed != CR_NONE)
+            count_reader(w, count, k->packed);
+    }
+    free(count);
+}
+
+/* Weights that several kernels of an entry share come first, so that layers lie at even
+ * distances. */
 static void place_weights(struct cr_module *m)
 {
     struct weights w = {.m = m, .g = m->graph};
     size_t n = (size_t)m->graph->n_nodes;
     w.readers = cr_calloc(n, sizeof *w.readers);
     w.panels = cr_calloc(n, sizeof *w.panels);
+    w.newest = cr_calloc(n, sizeof *w.newest);
     for (size_t i = 0; i < n; i++)
-        w.panels[i] = -1;
-    for (int i = 0; i < m->n_kernels; i++) {
-        for (int r = 0; r < m->kernels[i].n_refs; r++)
-            w.readers[m->kernels[i].refs[r]]++;
-        if (m->kernels[i].packed != CR_NONE)
-            w.readers[m->kernels[i].packed]++;
-    }
+        w.panels[i] = w.newest[i] = CR_NONE;
+    count_readers(&w);
     for (int shared = 1; shared >= 0; shared--)
         for (int i = 0; i < m->n_kernels; i++)
             place_weights_of(&w, &m->kernels[i], shared);
@@ -93,6 +152,8 @@ static void place_weights(struct cr_module *m)
         m->packed[i] = m->kernels[i].packed == CR_NONE ? -1 : w.panels[m->kernels[i].packed];
     free(w.readers);
     free(w.panels);
+    free(w.newest);
+    free(w.older);
 }
 
 /* ---- the arena ---- */

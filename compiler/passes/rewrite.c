@@ -14,7 +14,7 @@ static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
     uint64_t value, h;
     memcpy(&value, &node->value, sizeof value);
     h = cr_hash_word(value, (uint64_t)node->op << 8 | (uint64_t)node->axis);
-    h = cr_hash_word(h, (uintptr_t)node->name);
+    h = cr_hash_word(h, (uintptr_t)node->name ^ (uint64_t)node->where.entry << 56);
     for (int i = 0; i < node->n_in; i++)
         h = cr_hash_word(h, (uint64_t)cr_inputs(g, node)[i]);
     return (unsigned)cr_hash_word(h, cr_hash_axes(node));
@@ -25,7 +25,8 @@ static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const
     return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
            memcmp(a->index, b->index, sizeof a->index) == 0 && a->axis == b->axis &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name;
+           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
+           a->where.entry == b->where.entry;
 }
 
 /* The slot of a node with that hash that is equal to a node, or the free one where that belongs. */
@@ -131,7 +132,11 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
 
 void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
 {
-    rw->to->here = rw->from->nodes[id].where;
+    struct cr_where *here = &rw->to->here;
+    int entry = here->entry;
+    *here = rw->from->nodes[id].where;
+    if (rw->from->nodes[id].name)
+        here->entry = entry; /* inputs and parameters are of none */
 }
 
 /* Enters a node of `to` for one of `from`. */
@@ -200,26 +205,13 @@ static void mark_live(const struct cr_graph *g, bool *live)
     }
 }
 
-/* Moves the live nodes together; rules leave nodes behind that nothing reads. */
+/* Rules leave nodes behind that nothing reads. */
 static void drop_dead(struct cr_graph *g)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
-    cr_id *moved = cr_calloc((size_t)g->n_nodes, sizeof *moved), n = 0;
     mark_live(g, live);
-    for (cr_id id = 0; id < g->n_nodes; id++) {
-        if (!live[id])
-            continue;
-        struct cr_node *node = &g->nodes[n];
-        *node = g->nodes[id];
-        for (int i = 0; i < node->n_in; i++)
-            g->operands[node->first_in + i] = moved[g->operands[node->first_in + i]];
-        moved[id] = n++;
-    }
-    for (int i = 0; i < g->n_outputs; i++)
-        g->outputs[i].id = moved[g->outputs[i].id];
-    g->n_nodes = n;
+    cr_keep_nodes(g, live);
     free(live);
-    free(moved);
 }
 
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
@@ -266,8 +258,7 @@ static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
 
 struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw)
 {
-    for (int i = 0; i < rw->from->n_outputs; i++)
-        cr_add_output(rw->to, rw->from->outputs[i].name, rw->map[rw->from->outputs[i].id]);
+    cr_copy_outputs(rw->to, rw->from, rw->map);
     drop_dead(rw->to);
     rw->is_settled = !rw->looks_around || equal_graphs(rw->from, rw->to);
     cr_graph_free(rw->from);

@@ -16,6 +16,7 @@
 #include "compiler/ir/mem.h"
 #include "describe.h"
 #include "kernel_kinds.h"
+#include "lifetimes.h"
 #include "pass_list.h"
 #include "schedule_parts.h"
 #include "titles.h"
@@ -29,6 +30,7 @@ struct scheduling {
     int *function; /* by kernel: its function in the program */
     int *buffer;   /* by node: where it is stored, or CR_NONE */
     int *panels;   /* by node: where its packed form is, or CR_NONE */
+    int first_panels; /* of the program's buffers */
 };
 
 /* ---- buffers ---- */
@@ -58,8 +60,7 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
                                  .rank = node->rank,
                                  .space = at.space,
                                  .offset = at.offset,
-                                 .alias = CR_NONE,
-                                 .entries = 1};
+                                 .alias = CR_NONE};
     memcpy(buffer->shape, node->shape, sizeof buffer->shape);
     for (int i = 0; i < CR_MAX_RANK; i++)
         buffer->length[i] = cr_length_at(&s->lengths, id, i) - 1;
@@ -67,10 +68,20 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     return buffer;
 }
 
+/* Finds the panels that another entry multiplies by, too. */
+static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
+{
+    const struct cr_program *p = s->p;
+    for (int i = s->first_panels; k->entry && i < p->n_buffers; i++)
+        if (p->buffers[i].offset == bytes_of(floats))
+            s->panels[k->packed] = i;
+    return s->panels[k->packed] != CR_NONE;
+}
+
 /* A weight matrix in panels: as many rows, and its columns rounded up. */
 static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
-    if (s->panels[k->packed] != CR_NONE)
+    if (s->panels[k->packed] != CR_NONE || find_panels(s, k, floats))
         return;
     struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats)};
     struct cr_buffer *buffer = add_buffer(s, k->packed, at);
@@ -90,6 +101,7 @@ static void add_buffers(struct scheduling *s)
         add_buffer(s, id, location_of(&s->m->storage[id]));
         s->buffer[id] = s->p->n_buffers - 1;
     }
+    s->first_panels = s->p->n_buffers;
     for (int i = 0; i < s->m->n_kernels; i++)
         if (s->m->kernels[i].packed != CR_NONE)
             add_panels(s, &s->m->kernels[i], s->m->packed[i]);
@@ -344,17 +356,95 @@ static void add_loop(struct scheduling *s, const struct cr_segment *segment)
     *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){.kind = CR_STEP_END};
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Adds to the newest entry what is known from its kernels alone. */
+static void add_kernel(struct scheduling *s, int kernel)
+{
+    struct cr_entry *entry = &s->p->entries[s->p->n_entries - 1];
+    const struct cr_function *f = &s->p->functions[s->function[s->m->function[kernel]]];
+    const struct cr_storage *at = &s->m->storage[s->m->kernels[kernel].buffer];
+    const struct cr_node *node = &s->g->nodes[s->m->kernels[kernel].buffer];
+    int64_t end = bytes_of(at->offset + cr_align(cr_elements(node->rank, node->shape)));
+    if (at->space == CR_SPACE_ARENA)
+        entry->arena_bytes = larger(entry->arena_bytes, end);
+    entry->scratch_bytes = larger(entry->scratch_bytes, bytes_of(f->scratch_floats));
+    entry->n_calls++;
+}
+
+/* The entry that kernels from this one on belong to. */
+static void add_entry(struct scheduling *s, int kernel)
+{
+    const struct cr_graph *g = s->g;
+    int number = s->p->n_entries;
+    struct cr_entry *entry = CR_PUSH(s->p->entries, s->p->n_entries, s->p->cap_entries);
+    *entry = (struct cr_entry){.name = cr_strdup(g->entries[number]),
+                               .first_step = s->p->n_steps,
+                               .first_call = kernel};
+    while (g->outputs[entry->first_output].entry < number)
+        entry->first_output++;
+    for (int i = 0; i < g->n_outputs; i++)
+        entry->n_outputs += g->outputs[i].entry == number;
+    for (int i = kernel; i < s->m->n_kernels && s->m->kernels[i].entry == number; i++)
+        add_kernel(s, i);
+}
+
+/* Kernels are listed by entry, and each entry has some: its outputs are stored by them. */
 static void add_steps(struct scheduling *s)
 {
     struct cr_program *p = s->p;
     for (int i = 0; i < s->m->n_segments; i++) {
+        int kernel = s->m->segments[i].kernel;
+        if (s->m->kernels[kernel].entry == p->n_entries)
+            add_entry(s, kernel);
         if (s->m->segments[i].loop < 0)
-            add_call(s, NULL, s->m->segments[i].kernel);
+            add_call(s, NULL, kernel);
         else
             add_loop(s, &s->m->segments[i]);
+        struct cr_entry *entry = &p->entries[p->n_entries - 1];
+        entry->n_steps = p->n_steps - entry->first_step;
     }
-    *CR_PUSH(p->entries, p->n_entries, p->cap_entries) =
-        (struct cr_entry){cr_strdup(""), 0, p->n_steps};
+}
+
+/* Marks what an entry's calls are given as used by it. */
+static void mark_buffers(struct scheduling *s, int number)
+{
+    struct cr_program *p = s->p;
+    const struct cr_entry *entry = &p->entries[number];
+    const struct cr_step *loop = NULL;
+    for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
+        const struct cr_step *step = &p->steps[i];
+        if (step->kind != CR_STEP_CALL)
+            loop = step->kind == CR_STEP_LOOP ? step : NULL;
+        const struct cr_function *f = &p->functions[step->function];
+        for (int slot = 0; step->kind == CR_STEP_CALL && slot < f->n_bound; slot++) {
+            const struct cr_binding *b = &p->bindings[step->first_binding + slot];
+            for (int j = 0; f->slots[slot].kind == CR_SLOT_ARGUMENT && j < (loop ? loop->count : 1);
+                 j++)
+                p->buffers[p->bound[b->first_buffer + j]].entries |= 1u << number;
+        }
+    }
+}
+
+/* Inputs are read by the entries that use their buffers, lengths by all.  What one alone does not
+ * use stays an input of it. */
+static void mark_ports(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    for (int i = 0; i < p->n_entries; i++)
+        mark_buffers(s, i);
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].space == CR_SPACE_INPUT)
+            p->inputs[p->buffers[i].offset].entries = p->buffers[i].entries;
+    for (int i = 0; p->n_entries == 1 && i < p->n_inputs; i++)
+        p->inputs[i].entries = 1;
+    for (int i = 0; i < p->n_lengths; i++)
+        p->inputs[p->input_of_length[i]].entries = (1u << (p->n_entries - 1) << 1) - 1;
+    for (int i = 0; i < p->n_outputs; i++)
+        p->outputs[i].entries = 1u << s->g->outputs[i].entry;
 }
 
 /* ---- what the caller must know ---- */
@@ -380,9 +470,10 @@ static void add_program_lengths(struct scheduling *s)
     }
 }
 
-static struct cr_port port_of(const struct cr_node *node, const char *name)
+/* Takes over the name. */
+static struct cr_port port_of(const struct cr_node *node, char *name)
 {
-    struct cr_port port = {.name = cr_strdup(name),
+    struct cr_port port = {.name = name,
                            .dtype = node->dtype,
                            .rank = node->rank,
                            .init = node->init,
@@ -400,7 +491,7 @@ static struct cr_port *leaf_ports(const struct cr_graph *g, enum cr_op op, int *
     *n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].op == op)
-            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[id], g->nodes[id].name);
+            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[id], cr_strdup(g->nodes[id].name));
     return ports;
 }
 
@@ -412,7 +503,7 @@ static void add_ports(struct scheduling *s)
     p->n_outputs = s->g->n_outputs;
     p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
     for (int i = 0; i < p->n_outputs; i++)
-        p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], s->g->outputs[i].name);
+        p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], cr_output_name(s->g, i));
     cr_identify_ports(p->inputs, p->n_inputs, p->name);
     cr_identify_ports(p->outputs, p->n_outputs, p->name);
 }
@@ -502,6 +593,8 @@ static void add_sizes(struct scheduling *s)
     struct cr_program *p = s->p;
     p->weights_bytes = bytes_of(s->m->weights_floats);
     p->arena_bytes = bytes_of(s->m->arena_floats);
+    if (p->n_entries == 1)
+        p->entries->arena_bytes = p->arena_bytes; /* with layers of a stack that nothing fills */
     p->arena_bytes_least = bytes_of(s->m->lower_bound_floats);
     p->activation_bytes = s->m->activation_floats;
     if (s->m->activation_floats > 0)
@@ -528,6 +621,7 @@ void cr_pass_schedule(struct cr_module *module)
     add_functions(&s);
     add_steps(&s);
     add_ports(&s);
+    mark_ports(&s);
     add_places(&s);
     add_infos(&s);
     add_sizes(&s);

@@ -261,7 +261,8 @@ cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* A node older than `than` that is a b already, with an a of these factors; or CR_NONE. */
+/* A node of the entry at hand, older than `than`, that is a b already, with an a of these factors;
+ * or CR_NONE. */
 static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_id b,
                           cr_id than)
 {
@@ -269,7 +270,8 @@ static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_
     struct cr_factors f;
     rw->looks_around = true;
     for (cr_id id = rw->newest_product[b]; id; id = rw->older_product[id])
-        if (id < than && cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
+        if (id < than && g->nodes[id].where.entry == g->here.entry &&
+            cr_find_factors(g, cr_in(g, id, 0), &f) && cr_equal_factors(&f, a))
             return id;
     return CR_NONE;
 }

@@ -512,6 +512,10 @@ static int verify_root(const struct check *c, const struct made *all)
         return broken(c, "no such node");
     const struct cr_node *buffer = &c->g->nodes[k->buffer];
     const struct made *made = &all[k->buffer];
+    if (k->entry != buffer->where.entry)
+        return broken(c, "it is called for another entry than v[%d]", (int)k->buffer);
+    if (c->kernel && k[-1].entry > k->entry)
+        return broken(c, "it is not listed by entry");
     if (!c->m->materialised[k->buffer] || buffer->name)
         return broken(c, "v[%d] is not to be stored", (int)k->buffer);
     if (made->stored == elements(c, k->buffer) || (k->root == k->buffer && made->stored))
@@ -534,6 +538,8 @@ static int verify_refs(const struct check *c, const struct made *made)
             return broken(c, "it reads v[%d], which does not exist", (int)ref);
         if (!c->g->nodes[ref].name && made[ref].stored != elements(c, ref))
             return broken(c, "it reads v[%d], which is not made yet", (int)ref);
+        if (!c->g->nodes[ref].name && c->g->nodes[ref].where.entry != k->entry)
+            return broken(c, "it reads v[%d] of another entry", (int)ref);
     }
     return 0;
 }

@@ -125,6 +125,9 @@ static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
     for (int k = loop->first + loop->period; k < end; k++)
         if (m->function[k] != m->function[k - loop->period])
             return broken(error, k, "the iterations of its loop differ");
+    for (int k = loop->first; k < end; k++)
+        if (m->kernels[k].entry != m->kernels[loop->first].entry)
+            return broken(error, k, "its loop began for another entry");
     return 0;
 }
 

@@ -114,7 +114,7 @@ void cr_graph_origin(struct cr_graph *to, const struct cr_graph *from, cr_id id)
 {
     const struct cr_where *where = &from->nodes[id].where;
     to->here = (struct cr_where){cr_intern(to, where->file), where->line,
-                                 cr_intern(to, where->scope), where->backward};
+                                 cr_intern(to, where->scope), where->backward, where->entry};
 }
 
 cr_id cr_graph_copy_node(struct cr_graph *to, const struct cr_graph *from, cr_id id,

@@ -16,6 +16,7 @@ const struct cr_oracle cr_oracles[] = {
     {"skip", cr_oracle_skip, 2, "without a pass the same bits, or right values"},
     {"arena", cr_oracle_arena, 3, "the same bits within --max-arena"},
     {"part", cr_oracle_part, 3, "rows or a batch alone give the bits that they have together"},
+    {"entries", cr_oracle_entries, 4, "two entries have the bits that each has alone"},
     {"cc", cr_oracle_cc, 400, "the same bits by the system's compiler"},
     {"standalone", cr_oracle_standalone, 20000, "the same bits by the standalone file"},
     {"plan", cr_oracle_plan, 1, "what kernels read was not written over; the arena's size"},

@@ -55,7 +55,7 @@ struct cr_outputs {
 void cr_outputs_free(struct cr_outputs *o);
 
 /*
- * Runs with the kernels of an instruction set (null: the best), by so many threads.  Memory that
+ * Runs all entries with the kernels of an instruction set (null: the best), by so many threads.  Memory that
  * nothing was written to holds NaN.  False if the run fails or writes outside its memory.
  */
 bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char *isa, int threads,

@@ -1,0 +1,129 @@
+#!/bin/sh
+# entries.sh - the standalone C of scripts that return several entries.
+#
+# Under every compiler at hand the file compiles without a warning, with and without optimisation and
+# threads, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  $CRESCENT
+# is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+passed=0 failed=0
+
+# check WHAT COMMAND...: the command has to succeed without a word.
+check() {
+    what=$1
+    shift
+    if said=$("$@" 2>&1) && [ -z "$said" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf '%s: %s\n' "$what" "$said" | head -5
+    fi
+}
+
+# noted COMMAND...: notes of tensors that are not the model's, as the gradient of x, are no matter.
+noted() {
+    "$@" 2>"$scratch/log"
+}
+
+# A stack of layers with attention, twice: what it gives, and its loss with gradients.
+cat >"$scratch/stack.lua" <<'END'
+local nn, attention = require "nn", require "attention"
+local h, target = input("x", {2, 8, 16}), input("target", {2, 8, 24})
+for i = 0, 3 do
+    h = scope("h." .. i, function()
+        local n = scope("ln", nn.layer_norm, h, {eps = 1e-5})
+        local a = scope("attn", attention.fused, n, {n_head = 2, project = nn.linear,
+            mask = attention.causal_mask(8), qkv_name = "qkv", out_name = "out"})
+        return h + scope("fc", nn.linear, nn.gelu(h + a), 16)
+    end)
+end
+local y = scope("head", nn.linear, h, 24)
+local loss = nn.mse_loss(y, target)
+return {logits = {y = y}, step = {loss = loss, dx = grad(loss, {input("x", {2, 8, 16})})[1]}}
+END
+cp docs/entries.lua "$scratch"
+
+# compare MODEL COMPILER OPTIONS ENTRY INPUTS OUTPUTS: the entry's main against `crescent run`.
+compare() {
+    name=$(basename "$1" .lua)
+    macro=$(echo "${name}_$4" | tr a-z A-Z)
+    out="$scratch/main"
+    check "$2 $3 of $name $4" $2 -std=c11 -Wall -Wextra -Wpedantic -Werror $3 "-D${macro}_MAIN" \
+        "$scratch/$name.c" -o "$out" -lm
+    inputs= outputs=
+    for port in $5; do
+        inputs="$inputs --input $port=$scratch/$port.npy"
+    done
+    for port in $6; do
+        outputs="$outputs --output $port=$scratch/main_$port.npy"
+    done
+    rm -f "$scratch"/main_*.npy
+    check "$name $4" noted "$out" --weights "$scratch/$name.safetensors" $inputs $outputs
+    for port in $6; do
+        check "$2 $3, $name $4: $port" cmp "$scratch/main_$port.npy" "$scratch/$4_$port.npy"
+    done
+}
+
+# expected MODEL ENTRY INPUTS OUTPUTS: ENTRY_OUTPUT.npy of `crescent run`.
+expected() {
+    name=$(basename "$1" .lua) arguments=
+    for port in $3; do
+        arguments="$arguments --input $port=$scratch/$port.npy"
+    done
+    for port in $4; do
+        arguments="$arguments --output $port=$scratch/$2_$port.npy"
+    done
+    "$crescent" run "$1" --entry "$2" --weights "$scratch/$name.safetensors" $arguments \
+        >"$scratch/log" 2>&1
+}
+
+# model SCRIPT ENTRY/INPUTS/OUTPUTS...: parameters are gradients, which have their names.
+model() {
+    script="$scratch/$1.lua" name=$1
+    shift
+    "$crescent" emit "$script" -o "$scratch/$name.c" >"$scratch/log" || failed=$((failed + 1))
+    for row; do
+        entry=${row%%/*} ports=${row#*/}
+        expected "$script" "$entry" "$(echo "${ports%%/*}" | tr , ' ')" \
+            "$(echo "${ports#*/}" | tr , ' ')" || failed=$((failed + 1))
+    done
+    for compiler in gcc clang tcc; do
+        command -v $compiler >"$scratch/log" || { echo "skipped: $compiler is not installed"; continue; }
+        for options in -O0 "-O2 -D$(echo "$name" | tr a-z A-Z)_THREADS=2 -pthread"; do
+            case "$compiler $options" in
+            "clang -O0" | "tcc -O2"*) continue ;;
+            esac
+            for row; do
+                entry=${row%%/*} ports=${row#*/}
+                compare "$script" $compiler "$options" "$entry" \
+                    "$(echo "${ports%%/*}" | tr , ' ')" "$(echo "${ports#*/}" | tr , ' ')"
+            done
+        done
+    done
+}
+
+# draw NAME SHAPE: NAME.npy, standard normal.
+draw() {
+    echo "local x = input('$1', $2) return {$1 = x}" >"$scratch/draw.lua"
+    "$crescent" run "$scratch/draw.lua" --seed 5 --output "$1=$scratch/$1.npy" >"$scratch/log" ||
+        failed=$((failed + 1))
+}
+
+draw x '{8, 32}'
+draw code '{8, 4}'
+"$crescent" run docs/entries.lua --entry both --grads "$scratch/entries.safetensors" \
+    >"$scratch/log" || failed=$((failed + 1))
+model entries both/x/y,loss decode/code/y encode/x/z
+
+draw x '{2, 8, 16}'
+draw target '{2, 8, 24}'
+"$crescent" run "$scratch/stack.lua" --entry logits --grads "$scratch/stack.safetensors" \
+    >"$scratch/log" || failed=$((failed + 1))
+model stack logits/x/y step/x,target/dx,loss
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

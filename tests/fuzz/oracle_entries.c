@@ -1,0 +1,81 @@
+/* Oracle: entries share weights and functions, and nothing of their meaning. */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "oracles.h"
+
+enum { ENTRIES = 2 };
+
+static const char *const names[ENTRIES] = {"first", "second"};
+
+/* The case's nodes, with the outputs whose sets have one of these bits: of one entry without a
+ * name, or of both. */
+static struct cr_graph *graph_with(const struct cr_graph *g, const unsigned *sets, unsigned bits)
+{
+    struct cr_graph *copy = cr_graph_copy_nodes(g);
+    for (int e = 0; e < ENTRIES; e++) {
+        if (bits == (1u << ENTRIES) - 1)
+            cr_add_entry(copy, names[e]);
+        for (int i = 0; i < g->n_outputs; i++)
+            if (bits & sets[i] & 1u << e)
+                cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
+    }
+    return copy;
+}
+
+/* Compiles and runs a graph, which is used up. */
+static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_compiled *compiled,
+                      struct cr_outputs *o, struct cr_report *report)
+{
+    struct cr_error error = {""};
+    struct cr_program *program = cr_program_of(g, NULL, &error);
+    if (!program)
+        return cr_found(report, "entries: refused: %.400s", error.text);
+    if (!cr_compile_program(compiled, program, cr_compile_tcc, report))
+        return false;
+    bool good = cr_run(s->c, compiled, NULL, 1, o, report);
+    if (!good)
+        cr_compiled_free(compiled);
+    return good;
+}
+
+/* The outputs of an entry, out of those of all, against what they are without the other. */
+static bool check_entry(struct cr_subject *s, const unsigned *sets, int number,
+                        const struct cr_entry *entry, const struct cr_outputs *all,
+                        struct cr_report *report)
+{
+    struct cr_compiled alone;
+    struct cr_outputs expected;
+    const struct cr_outputs o = {.data = all->data + entry->first_output,
+                                 .floats = all->floats + entry->first_output,
+                                 .n = entry->n_outputs};
+    if (!run_graph(s, graph_with(s->c->graph, sets, 1u << number), &alone, &expected, report))
+        return false;
+    bool good = expected.n == o.n || cr_found(report, "entries: outputs are missing");
+    good = good && cr_check_same(alone.program, &expected, &o, "as an entry", report);
+    cr_outputs_free(&expected);
+    cr_compiled_free(&alone);
+    return good;
+}
+
+/* Each output is in one entry or in both; each entry has one at least. */
+bool cr_oracle_entries(struct cr_subject *s, struct cr_report *report)
+{
+    const struct cr_graph *g = s->c->graph;
+    unsigned *sets = cr_calloc((size_t)g->n_outputs + 1, sizeof *sets);
+    struct cr_compiled both;
+    struct cr_outputs all;
+    for (int i = 0; i < g->n_outputs; i++)
+        sets[i] = 1 + (unsigned)cr_pick(s, (1 << ENTRIES) - 1);
+    sets[0] |= 1;
+    sets[g->n_outputs - 1] |= 2;
+    bool good = run_graph(s, graph_with(g, sets, (1u << ENTRIES) - 1), &both, &all, report);
+    if (good) {
+        for (int e = 0; e < ENTRIES && good; e++)
+            good = check_entry(s, sets, e, &both.program->entries[e], &all, report);
+        cr_outputs_free(&all);
+        cr_compiled_free(&both);
+    }
+    free(sets);
+    return good;
+}

@@ -1,0 +1,219 @@
+
+/*
+ * k1_entries: entries, tests/golden/entries.lua:6
+ * out[8, 4] = rows[8, 32] x columns[32, 4]
+ * reads encoder_bias[4], x[8, 32]
+ * then: add, maximum
+ * 2.048 kflop, reads 1.552 kB, writes 128 B
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *encoder_bias;
+    const float *x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_entries(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    static const float c_0 = 0.0f;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 8;
+        const long j0 = 0;
+        const long j1 = 4;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 8) {
+                const long m = i1 - i < 8 ? i1 - i : 8;
+                rt->gemm(m, n, 32, a->x + i * 32, 32, 1, a->w + j * 32, 1024, a->out + i * 4 + j, 4,
+                    a->encoder_bias + j, 0);
+                rt->maximum_vs(m, n, a->out + i * 4 + j, 4, a->out + i * 4 + j, 4, &c_0, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k2_decoder_2: decoder_2, tests/golden/entries.lua:7
+ * out[8, 32] = rows[8, 4] x columns[4, 32]
+ * reads decoder_bias[32], k1_entries[8, 4]
+ * then: add
+ * 2.048 kflop, reads 768 B, writes 1.024 kB
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *decoder_bias;
+    const float *k1_entries;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 8;
+        const long j0 = 0;
+        const long j1 = 32;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 8) {
+                const long m = i1 - i < 8 ? i1 - i : 8;
+                rt->gemm(m, n, 4, a->k1_entries + i * 4, 4, 1, a->w + j * 4, 128,
+                    a->out + i * 32 + j, 32, a->decoder_bias + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k3_entries: entries, tests/golden/entries.lua:11
+ * out[256]
+ * reads decoder_2[8, 32], x[8, 32]
+ * steps: sub, mul
+ * 1.024 kflop, reads 2.048 kB, writes 1.024 kB
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const float *decoder_2;
+    const float *x;
+    float *out;
+};
+
+static void k3_entries(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const t0 = scratch; /* 8 x 32 */
+    for (long item = begin; item < end; item++) {
+        rt->sub_vv(8, 32, t0, 32, a->decoder_2, 32, a->x, 32);
+        rt->mul_vv(8, 32, a->out, 32, t0, 32, t0, 32);
+    }
+}
+
+/*
+ * k4_loss: loss, tests/golden/entries.lua:11
+ * out[]
+ * reads k3_entries[256]
+ * steps: sum, div
+ * 4 flop, reads 1.024 kB, writes 4 B
+ */
+struct k4_args {
+    const struct cr_runtime *rt;
+    const float *k3_entries;
+    float *out;
+};
+
+static void k4_loss(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 1 */
+    static const float c_256 = 256.0f;
+    for (long item = begin; item < end; item++) {
+        rt->sum(1, 256, r0, a->k3_entries, 0);
+        rt->div_vs(1, 1, r0, 0, r0, 0, &c_256, 0);
+        rt->store(1, 1, a->out, 0, 0, r0, 0);
+    }
+}
+
+/* Computes the outputs of both. */
+int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 256; /* for each thread */
+    float *const scratch = arena + 256;
+    const float *const in0 = inputs[0]; /* x[8, 32] */
+    float *const out0 = outputs[0]; /* both.loss[] */
+    float *const out1 = outputs[1]; /* both.y[8, 32] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .encoder_bias = weights,
+            .x = in0,
+            .w = weights + 16,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k1_entries, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .decoder_bias = weights + 1040,
+            .k1_entries = arena,
+            .w = weights + 1072,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, k2_decoder_2, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .decoder_2 = out1,
+            .x = in0,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k3_entries, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .k3_entries = arena,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k4_loss, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
+
+/* Computes the outputs of decode. */
+int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 0; /* for each thread */
+    float *const scratch = arena + 0;
+    const float *const in1 = inputs[1]; /* code[8, 4] */
+    float *const out2 = outputs[2]; /* decode.y[8, 32] */
+    (void)weights, (void)inputs;
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .decoder_bias = weights + 1040,
+            .k1_entries = in1,
+            .w = weights + 1072,
+            .out = out2,
+        };
+        rt->parallel(pool, 1, k2_decoder_2, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
+
+/* Computes the outputs of encode. */
+int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 0; /* for each thread */
+    float *const scratch = arena + 0;
+    const float *const in0 = inputs[0]; /* x[8, 32] */
+    float *const out3 = outputs[3]; /* encode.z[8, 4] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .encoder_bias = weights,
+            .x = in0,
+            .w = weights + 16,
+            .out = out3,
+        };
+        rt->parallel(pool, 1, k1_entries, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
