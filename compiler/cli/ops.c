@@ -57,6 +57,7 @@ static void print_gradient(const char *text)
     }
 }
 
+/* The cells have to be those of the heading in `tables`. */
 static void print_markdown_row(const crescent_op *op)
 {
     char call[80];

@@ -50,6 +50,8 @@ static void print_binary(const struct printer *p, const struct cr_expr_node *e)
     print_expr(p, e->b, e->op == CR_EXPR_ADD ? binding : (enum binding)(binding + 1));
 }
 
+/* One node as C.  MIN has no operator in C, so both its operands are printed twice: they may not
+ * contain calls that change anything. */
 static void print_node(const struct printer *p, const struct cr_expr_node *e)
 {
     switch (e->op) {
@@ -128,6 +130,7 @@ static void print_address(const struct printer *p, const struct cr_address *addr
         cr_put(p->text, " + %lld", (long long)address->base);
 }
 
+/* An address under a condition is a null pointer, 0, where the condition is false. */
 static void print_argument(const struct printer *p, const struct cr_argument *argument)
 {
     switch (argument->kind) {
@@ -274,6 +277,8 @@ static void print_comment(struct cr_text *t, const struct cr_function *f)
     cr_put(t, " */\n");
 }
 
+/* The arguments of a call as a struct.  A field has the name of its slot; print_call in emit.c
+ * initialises it by that name. */
 static void print_struct(struct cr_text *t, const struct cr_function *f)
 {
     cr_put(t, "struct k%d_args {\n    const struct cr_runtime *rt;\n", f->number);

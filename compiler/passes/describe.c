@@ -51,6 +51,7 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
         cr_put(t, "\n");
 }
 
+/* Ends the line of the equation, and lists each tensor that the kernel reads, with its shape. */
 static void put_reads(struct cr_text *t, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

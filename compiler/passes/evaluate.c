@@ -183,6 +183,8 @@ static int chosen_operand(const struct cr_evaluate *ev, cr_id id)
     return 0;
 }
 
+/* The operands of an elementwise op are evaluated at the same map.  A `where` that a mask decides
+ * is the chosen operand: its condition and its other operand are not evaluated. */
 static int evaluate_map(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -231,6 +233,11 @@ static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const str
     return push(ev, &reduction, map);
 }
 
+/*
+ * All reductions of a program run over its one column atom.  So the reduced axis must have the
+ * extent and the length of that atom, and the map must not depend on it.  Otherwise the node has to
+ * be stored.  A reduction over an axis of size 1 is its operand.
+ */
 static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id], *in = &ev->g->nodes[cr_in(ev->g, id, 0)];

@@ -505,6 +505,10 @@ static void add_join(struct joins *all, const struct cr_attention_backward *b)
     all->of[b->dq] = all->of[b->dk] = all->of[b->dv] = all->n;
 }
 
+/*
+ * Copies the graph.  The concat of a trio is made where the first of its three products stands, so
+ * the sources of the others are copied ahead.  If one product depends on another, they stay apart.
+ */
 static void rewrite(struct cr_module *module, const struct joins *all)
 {
     struct cr_rewrite rw;
@@ -526,6 +530,10 @@ static void rewrite(struct cr_module *module, const struct joins *all)
     free(needed);
 }
 
+/*
+ * Joins the gradients of each attention that one kernel can compute, unless the graph joins them
+ * already.  First it adds products that complete a pattern; the lists of users are then made anew.
+ */
 void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};

@@ -40,6 +40,8 @@ struct search {
     bool *taken;               /* by kernel: it is in a loop that was chosen */
 };
 
+/* Finds the first and the last kernel that writes each node, and the borders between kernels that a
+ * value crosses because several kernels write it: no iteration may begin or end there. */
 static void find_uses(struct search *s)
 {
     const struct cr_module *m = s->m;
@@ -62,6 +64,8 @@ static void find_uses(struct search *s)
     }
 }
 
+/* An output has the origin OUTPUT although a kernel writes it: the caller decides where it lies, so
+ * only its number can go by equal steps. */
 static void find_origins(struct search *s)
 {
     const struct cr_graph *g = s->m->graph;
@@ -196,6 +200,11 @@ struct runs {
     int *whole;   /* a period apart: no value is made on both sides of the kernel's beginning */
 };
 
+/*
+ * Fills all four arrays for one period.  It goes from the last kernel to the first, since each
+ * number is one more than that of the next kernel (of `whole`: of the kernel a period later).  The
+ * time is linear in the number of kernels.
+ */
 static void find_runs(const struct search *s, int period, struct runs *r)
 {
     int n = s->m->n_kernels;

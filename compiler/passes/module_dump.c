@@ -10,6 +10,7 @@
 #include "kernel_kinds.h"
 #include "passes.h"
 
+/* "%3 = add %1 %2", "%0 = load v[7]".  The table index of a gather is not printed. */
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
@@ -37,6 +38,7 @@ static void print_tiles(FILE *out, const struct cr_kernel *k, const char *title,
         print_value(out, k, tiles, i);
 }
 
+/* The extents of the loops, outermost first; an atom that is missing has extent 1. */
 static void print_atoms(FILE *out, const struct cr_kernel *k)
 {
     fputs("--     loops", out);
@@ -68,6 +70,8 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
         fprintf(out, "--     scores times %g\n", k->factor);
 }
 
+/* The kernel, its loops, the bounds of its mask, and its tile programs.  `buffer` is printed only
+ * where it is not the root, as for a part of a concat. */
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
     const struct cr_kernel *k = &m->kernels[i];
@@ -88,6 +92,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         print_program(out, k, p);
 }
 
+/* The order of execution.  A kernel outside loops names the kernel whose function it shares; a loop
+ * names its layers and the range of its kernels. */
 static void print_steps(FILE *out, const struct cr_module *m)
 {
     fputs("-- steps\n", out);

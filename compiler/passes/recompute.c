@@ -50,6 +50,8 @@ struct recompute {
 
 /* ---- kernels as makers of values ---- */
 
+/* Numbers the values in the order of their kernels.  The kernels that write one value, the parts of
+ * a concat, have to be consecutive, as fuse leaves them: first_kernel delimits them. */
 static void number_values(struct recompute *r)
 {
     r->first_kernel = cr_calloc((size_t)r->n_kernels + 1, sizeof *r->first_kernel);
@@ -84,6 +86,11 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
             value->reads[value->n_reads++] = value->reads[i];
 }
 
+/*
+ * Describes each value for the search.  Its size is rounded up as plan does; its work is that of
+ * all its kernels, in operations, with memory traffic at per_byte each.  Outputs lie outside the
+ * arena.
+ */
 static void find_values(struct recompute *r)
 {
     const struct cr_graph *g = r->m->graph;
@@ -318,6 +325,12 @@ static void end(struct recompute *r)
     free(r->value_of);
 }
 
+/*
+ * Leaves the kernels as they are if there is no limit or the arena fits it, with loops or unrolled.
+ * Else it takes the first order of the ladder that fits.  If none does, the module is as before,
+ * and least_arena_floats says what the limit has to be at least, for the message.  A module of more
+ * than MOST_VALUES values is not searched.
+ */
 void cr_pass_recompute(struct cr_module *module)
 {
     struct recompute r;

@@ -29,6 +29,10 @@ struct search {
 
 /* ---- what going and coming back costs ---- */
 
+/*
+ * Counting sort: the readers of each value, in ascending order.  While the lists are filled,
+ * count[v + 1] is the next free place of value v; afterwards it is where the list of v + 1 begins.
+ */
 static void find_readers(struct search *s)
 {
     int *count = s->first_reader = cr_calloc((size_t)s->n + 2, sizeof *count), total = 0;

@@ -25,6 +25,8 @@ static const struct cr_node *operand(const struct cr_rewrite *rw, const struct c
     return &rw->to->nodes[d->in[i]];
 }
 
+/* An elementwise op on constants alone becomes a constant.  It is evaluated as the interpreter does
+ * it: in double, or exactly for i32. */
 static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     double value[3] = {0};

@@ -43,6 +43,8 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
 }
 
+/* Declares the scratch of one thread.  Scores exist for one block of keys and one panel of queries
+ * only, so their size does not grow with the number of keys; packed values are kept whole. */
 static void take_scratch(struct cr_builder *b, struct attention *s)
 {
     const struct cr_kernel *k = b->k;

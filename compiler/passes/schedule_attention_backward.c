@@ -37,6 +37,11 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
 }
 
+/*
+ * Declares the scratch of one thread.  Packed keys are kept whole; scores and their gradients exist
+ * for one block of keys and one panel of queries only.  Operands that one product takes transposed
+ * and another by rows are kept both ways.
+ */
 static void take_scratch(struct cr_builder *b, struct backward *s)
 {
     int64_t K = cr_round_up(s->K, CR_PANEL_FLOATS), N = cr_round_up(s->N, CR_PANEL_FLOATS);
@@ -87,6 +92,8 @@ static void fill_zeros(struct cr_builder *b, struct cr_argument rows, int64_t co
 
 /* ---- before the keys ---- */
 
+/* What all steps of a head share: packed keys, and the gradients of keys and values set to 0, since
+ * each step of queries adds to them. */
 static void start_item(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;

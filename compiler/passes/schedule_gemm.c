@@ -35,6 +35,11 @@ void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target)
     s->cols = step_cols(s->rows, s->N, s->depth, target);
 }
 
+/*
+ * A block has at most gemm_rows_floats / K rows, in whole steps, and at most gemm_most_rows; all
+ * blocks but the last are equal.  A group has whole steps of columns, and so few that there are
+ * gemm_items items, if N is large enough.
+ */
 static struct cr_gemm_loops cut(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
@@ -228,6 +233,11 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
     return cr_binary(b, CR_EXPR_OR, first_item, first_group);
 }
 
+/*
+ * The right operand is read in place: its panels were packed when the weights were loaded.  The
+ * loop over columns is the outer one, so that a step of panels stays in the cache while the rows of
+ * the block go by.
+ */
 static int64_t schedule_weights(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

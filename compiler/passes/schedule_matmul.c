@@ -52,6 +52,8 @@ static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_ta
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
+/* k is cut into parts only if gemm can continue from the result in memory: not with a prologue,
+ * whose rows are computed whole, and not if the epilogue needs the product in scratch. */
 static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
@@ -129,6 +131,8 @@ struct operands {
     struct packed rows, columns;
 };
 
+/* Columns are always packed, into scratch for a step or for an item; rows only if they lie
+ * transposed.  The scratch has room for `depth` of k. */
 static struct operands take_scratch(struct cr_builder *b, const struct matmul *m,
                                     const struct cr_gemm_vars *v)
 {
@@ -159,6 +163,8 @@ static void pack_now(struct cr_builder *b, const struct matmul *m, const struct 
 
 /* ---- the operands as gemm takes them ---- */
 
+/* The left operand of one call: rows of the prologue at a distance of K; packed panels, where k
+ * goes by CR_PANEL_FLOATS; or the tensor itself, from k0 on if k is done in parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul *m,
                                       const struct cr_gemm_vars *v, int slot)
 {

@@ -122,6 +122,8 @@ static void call_load(struct tiling *t, const struct spot *to, struct cr_address
                 cr_at(to->address), cr_n(b, to->ld), cr_at(from), cr_n(b, rs), cr_n(b, cs));
 }
 
+/* A load costs nothing if runtime functions can read the elements in place: columns at a distance
+ * of 1, or one number a row at any distance.  Otherwise they are copied into a temporary. */
 static void place_load(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     int64_t rs = coef(&v->at, t->job->row), cs = coef(&v->at, t->job->col);
@@ -142,6 +144,7 @@ struct numbers {
     struct cr_argument rows, cols, ld, base, row_step, col_step;
 };
 
+/* The spot must have its temporary already: its distance `ld` is one of the arguments. */
 static struct numbers numbers_of(struct tiling *t, const struct cr_value *v,
                                  const struct spot *spot)
 {
@@ -212,6 +215,8 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
 
 /* ---- values that are computed ---- */
 
+/* The result is one number a row.  An operand that is one number a row is first spread over a tile:
+ * the reduction takes it once for each column, in the same order as any other tile. */
 static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;

@@ -12,6 +12,7 @@ struct region {
     struct cr_linear first, last;
 };
 
+/* *value becomes the element number: base + sum of (var - origin) * coef. */
 static void evaluate_address(struct cr_walk *w, const struct cr_address *a, struct cr_linear *value)
 {
     struct cr_linear x;
@@ -99,6 +100,8 @@ static int stretch_panels(struct cr_walk *w, struct region *r, const struct cr_l
     return 0;
 }
 
+/* *r becomes the first and the last element that a call touches through one of its addresses: rows
+ * and columns at the distances that the signature names, or packed panels. */
 static int find_region(struct cr_walk *w, const struct cr_call *call, const struct cr_parameter *p,
                        const struct cr_address *address, struct region *r)
 {
@@ -116,6 +119,7 @@ static int find_region(struct cr_walk *w, const struct cr_call *call, const stru
 
 /* ---- where that is ---- */
 
+/* Extends the reach of an argument by lowest .. highest; the written part too, if `written`. */
 static void widen(struct cr_reach *r, bool written, int64_t lowest, int64_t highest)
 {
     if (!r->touched || lowest < r->lowest)

@@ -157,6 +157,8 @@ static int new_counter(struct cr_walk *w, const struct cr_statement *s,
     return counter;
 }
 
+/* The first value is evaluated once, before the loop changes any variable.  The end is evaluated
+ * again in each iteration, so it must hold for whatever the loop sets. */
 static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 {
     struct cr_linear first, last, value;
@@ -216,6 +218,8 @@ static void end_if(struct cr_walk *w, const struct cr_walk_block *b)
     }
 }
 
+/* After a condition, what it set is one of two sums; after a loop, it is not known.  If the block
+ * makes what later items use, nothing that differs among these items may have gone into it. */
 static int end_block(struct cr_walk *w)
 {
     struct cr_walk_block b = w->blocks[--w->n_blocks];
@@ -249,6 +253,7 @@ static int assign(struct cr_walk *w, const struct cr_statement *s)
     return 0;
 }
 
+/* Updates what is known of the variables by one statement, and checks the calls in it. */
 static int walk_statement(struct cr_walk *w, const struct cr_statement *s)
 {
     switch (s->kind) {

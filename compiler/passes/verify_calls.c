@@ -131,6 +131,8 @@ static int verify_loop(const struct run *r, const struct cr_step *loop)
     return 0;
 }
 
+/* Checks that what a step names exists, and keeps track of the open loop: forms of bindings depend
+ * on it. */
 static int verify_step(struct run *r, const struct cr_step *step)
 {
     switch (step->kind) {
@@ -212,6 +214,11 @@ static int verify_reach(const struct run *r, const struct cr_step *call, int slo
     return 0;
 }
 
+/*
+ * The buffer of an argument has the argument's format, belongs to this entry, lies where the form
+ * of the binding says, and is as large as the function reaches.  If the function writes it, it is
+ * in the arena or an output; if the argument is packed, it is a weight.
+ */
 static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot, int64_t bound)
 {
     const struct cr_slot *s = slot_of(r, call, slot);
@@ -300,6 +307,10 @@ static int read_buffer(struct run *r, int buffer)
     return 0;
 }
 
+/*
+ * Records the writes of a call before it checks the reads, so that a call that overwrites its own
+ * input is found.  A write counts as made only after the reads: a call cannot read what it makes.
+ */
 static int see_memory(struct run *r, const struct cr_step *call)
 {
     int n = r->p->functions[call->function].n_bound;
@@ -377,6 +388,8 @@ static int verify_steps_of(const struct run *r, int entry)
     return loops ? cr_fail(r->c->error, "entry %d begins or ends in a loop", entry) : 0;
 }
 
+/* Each entry is run by itself, from memory in which nothing is written.  Each output must be
+ * written by some entry. */
 static int verify_entries(struct run *r, bool *written)
 {
     if (r->p->n_entries > (int)(8 * sizeof r->p->buffers->entries))

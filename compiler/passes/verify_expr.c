@@ -84,6 +84,7 @@ static void multiply(struct cr_walk *w, const struct cr_linear *a, const struct 
         cr_linear_set_unknown(value, new_unknown_of(w, a, b));
 }
 
+/* min(a, b): at most a, at most b, and one of the two. */
 static void least_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                      struct cr_linear *value)
 {
@@ -116,6 +117,8 @@ static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct c
     cr_linear_set_unknown(value, unknown);
 }
 
+/* Sums and products with a number are exact; of others only bounds are known.  EQUAL, AND and OR
+ * are 0 or 1. */
 static int evaluate_binary(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
     struct cr_linear a, b;

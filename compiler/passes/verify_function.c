@@ -11,6 +11,7 @@ static bool is_index(int i, int n)
 
 /* ---- slots ---- */
 
+/* Arguments and numbers come first, and no other slots are among them: calls bind them by index. */
 static int verify_slot(const struct cr_program_check *c, int i)
 {
     const struct cr_slot *s = &c->f->slots[i];
@@ -41,6 +42,8 @@ static int verify_slots(const struct cr_program_check *c)
 
 /* ---- expressions ---- */
 
+/* How many of a, b and c are expressions.  For VAR, FIELD and CALL, `a` is an index of another
+ * kind. */
 static int operands_of(enum cr_expr_op op)
 {
     switch (op) {
@@ -93,6 +96,8 @@ static int verify_expr(const struct cr_program_check *c, int i)
 
 /* ---- calls ---- */
 
+/* The slot holds elements, and terms and variables exist.  Whether the variables are declared there
+ * is for verify_body to say. */
 static int verify_address(const struct cr_program_check *c, const struct cr_address *a)
 {
     const struct cr_function *f = c->f;
@@ -110,6 +115,8 @@ static int verify_address(const struct cr_program_check *c, const struct cr_addr
     return 0;
 }
 
+/* What an argument refers to exists, according to its kind.  Whether the callee takes that kind is
+ * for verify_call to say. */
 static int verify_argument(const struct cr_program_check *c, const struct cr_argument *a)
 {
     bool number = is_index(a->number, c->f->n_exprs);
@@ -208,6 +215,8 @@ static int verify_operand(const struct cr_program_check *c, const struct cr_call
     return 0;
 }
 
+/* The arguments have the number and the kinds of the signature.  The call itself and all arguments
+ * have to be verified already. */
 static int verify_call(struct cr_program_check *c, const struct cr_call *call)
 {
     char name[64];
@@ -275,6 +284,8 @@ static int see_call(struct scopes *s, int call)
     return 0;
 }
 
+/* All variables of an expression must be declared at this place.  The recursion ends because
+ * operands, and arguments of calls, come before the expression (verify_expr). */
 static int see_expr(struct scopes *s, cr_expr expr)
 {
     if (!is_index(expr, s->c->f->n_exprs))
@@ -338,6 +349,7 @@ static int set(struct scopes *s, const struct cr_statement *at)
     return see_var(s, at->var);
 }
 
+/* A statement may use variables of open blocks only.  LOOP and IF open a block, END closes it. */
 static int verify_statement(struct scopes *s, const struct cr_statement *at)
 {
     switch (at->kind) {
@@ -360,6 +372,8 @@ static int verify_statement(struct scopes *s, const struct cr_statement *at)
     return cr_program_fault(s->c, "there is no such kind of statement as %d", (int)at->kind);
 }
 
+/* Goes through the statements in order.  The body itself is the block at depth 1, and must be the
+ * only one open at the end. */
 static int verify_body(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;
@@ -402,6 +416,8 @@ static int verify_items(const struct cr_program_check *c)
     return 0;
 }
 
+/* The order matters: expressions look at the arguments of calls, arguments at expressions, and
+ * signatures at all of them. */
 static int verify_pools(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;

@@ -80,6 +80,7 @@ static int verify_inside(const struct cr_program_check *c, int i, int64_t bytes)
     return 0;
 }
 
+/* `offset` means bytes for the arena and the weights, and an index for inputs and outputs. */
 static int verify_space(const struct cr_program_check *c, int i)
 {
     switch (c->p->buffers[i].space) {
@@ -96,6 +97,7 @@ static int verify_space(const struct cr_program_check *c, int i)
     }
 }
 
+/* The shape and the format are checked first: the number of bytes follows from them. */
 static int verify_buffer(const struct cr_program_check *c, int i)
 {
     const struct cr_buffer *b = &c->p->buffers[i];

@@ -35,6 +35,8 @@ static int verify_part(const struct cr_program_check *c, const struct part *part
     return 0;
 }
 
+/* No two parts of scratch overlap, and all lie in scratch_floats.  They are sorted by offset, so
+ * that each is compared with the one before it only. */
 static int verify_parts(const struct cr_program_check *c)
 {
     struct part *parts = cr_calloc((size_t)c->f->n_slots, sizeof *parts);
@@ -95,6 +97,11 @@ static int loop_of(const struct writes *w, cr_expr condition)
     return NOWHERE;
 }
 
+/*
+ * A slot that the body makes must be written before it is read.  A read that the first iteration of
+ * a loop leaves out may precede the write: end_block checks that the loop writes it.  A block whose
+ * results are kept may read only what it writes itself.
+ */
 static int see_read(struct writes *w, const struct cr_argument *a)
 {
     int slot = a->address.slot;
@@ -112,6 +119,7 @@ static int see_read(struct writes *w, const struct cr_argument *a)
     return cr_program_fault(w->c, "%s is read before it is written", s->name);
 }
 
+/* Scratch that a block keeps for later items may be written in that block only. */
 static int see_write(struct writes *w, int slot)
 {
     const struct cr_slot *s = &w->c->f->slots[slot];
@@ -187,6 +195,8 @@ static void open_block(struct writes *w, int statement)
         w->keeping = statement;
 }
 
+/* Writes under a condition do not count after its end, as the condition may be false.  What a later
+ * iteration of this loop reads must have been written in the loop. */
 static int end_block(struct writes *w)
 {
     const struct block *b = &w->blocks[--w->n_blocks];
@@ -201,6 +211,7 @@ static int end_block(struct writes *w)
     return 0;
 }
 
+/* Goes through the calls of a statement in the order of execution; opens or closes its block. */
 static int see_statement(struct writes *w, int i)
 {
     const struct cr_statement *s = &w->c->f->body[i];
@@ -229,6 +240,7 @@ static int see_statement(struct writes *w, int i)
     return 0;
 }
 
+/* Each read comes after a write; each argument to be written is written under all conditions. */
 static int verify_writes(struct cr_program_check *c)
 {
     size_t slots = (size_t)c->f->n_slots;
