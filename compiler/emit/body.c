@@ -6,7 +6,7 @@
 
 enum { INDENT = 4 };
 
-/* Something of a function, being printed. */
+/* The text that is printed, and the function whose parts are printed. */
 struct printer {
     struct cr_text *text;
     const struct cr_function *f;
@@ -14,7 +14,7 @@ struct printer {
 
 /* ---- integer expressions ---- */
 
-/* How tightly operators bind, loosest first. */
+/* Precedence of operators in C, lowest first. */
 enum binding { SELECT, OR, AND, EQUAL, COMPARE, SUM, PRODUCT, UNARY, ATOM };
 
 static const struct {
@@ -92,7 +92,7 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
     }
 }
 
-/* In parentheses if it binds more loosely than what stands around it. */
+/* Puts parentheses around an expression whose precedence is lower than `least`. */
 static void print_expr(const struct printer *p, cr_expr expr, enum binding least)
 {
     const struct cr_expr_node *e = &p->f->exprs[expr];
@@ -170,7 +170,7 @@ static void print_call(const struct printer *p, const struct cr_call *call)
 
 /* ---- statements ---- */
 
-/* Where the body of a loop or an if ends. */
+/* The END statement of the loop or `if` whose body begins at `begin`. */
 static int end_of(const struct cr_function *f, int begin)
 {
     int depth = 1, at = begin;
@@ -210,7 +210,7 @@ static void print_assignment(const struct printer *p, const struct cr_statement 
     cr_put(p->text, ";");
 }
 
-/* One line; `single` says that an if has but one statement. */
+/* Prints one statement; `single` says that the body of an `if` is one statement. */
 static void print_line(const struct printer *p, const struct cr_statement *s, bool single)
 {
     switch (s->kind) {
@@ -240,7 +240,7 @@ static void print_line(const struct printer *p, const struct cr_statement *s, bo
         cr_put(p->text, s->kind == CR_STATEMENT_NOTE ? "/* %s */" : " /* %s */", s->note);
 }
 
-/* The statements begin .. end - 1.  An if with one statement needs no braces. */
+/* An `if` with one statement is printed without braces. */
 static void print_body(struct cr_text *text, const struct cr_function *f)
 {
     struct cr_text line = {0};
@@ -305,7 +305,7 @@ static void print_scratch(struct cr_text *t, const struct cr_slot *slot)
     cr_put(t, "; /* %s */\n", slot->note);
 }
 
-/* -2^31 has no literal of its own. */
+/* C has no literal for -2^31, so it is printed as -2147483647 - 1. */
 static void print_constant(struct cr_text *t, const struct cr_slot *slot)
 {
     char text[64];

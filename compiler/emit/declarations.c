@@ -1,7 +1,7 @@
 /*
- * declarations.c - what a program needs of runtime.h: most of what TinyCC would read is never
- * called, and tables as macros take it long.  So a structure of functions has those members only
- * that are called, each at its offset.
+ * declarations.c - the declarations that a program needs from runtime.h.  TinyCC would take long to
+ * read all of it, above all the tables that are macros, and most functions are never called.  So a
+ * structure of functions is declared with only those members that are called, each at its offset.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "runtime/runtime.h"
 #include "runtime_text.h"
 
-/* A function in one of the runtime's tables, which are in the order of the structure. */
+/* A function in one of the tables of the runtime; the tables have the order of the structure. */
 struct member {
     const char *name, *declaration;
     size_t offset;

@@ -13,7 +13,7 @@ static bool same_type(const struct cr_port *a, const struct cr_port *b)
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-/* An output is of the type of what it replaces. */
+/* An output must have the type and the shape of what it replaces. */
 static int check_type(const struct cr_port *output, const struct cr_port *target, const char *what,
                       const char *path, struct cr_error *error)
 {
@@ -27,12 +27,12 @@ static int check_type(const struct cr_port *output, const struct cr_port *target
                    cr_dtype_name(target->dtype), expected, what);
 }
 
-/* What outputs may replace. */
+/* The ports that an output may replace. */
 struct targets {
     struct cr_names params, inputs;
 };
 
-/* Finds where output i goes. */
+/* Finds the port that output i replaces. */
 static int find_target(struct cr_handover *h, const struct cr_ports *ports,
                        const struct targets *targets, int i, const char *path,
                        struct cr_error *error)

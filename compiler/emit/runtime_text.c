@@ -75,7 +75,7 @@ static int find_file(const char *path)
     return -1;
 }
 
-/* The path of a file that a file includes: its neighbour, or named from the top folder. */
+/* Finds the path of an included file: next to the includer, or relative to the top folder. */
 static void resolve(char path[64], const char *includer, const char *quoted)
 {
     const char *end = strchr(quoted, '"'), *slash = strrchr(includer, '/');

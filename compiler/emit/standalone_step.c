@@ -194,7 +194,7 @@ static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const 
     cr_put(t, "};\n");
 }
 
-/* What steps of every model do with their state. */
+/* Helper functions that the step of every model uses. */
 static const char helpers[] =
     "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n"
     "    float *weights;\n};\n\n"
@@ -262,7 +262,7 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
-/* After the kernels: what no output replaces. */
+/* Prints copies of the parts of the state that no output replaces, after the kernels. */
 static void put_ending(struct cr_text *t, const struct state *s)
 {
     for (int i = 0; i < s->n; i++) {

@@ -21,7 +21,7 @@ static bool is_one_space(const struct stretch *s)
     return true;
 }
 
-/* Whether the locations repeat after `period` iterations but for a step, the same for all. */
+/* True if each offset is `step` more than the one `period` iterations before it. */
 static bool repeats(const struct stretch *s, int period, int64_t step)
 {
     for (int i = s->begin; i + period < s->end; i++)
@@ -30,7 +30,7 @@ static bool repeats(const struct stretch *s, int period, int64_t step)
     return true;
 }
 
-/* From one iteration to the next. */
+/* The step from the first iteration to the second; 0 if there is only one. */
 static int64_t first_step(const struct stretch *s)
 {
     return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].offset - s->at[s->begin].offset;
@@ -41,7 +41,7 @@ static bool is_even(const struct stretch *s)
     return is_one_space(s) && repeats(s, 1, first_step(s));
 }
 
-/* Whether there are two locations, used in turns. */
+/* True if two locations are used in turns. */
 static bool takes_turns(const struct stretch *s)
 {
     return is_one_space(s) && repeats(s, 2, 0);

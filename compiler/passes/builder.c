@@ -218,7 +218,7 @@ static void name_constant(char *name, size_t size, enum cr_format format, double
     name[n] = 0;
 }
 
-/* Whether a constant has this value, also if that is NaN or a zero with a sign. */
+/* True if a constant has this value.  All NaN count as equal; 0 and -0 do not. */
 static bool is_constant(const struct cr_slot *slot, enum cr_format format, double value)
 {
     return slot->kind == CR_SLOT_CONSTANT && slot->format == format &&

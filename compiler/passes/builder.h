@@ -124,7 +124,7 @@ struct cr_address cr_element(struct cr_builder *b, int slot, const struct cr_aff
 cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int row_atom, int row_var,
                         int col_atom, int col_var);
 
-/* Whether two addresses are one. */
+/* True if two addresses are equal. */
 bool cr_same_address(const struct cr_builder *b, const struct cr_address *x,
                      const struct cr_address *y);
 

@@ -9,7 +9,7 @@
 
 enum { WIDTH = 96 /* of a line, so that it fits behind " * " */ };
 
-/* Another thing in a list, or in the next line if this one is full. */
+/* Appends an item to a list, in a new line if this one is full. */
 static void put_item(struct cr_text *t, bool first, const char *item)
 {
     const char *line = t->length ? memrchr(t->data, '\n', t->length) : NULL;
@@ -34,7 +34,7 @@ static void put_size(struct cr_text *text, double value, const char *unit)
     cr_put(text, "%.4g %s%s", value, prefix[i], unit);
 }
 
-/* What is computed of a program, for the reader. */
+/* Lists the ops of a tile program under its title; a program without ops is left out. */
 static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles *tiles)
 {
     bool first = true;

@@ -61,8 +61,8 @@ static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map
     return -1;
 }
 
-/* The node to store if a program gets too long or reads too much: the result of the most work in it
- * so far. */
+/* If a program gets too long or reads too many tensors, this node is stored: the one that takes the
+ * most ops so far. */
 static cr_id largest_part(const struct cr_evaluate *ev)
 {
     int size[CR_MAX_VALUES], largest = 0;
@@ -93,7 +93,7 @@ static int push(struct cr_evaluate *ev, const struct cr_value *value, const stru
     return ev->tiles->n - 1;
 }
 
-/* The index of a stored node among what the kernel reads, or -1 if it reads too much. */
+/* The index of a stored node among the tensors that the kernel reads; -1 if they are too many. */
 static int ref_of(struct cr_evaluate *ev, cr_id id)
 {
     struct cr_kernel *k = ev->kernel;
@@ -106,7 +106,8 @@ static int ref_of(struct cr_evaluate *ev, cr_id id)
     return k->n_refs++;
 }
 
-/* Loads a node from where it is stored, itself or as what it is a reshape of. */
+/* Loads an element of a node from `stored`, which is the node itself or a tensor it is a reshape
+ * of. */
 static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -118,7 +119,8 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     return push(ev, &value, map);
 }
 
-/* The operand's map, or why there is none. */
+/* The map of a movement op's operand.  If there is none, `ev` says why: an atom to cut, or a node
+ * to store. */
 static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, struct cr_map *operand)
 {
     switch (cr_map_operand(ev->g, id, &ev->kernel->atoms, map, operand, &ev->split)) {
@@ -134,9 +136,9 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
 }
 
 /*
- * The stored node whose elements, in the same order, are those of this reshape, or CR_NONE.
- * There it can be read although some atom runs across the axes that the stored node has, and
- * cannot be cut, as that of a sum over all the tokens of a batch.
+ * The stored node that this reshape shows, or CR_NONE.  Both have the same elements in the same
+ * order, so the node can be read even where an atom runs across several of its axes and cannot be
+ * cut, as in a sum over all tokens of a batch.
  */
 static cr_id stored_in_order(const struct cr_evaluate *ev, cr_id id)
 {
@@ -265,7 +267,7 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
     return push_reduction(ev, id, value, &(struct cr_map){0});
 }
 
-/* Rows of a stored table: the row is a number computed at run time. */
+/* A gather reads rows of a stored table; the index of the row is computed at run time. */
 static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0), index = cr_in(ev->g, id, 1);
@@ -299,7 +301,7 @@ static int stream_of(struct cr_kernel *k, int64_t stream)
     return k->n_streams++;
 }
 
-/* The seed is one number, so the same for all elements. */
+/* The seed is a scalar: it is evaluated once, and is the same for all elements. */
 static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -365,7 +367,7 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return operand->ref >= 0;
 }
 
-/* Moves the values together that the result is made of. */
+/* Removes the values that the result does not need, and numbers the others anew. */
 static void drop_unused(struct cr_tiles *tiles)
 {
     bool used[CR_MAX_VALUES] = {false};
@@ -386,7 +388,7 @@ static void drop_unused(struct cr_tiles *tiles)
     tiles->n = n;
 }
 
-/* What a mask leaves visible of the result: the operand of `where` besides -inf, again and again. */
+/* The value under the masks of the result: of each `where` against -inf, the other operand. */
 static int visible_result(const struct cr_tiles *tiles)
 {
     const struct cr_value *values = tiles->values;
@@ -403,8 +405,8 @@ static int visible_result(const struct cr_tiles *tiles)
     return at;
 }
 
-/* The number that a value is its core times, and which operand the core is; 0 if it is something
- * else. */
+/* If a value is its core times a positive finite number: that number, and in *core the operand that
+ * is the core.  Otherwise 0. */
 static double factor_of_core(const struct cr_tiles *tiles, const struct cr_value *value, int *core)
 {
     double number = 0;
@@ -460,7 +462,7 @@ void cr_leave_out_core(struct cr_tiles *tiles)
     drop_unused(tiles);
 }
 
-/* Whether a value is the same for all columns, given that of its arguments. */
+/* True if a value is the same in all columns; by_row of its arguments must be set. */
 static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, int arity, int col)
 {
     switch (value->source) {

@@ -59,7 +59,7 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value);
 bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
                          struct cr_operand *operand);
 
-/* Whether the node's value is in memory when the kernel runs. */
+/* True if the value of the node is in memory when the kernel runs. */
 bool cr_is_stored(const struct cr_evaluate *ev, cr_id id);
 
 /* A new atom, or CR_NO_ATOM for extent 1; false if there are too many. */

@@ -1,15 +1,15 @@
 /*
- * fma.c - a product that is only added to something becomes one fused multiply-add.
- *
- * Decided here, once for the graph, and not for each kernel or by a C compiler: a value that
- * several kernels compute has the same bits in all of them, and so on every backend.  One
+ * fma.c - turns a sum and a product that nothing else reads into one fused multiply-add: one
  * operation instead of two, and one rounding less.
+ *
+ * The pass decides this once for the graph; no kernel and no C compiler does.  So a value that
+ * several kernels compute has the same bits in all of them, and on every backend.
  */
 #include "pass_list.h"
 #include "rules.h"
 #include "users.h"
 
-/* A sum of a product that nobody else reads, and of something else: its operand 1 - which. */
+/* A sum whose operand `which` is a product, or a moved one, that nothing else reads. */
 struct fma {
     cr_id sum, product;
     int which;
@@ -21,8 +21,8 @@ static bool only_for(const struct cr_users *users, cr_id id, cr_id user)
     return cr_only_user(users, id) == user && users->meet[id] == user;
 }
 
-/* The product may be moved before it is added.  Whether it is must not matter: some moves are none
- * where an axis has size 1, and a batch gets the same bits alone as in company. */
+/* The product may be moved before it is added.  Such a product must become an fma as well: where an
+ * axis has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
 static bool find_fma(const struct cr_graph *g, const struct cr_users *users, cr_id sum,
                      struct fma *fma)
 {
@@ -39,7 +39,7 @@ static bool find_fma(const struct cr_graph *g, const struct cr_users *users, cr_
     return false;
 }
 
-/* A factor of the product as it is where the product has been moved to `id`. */
+/* Moves a factor of the product in the same way as the product was moved to `id`. */
 static cr_id move_factor(struct cr_rewrite *rw, cr_id id, cr_id product, int factor)
 {
     if (id == product)
@@ -49,7 +49,7 @@ static cr_id move_factor(struct cr_rewrite *rw, cr_id id, cr_id product, int fac
     return cr_rewrite_add(rw, rw->from->nodes[id].op, 1, &below, &attr);
 }
 
-/* Enters a b + c in the new graph for the sum. */
+/* Replaces the sum by an fma in the new graph. */
 static void add_fma(struct cr_rewrite *rw, const struct fma *fma)
 {
     cr_id moved = cr_in(rw->from, fma->sum, fma->which);

@@ -37,7 +37,7 @@ static void put_affine(struct bytes *b, const struct cr_affine *affine)
     put_int(b, -1);
 }
 
-/* Of a value what its source has. */
+/* Only the fields that the source of a value uses; others may hold anything. */
 static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr_value *v)
 {
     int32_t fields[] = {(int32_t)v->source | (int32_t)v->op << 8,
@@ -103,7 +103,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_affine(b, &k->results[i]);
 }
 
-/* A word at a time; the key's bytes past the last whole word do not count. */
+/* Reads a word at a time.  The bytes past the last whole word are not hashed: keys that differ only
+ * there are told apart by comparison. */
 static uint64_t hash_bytes(const struct bytes *b)
 {
     uint64_t h = 0, word;

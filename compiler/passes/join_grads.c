@@ -1,9 +1,9 @@
 /*
- * join_grads.c - the gradients of an attention's queries, keys and values are made by
- * one kernel, which computes the probabilities again, block by block (Dao et al. 2022).
+ * join_grads.c - lets one kernel compute the gradients of the queries, keys and values of an
+ * attention; it computes the probabilities again, block by block (Dao et al. 2022).
  *
- * A kernel stores one node, so the pass joins the three to one, where the graph does not: a
- * concat, of which the others read their parts.  fuse finds them there.
+ * A kernel stores one node.  So the pass joins the three gradients in a concat, unless the graph
+ * does so already, and readers get slices of it.  fuse finds the pattern by the concat.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
     return id != CR_NONE && s->g->nodes[id].op == op;
 }
 
-/* Whether two nodes are views of one, the last two axes of one exchanged in the other. */
+/* True if both nodes are views of one node, and differ by an exchange of the last two axes. */
 static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 {
     int64_t axes[2][CR_MAX_RANK];
@@ -53,7 +53,7 @@ static cr_id only_user(const struct search *s, cr_id id)
     return one ? s->users->list[s->users->first[id]] : CR_NONE;
 }
 
-/* The product of a node's transpose with another: the only one if it is used like that once. */
+/* The product whose left operand is the transpose of a node; CR_NONE if not exactly one. */
 static cr_id transposed_product(const struct search *s, cr_id id)
 {
     cr_id found = CR_NONE;
@@ -69,7 +69,7 @@ static cr_id transposed_product(const struct search *s, cr_id id)
     return found;
 }
 
-/* Whether a product is all that one of its factors is for, and what stands between. */
+/* True if nothing but the product reads one of its factors, or a node between the two. */
 static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
 {
     while (product != factor) {
@@ -81,7 +81,7 @@ static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
     return true;
 }
 
-/* The dA of which dP is a product, and what dropout multiplies it by. */
+/* Finds dA, the factor of dP that is a matmul, and the other factors, which must be a dropout. */
 static bool find_ddropped(const struct search *s, struct cr_attention_backward *b,
                           struct cr_factors *dropout)
 {
@@ -96,7 +96,8 @@ static bool find_ddropped(const struct search *s, struct cr_attention_backward *
            only_leads_to(s, b->ddropped, b->dprobs);
 }
 
-/* Goes up from P to the product of it and of what dropout multiplies by, or CR_NONE. */
+/* The product of P and the factors of the dropout, which is searched among the users of `id`; or
+ * CR_NONE. */
 static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
                           const struct cr_factors *dropout)
 {
@@ -160,7 +161,7 @@ static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_b
     return false;
 }
 
-/* Whether every path from one node leads to the other, and none of them is stored. */
+/* True if every path from one node leads to the other, and no node on them is stored. */
 static bool leads_to(const struct search *s, cr_id from, cr_id to)
 {
     struct cr_region region;
@@ -168,7 +169,7 @@ static bool leads_to(const struct search *s, cr_id from, cr_id to)
            (from == to || cr_find_region(s->module, s->users, from, to, &region));
 }
 
-/* Whether a node reads probabilities, before or after dropout, as the forward product and the
+/* True if a user reads the probabilities, before or after dropout, as the forward product or the
  * gradients do. */
 static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
                       cr_id user)
@@ -177,7 +178,7 @@ static bool is_reader(const struct search *s, const struct cr_attention_backward
            (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
 }
 
-/* Whether the softmax is used by the forward product and by the gradients alone. */
+/* True if only the forward product and the gradients use the softmax. */
 static bool is_private(const struct search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
@@ -220,7 +221,7 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
            leads_to(s, b->dlogits, t) && leads_to(s, b->scores, b->logits) && is_private(s, b);
 }
 
-/* The product that a concat's operand shows, if that is all the product is for; or CR_NONE. */
+/* The product that operand i of a concat is a view of, if nothing else reads it; or CR_NONE. */
 static cr_id part_of(const struct search *s, cr_id concat, int i)
 {
     cr_id user = concat, id = cr_in(s->g, concat, i);
@@ -229,7 +230,7 @@ static cr_id part_of(const struct search *s, cr_id concat, int i)
     return only_user(s, id) == user && is_op(s, id, CR_OP_matmul) ? id : CR_NONE;
 }
 
-/* Whether a node is a concat of the three, in any order. */
+/* True if a concat of three operands joins the three gradients, in any order. */
 static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
 {
     bool dq = false, dk = false, dv = false;
@@ -260,7 +261,8 @@ void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
     }
 }
 
-/* Visits what an operand of a product is made of on the spot, as random numbers and masks are. */
+/* Visits the nodes that the kernel computes for an operand of a product, as random numbers and
+ * masks. */
 static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(void *, cr_id),
                        void *context, int *budget)
 {
@@ -274,7 +276,7 @@ static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(v
         visit_mask(module, cr_in(g, id, i), visit, context, budget);
 }
 
-/* Visits a product and all on the way to one of its factors, and what it is multiplied by. */
+/* Visits the nodes from a product to one of its factors, and the other operands on the way. */
 static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
                           void (*visit)(void *, cr_id), void *context)
 {
@@ -332,7 +334,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
 
 /* ---- gradients that nobody asked for ---- */
 
-/* The last two axes exchanged: what a permute shows of a node. */
+/* Adds a permute that exchanges the last two axes of a node. */
 static cr_id transposed_view(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = {0};
@@ -365,9 +367,9 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 }
 
 /*
- * Where T is there, but not all of the three products, as where keys and values are constant:
- * adds those that are missing.  The kernel makes them for nothing, which is little beside arrays
- * of queries by keys.
+ * If T exists but some of the three products do not, as where keys and values are constant, adds
+ * those that are missing.  The kernel computes them although nobody reads them; that costs little
+ * compared with storing arrays of queries by keys.
  */
 static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
 {
@@ -389,7 +391,7 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
     return g->n_nodes > n;
 }
 
-/* Whether a node may be the T of some gradients: a product of it, or its transpose, is made. */
+/* True if a node may be the T of some gradients: a matmul reads it or its transpose. */
 static bool may_be_dscores(const struct search *s, cr_id id)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
@@ -412,8 +414,8 @@ static bool complete_all(struct cr_graph *g, const struct search *s)
 
 /* ---- the pass ---- */
 
-/* Whether the graph joins the three already, as it does where queries, keys and values are
- * slices of one projection. */
+/* True if the graph joins the three already, as it does where queries, keys and values are slices
+ * of one projection. */
 static bool are_joined(const struct search *s, const struct cr_attention_backward *b)
 {
     cr_id user = only_user(s, b->dq);
@@ -444,8 +446,8 @@ static void mark(const struct cr_graph *g, const struct trio *t, cr_id user, boo
             needed[cr_in(g, user, i)] = true;
 }
 
-/* Marks those nodes between the three of which they are made; false if one of them is made of
- * another. */
+/* Marks the nodes between the first and the last of the three that any of them depends on; false if
+ * one of the three depends on another. */
 static bool mark_sources(const struct cr_graph *g, const struct trio *t, bool *needed)
 {
     memset(needed + t->first, 0, (size_t)(t->last - t->first + 1) * sizeof *needed);
@@ -457,7 +459,7 @@ static bool mark_sources(const struct cr_graph *g, const struct trio *t, bool *n
     return !needed[t->nodes[0]] && !needed[t->nodes[1]] && !needed[t->nodes[2]];
 }
 
-/* Copies nodes that stand after the first of the three, but that the others are made of. */
+/* Copies the marked nodes, which stand after the first of the three, ahead of the concat. */
 static void copy_ahead(struct cr_rewrite *rw, const struct trio *t, const bool *needed)
 {
     for (cr_id id = t->first; id <= t->last; id++)

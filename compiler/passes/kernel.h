@@ -175,7 +175,7 @@ struct cr_kernel {
     double flops, bytes_read, bytes_written;
 };
 
-/* Whether a node is a reduction down columns: over an axis that is not the innermost. */
+/* True if a node is a reduction down columns: over an axis that is not the innermost. */
 bool cr_goes_down(const struct cr_graph *g, cr_id id);
 
 /* Frees the tile programs. */

@@ -5,7 +5,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* Steps of a question: those that a schedule gives rise to take up to 135. */
+/* Limit of the steps of one question.  Questions about scheduled kernels take up to 135. */
 enum { PATIENCE = 20000 };
 
 void cr_unknowns_free(struct cr_unknowns *u)
@@ -134,13 +134,13 @@ void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
 
 /* ---- questions ---- */
 
-/* What is found of a sum in one direction. */
+/* An upper or a lower bound of a sum, if one was found. */
 struct bound {
     bool found;
     int64_t number;
 };
 
-/* The better of two bounds that both hold, or the worse. */
+/* The tighter of two bounds if `better`, else the looser.  A missing bound is the loosest. */
 static struct bound choose(struct bound a, struct bound b, bool upper, bool better)
 {
     if (!a.found || !b.found)
@@ -150,7 +150,7 @@ static struct bound choose(struct bound a, struct bound b, bool upper, bool bett
 
 static struct bound find_bound(struct cr_unknowns *u, struct cr_linear *a, bool upper);
 
-/* The sum with its last summand's unknown replaced, all of it. */
+/* The bound of a sum after its last unknown is replaced by `instead`. */
 static struct bound bound_with(struct cr_unknowns *u, const struct cr_linear *a,
                                const struct cr_kept_linear *instead, bool upper)
 {
@@ -161,7 +161,8 @@ static struct bound bound_with(struct cr_unknowns *u, const struct cr_linear *a,
     return find_bound(u, &b, upper);
 }
 
-/* The best of what each of these gives, if all are bounds; the worst, if the unknown may be any. */
+/* Replaces the last unknown by each of `any` in turn.  If each is a bound of the unknown, the
+ * tightest result holds (`better`); if the unknown may be any of them, only the loosest does. */
 static struct bound best_of(struct cr_unknowns *u, const struct cr_linear *a,
                             const struct cr_kept_linear *any, int n, bool upper, bool better)
 {
@@ -173,7 +174,7 @@ static struct bound best_of(struct cr_unknowns *u, const struct cr_linear *a,
     return best;
 }
 
-/* Uses up `a`. */
+/* Replaces unknowns from the last to the first, until a number is left.  Changes `a`. */
 static struct bound find_bound(struct cr_unknowns *u, struct cr_linear *a, bool upper)
 {
     while (a->n && !a->lost && u->patience-- > 0) {

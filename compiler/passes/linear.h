@@ -109,10 +109,10 @@ void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
 bool cr_find_most(struct cr_unknowns *u, const struct cr_linear *a, int64_t *most);
 bool cr_find_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t *least);
 
-/* Whether the sum is at least a number for sure. */
+/* True if the sum is known to be at least a number. */
 bool cr_is_at_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
-/* Whether it is a multiple of a positive number for sure. */
+/* True if it is known to be a multiple of a positive number. */
 bool cr_divides(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
 /* For how many items in a row it is the same; 0: for all. */

@@ -98,7 +98,8 @@ static cr_id operand(const struct search *s, const struct cr_loop *loop, int ite
     return ref == RESULT ? k->buffer : k->refs[ref];
 }
 
-/* Whether two nodes follow each other as a third and a fourth do. */
+/* True if node b can follow node a: their origins are of one kind and, unless that is PARAM, as far
+ * apart as those of c and d. */
 static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
 {
     const struct origin *x = &s->origin[a], *y = &s->origin[b];
@@ -109,7 +110,7 @@ static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
     return x->kind == PARAM || y->at - x->at == s->origin[d].at - s->origin[c].at;
 }
 
-/* Whether an operand goes by equal steps from one iteration to another. */
+/* True if an operand goes by equal steps over the iterations begin .. end - 1. */
 static bool is_progression(const struct search *s, const struct cr_loop *loop, int at, int ref,
                            int begin, int end)
 {
@@ -121,8 +122,11 @@ static bool is_progression(const struct search *s, const struct cr_loop *loop, i
     return true;
 }
 
-/* The same, with an end that may be different, but not of two iterations that have no more in
- * common than their functions. */
+/*
+ * True if an operand goes by equal steps, perhaps except in the first or the last iteration.  If
+ * there are only two, and they differ, a kernel must make the operand of one of them: otherwise
+ * they have nothing in common but their functions.
+ */
 static bool is_even(const struct search *s, const struct cr_loop *loop, int at, int ref)
 {
     int n = loop->count;
@@ -135,7 +139,8 @@ static bool is_even(const struct search *s, const struct cr_loop *loop, int at, 
            (n > 3 && is_progression(s, loop, at, ref, 1, n - 1));
 }
 
-/* Whether each result, of which a concat is made by several kernels, is made in one iteration. */
+/* True if no value that several kernels write, as a concat, is written on both sides of the border
+ * of an iteration. */
 static bool is_whole(const struct search *s, const struct cr_loop *loop)
 {
     for (int i = 0; i <= loop->count; i++)
@@ -144,7 +149,7 @@ static bool is_whole(const struct search *s, const struct cr_loop *loop)
     return true;
 }
 
-/* Whether the kernels can be run as a loop. */
+/* True if the kernels can be run as a loop. */
 static bool is_loop(const struct search *s, const struct cr_loop *loop)
 {
     if (!is_whole(s, loop))
@@ -165,8 +170,8 @@ static const struct origin *origin_of(const struct search *s, int kernel, int re
     return &s->origin[ref == RESULT ? k->buffer : k->refs[ref]];
 }
 
-/* Whether all operands of a kernel may step to those of another that shares its function: they are
- * of one kind, and if kernels make them, of one function. */
+/* True if the operands of two kernels that share a function may be one step apart: their origins
+ * are of one kind and, if kernels make them, those kernels share a function too. */
 static bool may_step(const struct search *s, int kernel, int other)
 {
     for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++) {
@@ -177,8 +182,8 @@ static bool may_step(const struct search *s, int kernel, int other)
     return true;
 }
 
-/* Whether all operands go by equal steps from a kernel to the one a period later and to the next,
- * if they may step. */
+/* True if all operands step from a kernel to the one a period later as they do from there to the
+ * next.  All of them must satisfy may_step. */
 static bool steps_evenly(const struct search *s, int kernel, int period)
 {
     for (int ref = RESULT; ref < s->m->kernels[kernel].n_refs; ref++) {
@@ -191,7 +196,8 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
     return true;
 }
 
-/* Numbers of kernels in a row, or of those a period apart, of which something holds. */
+/* By kernel: for how many kernels in a row, from it on, a property holds; for `whole`, for how many
+ * that lie a period apart. */
 struct runs {
     int *alike;   /* function and entry are those of the kernel a period later: as kernels are
                    * listed by entry, so long a run lies in one */
@@ -227,9 +233,9 @@ static int lesser(int a, int b)
 }
 
 /*
- * How often a loop from `first` on goes round.  In one of four iterations or more the first and the
- * last may differ from the others, so the steps between those count (see is_even); of three and
- * two, only is_loop knows.
+ * An upper bound of the iterations of a loop that begins at `first`.  With four or more, the first
+ * and the last iteration may differ from the others, so only the steps between those count (see
+ * is_even).  With two or three, is_loop has to decide.
  */
 static int most_iterations(const struct runs *r, int first, int period)
 {
@@ -308,7 +314,8 @@ static int take_from_queue(struct queue *q, int saving, int *kernels)
     return n;
 }
 
-/* The first kernel from this one on, but not beyond so many, that is in a loop; or the last. */
+/* Where the free kernels from this one on end, looking at `length` kernels at most: the first that
+ * is in a loop already, or the end. */
 static int end_of_room(const struct search *s, int kernel, int length)
 {
     int most = lesser(length, s->m->n_kernels - kernel);
@@ -316,7 +323,8 @@ static int end_of_room(const struct search *s, int kernel, int length)
     return end ? (int)(end - s->taken) : kernel + most;
 }
 
-/* Takes the loop of a kernel if it has the room, or puts it where the loop belongs that has. */
+/* Chooses the best loop of a kernel if it still saves `wanted` calls.  If other loops took its
+ * room, the kernel goes back into the queue with what its best loop saves now. */
 static void choose_loop(struct search *s, struct queue *q, int kernel, int wanted)
 {
     struct cr_loop loop;
@@ -331,8 +339,8 @@ static void choose_loop(struct search *s, struct queue *q, int kernel, int wante
     }
 }
 
-/* Chooses loops that do not overlap: again and again the one that saves the most calls, of such
- * the first. */
+/* Greedy choice of loops that do not overlap: always the one that saves the most calls, the first
+ * of several. */
 static void choose_loops(struct search *s)
 {
     int n = s->m->n_kernels, *kernels = cr_calloc((size_t)n, sizeof *kernels);
@@ -359,7 +367,7 @@ static int by_first(const void *a, const void *b)
 
 /* ---- numbers of layers ---- */
 
-/* A way to number the layers of a loop, and how many operands speak for it. */
+/* A way to number the layers of a loop, and the number of operands that agree with it. */
 struct numbering {
     int start, direction, votes;
 };
@@ -369,7 +377,8 @@ static const struct cr_loop *made_in(const struct search *s, int kernel)
     return cr_loop_at(s->found->items, s->found->n, kernel);
 }
 
-/* The numbering by which an operand of each iteration was made in the layer of that number. */
+/* The numbering in which each iteration reads this operand from the layer of its own number, in an
+ * earlier loop. */
 static bool numbering_of(const struct search *s, const struct cr_loop *loop, int at, int ref,
                          struct numbering *found)
 {
@@ -388,7 +397,7 @@ static bool numbering_of(const struct search *s, const struct cr_loop *loop, int
     return false;
 }
 
-/* Numbers the layers as most of what earlier loops left for this one was numbered. */
+/* Takes the numbering that most operands from earlier loops agree with. */
 static void number_layers(const struct search *s, struct cr_loop *loop)
 {
     struct numbering ways[16], way, best = {0, 1, 0};

@@ -1,9 +1,9 @@
 /*
- * lower.c - the walk that makes a kernel of a root, or finds why it cannot be one.
+ * lower.c - makes the kernel of a root, or finds the obstacle that prevents it.
  *
- * The root's axes become atoms; evaluation (evaluate.c) turns what lies above it into tile
- * programs; then every atom gets its part: column, row, outer loop.  Which parts there are is the
- * matter of the kinds (kernel_kinds.def, lower_*.c).
+ * The axes of the root become atoms.  Evaluation (evaluate.c) turns the nodes above the root into
+ * tile programs.  Then each atom gets its role: column, row, or outer loop.  The kinds of kernels
+ * determine these roles (kernel_kinds.def, lower_*.c).
  */
 #include "lower.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- what the root is ---- */
 
-/* Whose axes the loops run over at first: the root's, or those of a reduction down columns that the
+/* The node whose axes the loops run over at first: the root, or the reduction down columns that the
  * root is a reshape of. */
 static cr_id first_top(const struct cr_lowering *lw)
 {
@@ -49,7 +49,7 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
     return CR_NONE;
 }
 
-/* Where in the buffer the root's element goes; a concat's operand goes to its part. */
+/* Where an element of the root lies in the buffer; a part of a concat begins at concat_start. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
     bool part = lw->k->buffer != lw->k->root;
@@ -80,7 +80,7 @@ static void count_work(struct cr_lowering *lw)
 
 /* ---- the walk ---- */
 
-/* Nothing is known of the kernel but what it computes and where to. */
+/* Starts a kernel of which only the root, the buffer and the place in it are known. */
 static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
@@ -119,10 +119,8 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 
 /* ---- obstacles ---- */
 
-/*
- * A reshape whose elements cannot be found in its operand by affine indices has them in
- * the same order, so the loops can be those of the operand.
- */
+/* If affine indices cannot express a reshape, its operand has the same elements in the same order:
+ * then the loops run over the operand instead. */
 static bool go_below(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
@@ -133,8 +131,8 @@ static bool go_below(struct cr_lowering *lw)
     return true;
 }
 
-/* Whether there are loops with which the walk comes to its end: they get finer, or run over what
- * the root is a reshape of, as long as that is what is in the way. */
+/* True if the walk succeeds with some loops.  As long as the loops are the obstacle, an atom is
+ * cut, or the loops run over the operand of a reshape. */
 static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal)
 {
     struct cr_kernel kernel;
@@ -149,7 +147,7 @@ static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal)
     return true;
 }
 
-/* Whether a node could be stored, and is not. */
+/* True if a node is not stored yet and may be. */
 static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
 {
     return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name;
@@ -175,7 +173,8 @@ void cr_lowering_free(struct cr_lowering *lowering)
     free(lowering);
 }
 
-/* Where the walk ends at the root, one of its operands will do. */
+/* If the obstacle cannot be stored, as it may be the root itself, an operand of the root is stored
+ * instead. */
 cr_id cr_find_obstacle(struct cr_lowering *lw, struct cr_goal *goal)
 {
     goal->loops.top = CR_NONE;

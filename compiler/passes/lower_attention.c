@@ -11,8 +11,8 @@
 
 /* ---- forward ---- */
 
-/* The masks' bounds, and the program from scores to logits without the masks that they say
- * all of: those hide what lies outside the bounds. */
+/* Finds the bounds of the masks, and the program from scores to logits.  Masks that the bounds
+ * express completely are left out of the program. */
 static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *attention,
                          const struct cr_map *map, struct cr_map *scores_map)
 {
@@ -31,8 +31,8 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     return ev->core_seen; /* or a value on the way had to be stored */
 }
 
-/* Whether a value is a finite number, whatever the tensors hold: made of numbers, random numbers,
- * indices and conditions. */
+/* True if a value is finite whatever the tensors hold: it is computed from constants, random
+ * numbers, indices and conditions alone. */
 static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
@@ -59,7 +59,8 @@ static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, in
     }
 }
 
-/* The program of what probabilities are multiplied by before the product with V, if they are. */
+/* The program of the factors that multiply the probabilities before the product with V, if there
+ * are any. */
 static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *attention,
                           const struct cr_map *map)
 {
@@ -132,15 +133,15 @@ static const struct cr_attention *attention_of(const struct cr_lowering *lw)
     return lw->core == CR_NONE ? NULL : cr_attention_at(lw->ev.module, lw->core);
 }
 
-/* Where the logits are stored, what is left is a product like any other. */
+/* If the logits are stored, the product with V is a plain matrix product. */
 bool cr_fits_attention(const struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
     return attention && !lw->ev.module->materialised[attention->logits];
 }
 
-/* The epilogue gives queries and columns; from the place of the logits follow dropout, scores, and
- * where queries, keys and values lie. */
+/* The epilogue determines the atoms of queries and columns.  Dropout, scores and the places of
+ * queries, keys and values follow from where it reads the logits. */
 bool cr_lower_attention(struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
@@ -173,8 +174,8 @@ bool cr_lower_attention(struct cr_lowering *lw)
 
 /* ---- backward ---- */
 
-/* Narrows those masks on the way down from T to dS, which give 0 where the scores are hidden,
- * to what they let through: where a probability is 0, so is the gradient. */
+/* Removes the masks on the path from T to dS that give 0 where the scores are hidden: the
+ * probability is 0 there, so the gradient is 0 without them. */
 static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
                         int *budget)
 {
@@ -225,7 +226,8 @@ static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct 
     return cr_evaluate_operand(&lw->ev, id, &map, operand);
 }
 
-/* Whether `id` shows the product at its bottom; if so, turns the product's map into its. */
+/* True if `id` is a view of the product; then *map, which is that of the product, becomes that of
+ * `id`. */
 static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
 {
     struct cr_map below;

@@ -85,8 +85,8 @@ static void forget_outer(struct cr_affine *affine, void *context)
     affine->coef[((struct merge *)context)->outer] = 0;
 }
 
-/* Makes one atom of two where every access steps evenly through both, and no rows lie between that
- * do not exist. */
+/* Merges two atoms into one if every access steps evenly through both, and neither runs to a
+ * length. */
 static bool merge_atoms(struct cr_kernel *k, int outer, int inner)
 {
     struct merge m = {outer, inner, k->atoms.extent[inner],

@@ -55,7 +55,7 @@ bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core);
 /* Rows of A (or of queries): in memory already, or computed by a prologue. */
 bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map);
 
-/* Whether a node is a reduction down columns, for this kernel to compute. */
+/* True if a node is a reduction down columns that this kernel has to compute. */
 bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id);
 
 #endif

@@ -49,7 +49,8 @@ static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map 
     return cr_evaluate_operand(&lw->ev, id, map, &k->b);
 }
 
-/* The epilogue gives columns and the place of the product; both operands are found from there. */
+/* The epilogue determines the atom of columns and where it reads the product; the maps of both
+ * operands follow from that. */
 bool cr_lower_gemm(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

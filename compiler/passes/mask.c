@@ -96,7 +96,7 @@ static bool add_bound(struct finder *f, const struct cr_affine *difference)
     return true;
 }
 
-/* The bound of a comparison, or of its opposite. */
+/* Adds the bound of a comparison that holds, or of its opposite. */
 static bool bound_comparison(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;

@@ -148,7 +148,7 @@ const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id
 /* The same, for the concat of an attention's gradients. */
 const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output);
 
-/* Whether fuse has decided by now that a node is stored. */
+/* True if fuse has decided so far that a node is stored. */
 static inline bool cr_is_materialised(const struct cr_module *module, cr_id id)
 {
     return module->materialised && module->materialised[id];

@@ -53,7 +53,7 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
-/* A tile program under what it is of its kind; scores that are the bare product go without. */
+/* A tile program under the title of its role.  Scores that are the bare product are not printed. */
 static void print_program(FILE *out, const struct cr_kernel *k, int p)
 {
     const char *const titles[CR_PROGRAMS] = {

@@ -11,7 +11,7 @@ struct span {
     int begin, end;
 };
 
-/* Values of a part in one place, one after another. */
+/* Values of a part that occupy the same place, one after another in time. */
 struct place {
     const struct span *values; /* by time */
     int n;
@@ -71,7 +71,7 @@ static int sort_values(const struct cr_lifetimes *l, struct value *values, int n
     return n;
 }
 
-/* For so many parts, with so many values in all; the caller finds the places. */
+/* Allocates for `n` parts of n_values values in all; find_places fills the places. */
 static void begin_packer(struct packer *p, struct cr_part *parts, int n, int n_values)
 {
     *p = (struct packer){.parts = parts, .n = n};
@@ -170,7 +170,7 @@ static int64_t lowest(struct packer *p)
     return offset;
 }
 
-/* A part's number, by which to sort. */
+/* A part and its sort key. */
 struct numbered {
     int64_t floats;
     int part;
@@ -182,7 +182,7 @@ static int larger_first(const void *x, const void *y)
     return a->floats != b->floats ? order_of(b->floats, a->floats) : order_of(a->part, b->part);
 }
 
-/* Puts a part among those that have their offset, of which there are n. */
+/* Inserts a part into the list of the n parts that have their offset. */
 static void insert_placed(struct packer *p, int n, int part)
 {
     int at = n;
@@ -191,7 +191,7 @@ static void insert_placed(struct packer *p, int n, int part)
     p->placed[at] = part;
 }
 
-/* Gives the parts their offsets; returns what they take. */
+/* Gives each part its offset; returns the floats that all of them take. */
 static int64_t place_parts(struct packer *p)
 {
     struct numbered *order = cr_calloc((size_t)p->n, sizeof *order);

@@ -1,17 +1,16 @@
 /*
- * recompute.c - values are made again rather than kept, so that the arena fits a limit.
+ * recompute.c - computes values again instead of keeping them, so that the arena fits a limit.
  *
- * A backward pass reads what the forward pass made, and most of the arena is such values,
- * waiting.  Where that is more than was asked for, the kernels are called in another order
- * (recompute_order.h): a value may go, and its kernel is called again before the next one that
- * reads it.  It is the same kernel, so outline finds its code, and the results have the same bits.
+ * A backward pass reads what the forward pass made, and most of the arena holds such values.  If
+ * the arena is larger than the limit, the kernels are called in another order (recompute_order.h):
+ * a value may be dropped, and its kernel is called again before the next kernel that reads it.  It
+ * is the same kernel, so outline finds its code, and the results have the same bits.
  *
- * Loops over layers take more arena than the same calls one by one, as what an iteration leaves
- * lies at even distances.  They are given up if the arena fits then.
+ * Loops over layers take more arena than the same calls one by one, because the values that an
+ * iteration leaves must lie at equal distances.  The loops are unrolled if the arena then fits.
  *
- * There is one ladder of orders, whose rungs have ever smaller budgets; the limit chooses
- * one of them.  So the least arena there is, which is told where the limit is below, is one
- * that will be accepted.
+ * The orders form a ladder, whose rungs have ever smaller budgets; the limit chooses a rung.  So
+ * the least arena, which the error message names, is a limit that will be accepted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +26,8 @@
 /* Floating-point operations that take as long as reading or writing a byte. */
 static const double per_byte = 4;
 
-/* From a budget to the next smaller one.  An order may turn out smaller than its budget, but
- * counts only if it has so much of it; so rungs that are much too large need no look. */
+/* The ratio of two neighbouring budgets; and the part of its budget that an order must use to
+ * count.  So rungs far above the limit need no search. */
 static const double next_rung = 0.96, least_used = 0.9;
 enum {
     MOST_RUNGS = 256,
@@ -71,7 +70,7 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* What the kernels of a value read, each once. */
+/* The values that the kernels of a value read, each once and in ascending order. */
 static void find_reads(struct recompute *r, struct cr_made *value, int first, int end)
 {
     int n = 0;
@@ -112,7 +111,7 @@ static void find_values(struct recompute *r)
 
 /* ---- an order as kernels ---- */
 
-/* A node like another, to hold its value a second time. */
+/* Adds a copy of a node, which holds its value a second time. */
 static cr_id node_again(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&g->nodes[id]);
@@ -125,7 +124,7 @@ static cr_id node_again(struct cr_graph *g, cr_id id)
     return id;
 }
 
-/* Turns one node into another wherever the tiles speak of it. */
+/* Replaces a node by another in all values of a tile program. */
 static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
 {
     for (int i = 0; i < tiles->n; i++)
@@ -154,7 +153,7 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, cr_id 
     }
 }
 
-/* Takes back what the last order made of the module. */
+/* Removes the kernels and the nodes that the last order added. */
 static void clear_kernels(struct recompute *r)
 {
     struct cr_module *m = r->m;
@@ -184,8 +183,8 @@ static void set_kernels(struct recompute *r)
 
 /* ---- the ladder ---- */
 
-/* What the arena takes, as plan will lay it out, if the module's kernels are called in loops over
- * layers or one by one; *live is what is alive at once. */
+/* The size of the arena, as plan will lay it out, with the kernels called in loops over layers or
+ * one by one; *live is the most that is live at once. */
 static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
 {
     struct cr_loops loops = {0};
@@ -203,7 +202,8 @@ static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
     return floats;
 }
 
-/* The smaller arena of the two, and whether that is unrolled.  Loops are kept if they fit. */
+/* The smaller of the arenas with loops and unrolled; sets `unrolled` to match.  Loops are kept if
+ * their arena is within the limit. */
 static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
 {
     int64_t loops = arena_of(m, false, live);
@@ -215,8 +215,11 @@ static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
     return m->unrolled ? calls : loops;
 }
 
-/* The arena of the order for a budget, whose kernels the module then has, with loops if they
- * are within `enough`; INT64_MAX if there is none, or it leaves too much of the budget. */
+/*
+ * Gives the module the kernels of the order for a budget, and returns its arena, with loops if that
+ * is within `enough`.  INT64_MAX if there is no such order, or if it uses less than least_used of
+ * the budget.
+ */
 static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int64_t enough)
 {
     int64_t floats = INT64_MAX, live;
@@ -228,7 +231,7 @@ static int64_t try_rung(struct recompute *r, int64_t budget, int64_t limit, int6
     return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
 }
 
-/* What the dearest value needs: less is too little for any order. */
+/* The largest sum of a value and its operands: no order can do with less. */
 static int64_t least_budget(const struct recompute *r)
 {
     int64_t least = 0;
@@ -243,7 +246,7 @@ static int64_t least_budget(const struct recompute *r)
     return least;
 }
 
-/* From what is alive at once if nothing is made again, down to where no order can do. */
+/* The budgets, from the most that is live if nothing is computed again, down to least_budget. */
 static void make_ladder(struct recompute *r, int64_t most)
 {
     double least = (double)least_budget(r);
@@ -262,7 +265,7 @@ static bool fit(struct recompute *r, int64_t limit)
     return false;
 }
 
-/* The least arena of all rungs, and of the kernels as they were. */
+/* The least arena among all rungs and the kernels as they were. */
 static int64_t find_least(struct recompute *r, int64_t plain)
 {
     int64_t least = plain;
@@ -274,7 +277,7 @@ static int64_t find_least(struct recompute *r, int64_t plain)
     return least;
 }
 
-/* What is stored now: nodes were added, and values that nobody reads left out. */
+/* Marks what is stored now: nodes were added, and values that nobody reads were dropped. */
 static void set_materialised(struct cr_module *m)
 {
     free(m->materialised);
@@ -287,7 +290,7 @@ static void set_materialised(struct cr_module *m)
     }
 }
 
-/* Takes the kernels out of the module, to put others there. */
+/* Moves the kernels out of the module, so that it can get those of an order. */
 static void begin(struct recompute *r, struct cr_module *m)
 {
     *r = (struct recompute){.m = m,
@@ -300,7 +303,7 @@ static void begin(struct recompute *r, struct cr_module *m)
     find_values(r);
 }
 
-/* Puts them back, as if nothing had been tried. */
+/* Gives the module its own kernels back, as if nothing had been tried. */
 static void restore(struct recompute *r)
 {
     clear_kernels(r);

@@ -12,7 +12,7 @@ enum {
     MOST_CALLS = 12, /* for a value, on average: less memory than that takes is too dear */
 };
 
-/* The search, at a moment of the run it imagines. */
+/* The state of the search at one moment of the run that it simulates. */
 struct search {
     const struct cr_made *values;
     int n;
@@ -47,7 +47,8 @@ static void find_readers(struct search *s)
             s->readers[count[s->values[v].reads[i] + 1]++] = v;
 }
 
-/* When a value is read next: by one that is to come, or to make one again that went. */
+/* The next read of a value: by a value that is still to be made, or to make again one that was
+ * dropped. */
 static int next_read(struct search *s, int v)
 {
     int at = s->first_reader[v], end = s->first_reader[v + 1], next = NEVER;
@@ -63,7 +64,8 @@ static int next_read(struct search *s, int v)
     return next;
 }
 
-/* To make a value again, what it reads may have to be made again: the longest chain counts. */
+/* The work of making a value again.  Operands that were dropped have to be made first; only the
+ * longest chain of them counts. */
 static double work_again(const struct search *s, int v)
 {
     double before = 0;
@@ -83,15 +85,19 @@ static void look_around(struct search *s)
         s->again[v] = work_again(s, v);
 }
 
-/* What is won if a value goes.  How long it may stay away counts by its power of 3/4: the room is
- * needed now, and others may go later. */
+/*
+ * The gain of dropping a value: its size times the time until its next read, per work of making it
+ * again.  The time counts by its power of 3/4, since room is needed now and other values can be
+ * dropped later.
+ */
 static double gain_of(const struct search *s, int v)
 {
     double away = s->next[v] - s->now + 1;
     return (double)s->values[v].floats * sqrt(away * sqrt(away)) / s->again[v];
 }
 
-/* The value that had best go, or -1. */
+/* The value to drop: one that is never read again, else the one with the largest gain; -1 if none
+ * may be dropped. */
 static int find_victim(const struct search *s)
 {
     int best = -1;
@@ -124,7 +130,8 @@ static bool make_room(struct search *s, int64_t floats)
     return true;
 }
 
-/* Makes a value, and before it what it reads and is not there. */
+/* Makes a value, and first those of its operands that are not in memory; false if the budget or
+ * MOST_CALLS is exceeded. */
 static bool make(struct search *s, int v)
 {
     const struct cr_made *value = &s->values[v];
@@ -146,7 +153,7 @@ static bool make(struct search *s, int v)
 
 /* ---- afterwards ---- */
 
-/* Leaves out calls whose value goes before anybody reads it. */
+/* Removes the calls whose value is dropped before anything reads it. */
 static void drop_unread(struct search *s)
 {
     struct cr_order *order = s->order;
@@ -169,7 +176,7 @@ static void drop_unread(struct search *s)
     free(wanted);
 }
 
-/* A value occupies its floats from its making to its last reader. */
+/* Finds the most live floats.  A value is live from the call that makes it to its last reader. */
 static void find_peak(struct search *s)
 {
     struct cr_order *order = s->order;

@@ -1,10 +1,10 @@
 /*
- * rules.c - what is written otherwise, one function a rule.
+ * rules.c - the rewrite rules, one function each.
  *
- * Each looks at a node about to be made and returns a node that stands for it, or CR_NONE.  What
- * it makes goes through the rules in its turn.
+ * A rule looks at a node about to be made and returns a node that replaces it, or CR_NONE.  The
+ * rules are applied to the nodes that a rule makes, too.
  *
- * A rule may round otherwise than the formula it replaces, but gives NaN and infinity where that
+ * A rule may round differently from the formula it replaces, but gives NaN and infinity where that
  * gives them.  Where the formula leaves the range of floats on the way to a result inside it, a
  * rule may give that result; it never leaves the range where the formula does not.  Rules of
  * gradients alone (is_gradient) are exceptions: they are exact for finite values, as long as no
@@ -45,7 +45,8 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* A reduction of one number again and again, if that is the number, to the bit, however often. */
+/* A reduction of a constant is that constant if combining it with itself gives the same bits,
+ * however often. */
 static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *in = operand(rw, d, 0);
@@ -62,7 +63,7 @@ static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Ops that return an operand as it is, to the bit; detach, once gradients are made. */
+/* Removes ops that return an operand bit by bit; also detach, once gradients are made. */
 static cr_id drop_neutral(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     if (d->op == CR_OP_mul && cr_is_number(operand(rw, d, 0), 1))
@@ -91,7 +92,7 @@ static bool moves_nothing(const struct cr_draft *d, const struct cr_node *in)
            memcmp(d->attr->shape, in->shape, (size_t)rank * sizeof *in->shape) == 0;
 }
 
-/* Movement of nothing, of a constant, or of what the same op has moved already. */
+/* Removes movement ops that change nothing or move a constant; merges two of the same kind. */
 static cr_id merge_moves(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     if (cr_ops[d->op].kind != CR_KIND_MOVE)
@@ -137,8 +138,8 @@ static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* a > b ? a : max(a, b) is max(a, b), to the bit: how a script gives a maximum another
- * gradient where the two are equal. */
+/* a > b ? a : max(a, b) is max(a, b), bit by bit.  Scripts write this to give a maximum another
+ * gradient where both are equal. */
 static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -198,18 +199,20 @@ static cr_id sigmoid_for_slope(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, constant_like(rw, x, 4), cr_multiply(rw, s, rest));
 }
 
-/* Whether a node is a constant of at least that magnitude, times something or not. */
+/* True if a node is a constant whose magnitude is at least `least`. */
 static bool is_at_least(const struct cr_node *node, double least)
 {
     return node->op == CR_OP_const && fabs(node->value) >= least;
 }
 
-/* With an a of no less, a x x x is too large for a float where x x is. */
+/* If |a| is at least this, a x x x overflows wherever x x does. */
 #define LEAST_OF_CUBE 1e-19
 
-/* (a x) x is a (x x), ((a x) x) x is (a (x x)) x: squares are shared, and powers of one thing have
- * one spelling.  Only where x x overflows no earlier than the formula: a is 1 or more, or so large
- * that a x x x overflows with x x.  In gradients for any a. */
+/*
+ * (a x) x is a (x x), and ((a x) x) x is (a (x x)) x: so squares are shared, and each power has one
+ * spelling.  Outside gradients this applies only if x x overflows no earlier than the formula: |a|
+ * is at least 1, or so large that a x x x overflows wherever x x does.
+ */
 static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -259,20 +262,20 @@ static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, d->in[0], cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL));
 }
 
-/* Whether a number is one like any other in f32, too. */
+/* True if a number is far from overflow and underflow in f32. */
 static bool is_tame(double number)
 {
     return fabs(number) > 1e-20 && fabs(number) < 1e20;
 }
 
-/* Whether the product of two constants is. */
+/* True if two nodes are f32 constants whose product is tame. */
 static bool is_tame_product(const struct cr_node *a, const struct cr_node *b)
 {
     return a->op == CR_OP_const && b->op == CR_OP_const && a->dtype == CR_F32 &&
            is_tame(a->value * b->value);
 }
 
-/* Constants gather in front of a product: c (d x) is (c d) x. */
+/* Moves constants to the front of a product and multiplies them: c (d x) is (c d) x. */
 static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -287,14 +290,13 @@ static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* c x, with a power of two for c: multiplying by it moves through other products without changing
- * a bit. */
+/* c x, where c is a power of two: multiplication by c commutes with other products bit by bit. */
 struct scaled {
     double c;
     cr_id x;
 };
 
-/* A node as such a product; c is 1 if it is none. */
+/* A node as a scaled one; c is 1 if the node is no such product. */
 static struct scaled find_scale(const struct cr_graph *g, cr_id id)
 {
     int exponent;
@@ -307,9 +309,11 @@ static struct scaled find_scale(const struct cr_graph *g, cr_id id)
     return (struct scaled){1, id};
 }
 
-/* scale x y.  A scale that makes the product larger comes last, another first, to factor `which`;
- * so no part is larger than the outcome or than x or y.  In gradients it always comes last, where
- * it meets others. */
+/*
+ * scale x y.  A scale of more than 1 multiplies last, another multiplies factor `which` first: so
+ * no intermediate result is larger than the product, x or y.  In gradients the scale always
+ * multiplies last, where it meets other scales.
+ */
 static cr_id scale_product(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, int which)
 {
     cr_id number = constant_like(rw, x, scale);
@@ -340,9 +344,10 @@ static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_i
 }
 
 /*
- * Powers of two come out of a product, (2 x) y is 2 (x y), unless they make it smaller: x y might
- * be too large where (0.5 x) y is not.  Those go to the factor that is made later, as x may be
- * needed for itself until then.  A large and a small one become one: (0.5 x) (2 y) is x y.
+ * Moves powers of two out of a product: (2 x) y is 2 (x y).  One that makes the product smaller
+ * stays inside, as x y may overflow where (0.5 x) y does not.  It moves to the factor that is made
+ * later, since the other may be needed unscaled until then.  A large and a small one cancel:
+ * (0.5 x) (2 y) is x y.
  */
 static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -374,7 +379,7 @@ struct division {
     int budget;
 };
 
-/* What is left of a product, CR_NONE if nothing is. */
+/* The product without `by->x` and its constants; CR_NONE if nothing is left. */
 static cr_id divide(struct cr_rewrite *rw, cr_id id, struct division *by)
 {
     const struct cr_node *node = &rw->to->nodes[id];
@@ -419,7 +424,7 @@ static bool is_line(const struct cr_graph *g, cr_id id, struct line *line)
     return first->op == CR_OP_const;
 }
 
-/* How often x is a factor of a product of nothing else; negative if something else is there. */
+/* The power p if the product is x^p; negative if it has another factor. */
 static int power_of(const struct cr_graph *g, cr_id id, cr_id x, int *budget)
 {
     if (id == x)
@@ -429,16 +434,18 @@ static int power_of(const struct cr_graph *g, cr_id id, cr_id x, int *budget)
     return power_of(g, cr_in(g, id, 0), x, budget) + power_of(g, cr_in(g, id, 1), x, budget);
 }
 
-/* Whether a x + b x y is x (a + b y) for all values: not if x can be infinite where the sum in
- * parentheses is 0 or of another sign than a or b y.  So y has to be an even power of x, as in GELU's
- * polynomial, and then overflows only where b x y does. */
+/*
+ * True if a x + b x y equals x (a + b y) for all values.  It does not if x can be infinite where
+ * a + b y is 0 or differs in sign from a or b y.  So y has to be an even power of x, as in the
+ * polynomial of GELU; it then overflows only where b x y does.
+ */
 static bool is_exact(const struct cr_graph *g, const struct line *line)
 {
     int budget = MOST_FACTORS, power = power_of(g, line->y, line->x, &budget);
     return power > 0 && power % 2 == 0 && line->a * line->b > 0 && fabs(line->b) >= LEAST_OF_CUBE;
 }
 
-/* Makes one, unless a number is too large or small. */
+/* Adds x (a + b y), unless a or b is too large or too small for f32, or the result would differ. */
 static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
 {
     if (!is_tame(line->a) || !is_tame(line->b) ||

@@ -1,15 +1,15 @@
 /*
- * Attention without its matrix of scores: blocks of keys, a running maximum and sum for
- * each query (Milakov & Gimelshein 2018, Dao et al. 2022), blocks that the mask hides
- * skipped.
+ * Attention without a stored matrix of scores: it goes through blocks of keys, and keeps a running
+ * maximum and sum for each query (Milakov & Gimelshein 2018, Dao et al. 2022).  Blocks that the
+ * mask hides are skipped.
  *
- * Scores stand transposed, keys down and queries across: a vector holds the scores of as
- * many queries for one key, so that softmax never folds a vector, keys are read where
- * they lie, and only the few queries of a step are packed.
+ * A block of scores is transposed: a row is a key, a column a query.  So a vector holds the scores
+ * of several queries for one key, and softmax never reduces within a vector.  Keys are read in
+ * place, and only the few queries of a step are packed.
  *
  * A key that a mask hides has the probability 0, and 0 times a value that is NaN or infinite is
- * NaN.  So hidden blocks are skipped only if all values are finite, and what comes out does not
- * depend on which blocks there are.
+ * NaN.  So hidden blocks are skipped only if all values are finite: the result does not depend on
+ * which blocks are skipped.
  */
 #include "compiler/ir/text.h"
 #include "schedule_attention.h"
@@ -94,7 +94,7 @@ static void pack_values(struct cr_builder *b, struct attention *s, int i1)
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
 }
 
-/* Nothing seen yet, and nothing summed. */
+/* Resets maximum, sums and lanes of the rows, before the first block of keys. */
 static void start_rows(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
@@ -107,7 +107,7 @@ static void start_rows(struct cr_builder *b, struct attention *s)
     cr_let_key_range(b, &s->v, cr_var(b, s->visible), s->finite);
 }
 
-/* Has the queries, keys and values of the next head on their way while this one is computed. */
+/* Prefetches the queries, keys and values of the next head. */
 static void fetch_next(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -143,7 +143,7 @@ static struct cr_address compute_queries(struct cr_builder *b, const struct atte
     return cr_start_of(rows);
 }
 
-/* Packs the queries of a step, from where they lie or as a prologue computes them. */
+/* Packs the queries of a step, from memory or from where the prologue computed them. */
 static void pack_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -162,7 +162,7 @@ static void pack_queries(struct cr_builder *b, const struct attention *s)
 
 /* ---- the keys ---- */
 
-/* In a row of numbers for queries, those of queries for which nothing was chosen so far become 1. */
+/* Sets the entries of a row to 1 for those queries for which nothing was chosen so far. */
 static void one_unless_chosen(struct cr_builder *b, const struct attention *s, int row)
 {
     struct cr_argument n0 = cr_n(b, 0);
@@ -170,7 +170,7 @@ static void one_unless_chosen(struct cr_builder *b, const struct attention *s, i
                 cr_at_slot(s->chosen), n0, cr_at_slot(row), n0, cr_at_constant(b, 1), n0);
 }
 
-/* Takes a block's factors of dropout into the lanes of the largest so far. */
+/* Updates the largest factor so far, in lanes, with a block of dropout factors. */
 static void see_chosen(struct cr_builder *b, const struct attention *s)
 {
     struct cr_call call = {.callee = CR_CALLEE_REDUCE_DOWN, .op = CR_OP_max};
@@ -186,9 +186,11 @@ static void fold_chosen(struct cr_builder *b, const struct attention *s)
     cr_do_call(b, cr_make_call(b, call, 2, arguments));
 }
 
-/* Multiplies exp(score - max) by the factors of dropout.  Where those choose, what is not chosen
- * becomes 0, and as long as nothing was chosen for a query its sums are 0 times values: also if
- * its probabilities are NaN. */
+/*
+ * Multiplies exp(score - max) by the factors of dropout.  If a `where` does the dropout, an element
+ * that is not chosen becomes 0, even where it is NaN.  As long as nothing is chosen for a query,
+ * its sums stay 0 times the values, and its scale is 1.
+ */
 static void drop(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -225,8 +227,8 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
 
 /* ---- after them ---- */
 
-/* Where probabilities are NaN, all of a query's are, and those of keys that were skipped may be
- * chosen, too. */
+/* If one probability of a query is NaN, all are.  Then elements of skipped keys may be chosen, too,
+ * so the factors of all keys are looked at. */
 static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
@@ -247,7 +249,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     fold_chosen(b, s);
 }
 
-/* Divides by the sums and does the epilogue. */
+/* Divides by the sums of softmax, and runs the epilogue. */
 static void end_rows(struct cr_builder *b, struct attention *s)
 {
     const struct cr_kernel *k = b->k;

@@ -18,7 +18,7 @@ struct cr_attention_vars {
 /* Where queries i to i + m have seen nothing yet: a maximum of -inf and a sum of 0. */
 void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v);
 
-/* Whether the mask says where the keys that a query sees end (or begin). */
+/* True if the mask bounds from above (or from below) the keys that a query sees. */
 bool cr_has_bound(const struct cr_kernel *k, bool upper);
 
 /* Narrows the end (or beginning) of a range of keys, a variable, to what a row sees; where

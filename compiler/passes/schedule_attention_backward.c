@@ -1,15 +1,15 @@
 /*
- * The gradients of attention without any matrix of queries by keys (Dao et al. 2022).
+ * The gradients of attention without any stored matrix of queries by keys (Dao et al. 2022).
  *
- * An item is a (batch, head).  For each few queries the scores of all keys they see are made
- * twice: for the maximum and the sum of softmax, and, block by block, for the probabilities and
- * what follows from them.  Blocks stand transposed, keys down and queries across, as in the
- * forward pass.  Each gradient is one chain of sums, over queries or over keys in order,
- * whatever the number of threads.
+ * An item is a (batch, head).  A step computes the scores of a few queries and all keys they see
+ * twice: once for the maximum and the sum of softmax; then, block by block, for the probabilities
+ * and the gradients.  Blocks are transposed, as in the forward pass: a row is a key, a column a
+ * query.  Each gradient is one chain of sums, over queries or over keys in order, whatever the
+ * number of threads.
  *
- * Blocks that a mask hides are skipped only where nothing can become NaN in them: where keys,
- * delta and the sums of softmax are finite, and with delta and the sums the values, the queries
- * and the output's gradients.
+ * Blocks that a mask hides are skipped only if nothing in them can become NaN: keys, delta and the
+ * sums of softmax must be finite.  If delta and the sums are, so are the values, the queries and
+ * the gradients of the output.
  */
 #include "compiler/ir/text.h"
 #include "schedule_attention.h"
@@ -74,7 +74,7 @@ static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
     return cr_x(cr_var(b, s->v.j.count));
 }
 
-/* Where a result's rows from `first`, a variable or CR_NONE, on lie. */
+/* The address of the rows of a result from `first` on, which is a variable or CR_NONE. */
 static struct cr_address result_from(struct cr_builder *b, const struct cr_affine *dest, int row,
                                      int first)
 {
@@ -124,7 +124,7 @@ static void pack_both(struct cr_builder *b, const struct backward *s,
             cr_n(b, s->rows * CR_PANEL), from, row_step, col_step);
 }
 
-/* Has what the next head needs on its way while this one is computed. */
+/* Prefetches the operands of the next head. */
 static void fetch_next(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -141,7 +141,7 @@ static void negate(struct cr_builder *b, const struct backward *s, int slot)
     CR_CALL_MAP(b, CR_OP_neg, CR_FORMAT_f32, 0, cr_n(b, 1), m_of(b, s), row, n0, row, n0);
 }
 
-/* What a step needs of its queries. */
+/* Starts a step: the range of its keys, packed queries and gradients, -delta, and dQ set to 0. */
 static void start_step(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -161,7 +161,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
 
 /* ---- the first time through the keys ---- */
 
-/* A maximum and a sum for each query. */
+/* The maximum of the scores of each query, and the reciprocal of the sum of exponentials. */
 static void find_statistics(struct cr_builder *b, struct backward *s)
 {
     struct cr_argument n0 = cr_n(b, 0), sum = cr_at_slot(s->v.sum);
@@ -173,7 +173,7 @@ static void find_statistics(struct cr_builder *b, struct backward *s)
                 cr_at_constant(b, 1), n0, sum, n0);
 }
 
-/* Whether a row of m numbers is finite. */
+/* An expression that is true if a row of m numbers is finite. */
 static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slot)
 {
     struct cr_call call = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
@@ -182,7 +182,7 @@ static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slo
     return cr_call_value(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* From here on hidden blocks count, too, if something is not finite. */
+/* Includes hidden blocks in the range of keys if keys, delta or sums are not finite. */
 static void widen_key_range(struct cr_builder *b, struct backward *s)
 {
     if (b->k->n_bounds == 0)
@@ -198,8 +198,8 @@ static void widen_key_range(struct cr_builder *b, struct backward *s)
         cr_set(b, s->v.first, cr_select(b, finite, cr_var(b, s->v.first), cr_number(b, 0)));
 }
 
-/* Whether exponentials may have to be made again: those of the statistics are still there if they
- * were of one block, the same one. */
+/* True if exponentials may have to be computed again.  Those of the statistics are still in scratch
+ * if there is one block of keys, and both passes see the same. */
 static bool makes_again(const struct cr_builder *b, const struct backward *s)
 {
     return s->keys > CR_KEY_BLOCK || b->k->n_bounds > 0;
@@ -207,7 +207,7 @@ static bool makes_again(const struct cr_builder *b, const struct backward *s)
 
 /* ---- the second time ---- */
 
-/* When they have to be. */
+/* The condition under which they have to be: there are several blocks, or the range was widened. */
 static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
 {
     cr_expr many = CR_NONE, infinite = CR_NONE;
@@ -221,7 +221,8 @@ static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
     return cr_binary(b, CR_EXPR_OR, many, infinite);
 }
 
-/* Probabilities; the only block of keys, if there is but one, has its exponentials already. */
+/* Makes the probabilities of a block.  If it is the only one, scratch holds its exponentials
+ * already. */
 static void make_probabilities(struct cr_builder *b, struct backward *s)
 {
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
@@ -238,7 +239,7 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
                 cr_at_slot(s->v.sum), n0);
 }
 
-/* A block times the factors of dropout; 0 where those are, even of NaN. */
+/* Multiplies a block by the factors of dropout.  A factor of 0 gives 0, even where it meets NaN. */
 static void choose(struct cr_builder *b, const struct backward *s, int block, int result)
 {
     struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
@@ -248,8 +249,8 @@ static void choose(struct cr_builder *b, const struct backward *s, int block, in
                 cr_at_constant(b, 0), cr_n(b, 0));
 }
 
-/* With dropout: dP - delta, of the product in `dscores`, and the probabilities times the factors,
- * in a slot of their own where those choose. */
+/* With dropout: dP - delta from the product in `dscores`, and the probabilities times the factors.
+ * If a `where` does the dropout, the latter have a slot of their own. */
 static void drop(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
@@ -304,7 +305,7 @@ static void add_transposed(struct cr_builder *b, const struct backward *s, int x
             cr_n(b, s->rows * CR_PANEL), to, step, to, step);
 }
 
-/* Adds the block's part to the gradients of the queries. */
+/* Adds the contribution of the block to dQ. */
 static void add_dq(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -317,7 +318,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
             cr_n(b, s->keys * CR_PANEL), to, step, to, step);
 }
 
-/* The three gradients. */
+/* Adds the contributions of the block to dQ, dK and dV. */
 static void add_gradients(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;

@@ -1,6 +1,6 @@
 /*
- * A reduction down columns, such as the gradient of a bias.  An item is a group of columns,
- * over all rows, so that nothing is added up between threads.
+ * A reduction down columns, such as the gradient of a bias.  An item is a group of columns with all
+ * its rows, so no sum is shared by several threads.
  */
 #include "compiler/ir/text.h"
 #include "compiler/ir/eval.h"
@@ -23,7 +23,7 @@ static void call_reduction(struct cr_builder *b, const struct columns *c, enum c
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* Adds the tile's values to the lanes, those that are the same in every column spread first. */
+/* Reduces a tile into the lanes.  A value that is the same in all columns is spread first. */
 static void reduce_tile(struct cr_builder *b, const struct columns *c)
 {
     const struct cr_kernel *k = b->k;

@@ -1,6 +1,6 @@
 /*
- * A matrix product with what comes before and after it: rows of the left operand computed
- * into scratch, the right operand packed, and an epilogue on each tile while it is in the
+ * A matrix product with its prologue and epilogue.  The prologue computes rows of the left operand
+ * into scratch; the right operand is packed; the epilogue works on each tile while it is in the
  * first-level cache.
  */
 #include "compiler/ir/text.h"
@@ -10,16 +10,16 @@
 
 /* ---- sizes ---- */
 
-/* Rows of one call: two tiles of the micro-kernel, or three if that is all there are, since
- * two calls of one and a half would leave the tiles low. */
+/* Rows of one call: two tiles of the micro-kernel.  If there are three in all, one call does them:
+ * two calls of one and a half would fill their tiles only in part. */
 static int64_t step_rows(int64_t block, const struct cr_target *t)
 {
     int64_t tiles = cr_ceil_div(block, t->gemm_step_rows / 2);
     return tiles == 3 ? block : cr_ceil_div(block, cr_ceil_div(tiles, 2));
 }
 
-/* Columns of one call: whole panels, so few that they stay in the second-level cache while
- * rows go by.  The most, 128, cuts the widths of models (768, 2304, 3072 ...) without a rest. */
+/* Columns of one call: whole panels, few enough that they stay in the second-level cache while the
+ * rows go by.  gemm_step_cols, 128, divides the usual widths of models (768, 2304, 3072). */
 static int64_t step_cols(int64_t rows, int64_t N, int64_t K, const struct cr_target *t)
 {
     int64_t cols = cr_min(t->gemm_step_floats / rows, t->gemm_step_cols);
@@ -108,10 +108,10 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
 /* ---- one call and its epilogue ---- */
 
 /*
- * If the first that happens to the product is that a vector is added to all its rows, the
- * product can begin with it: *bias is its address, and the sum becomes the core of the epilogue.
- * It goes by the node's rank, as a product of a single row could begin with any operand, and a row
- * would have other bits alone than among others.
+ * If the first op on the product adds a vector to all its rows, gemm can begin with that vector:
+ * *bias is its address, and the sum becomes the core of the epilogue.  The vector is recognised by
+ * the rank of its node.  Its strides would not do: with a single row any operand looks like a
+ * vector, and that row would get other bits than in a batch.
  */
 static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
                       struct cr_address *bias)
@@ -139,7 +139,7 @@ static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_v
     return true;
 }
 
-/* Ops left in an epilogue. */
+/* The number of elementwise ops in an epilogue. */
 static int count_maps(const struct cr_tiles *tiles)
 {
     int n = 0;
@@ -153,8 +153,11 @@ bool cr_needs_product(const struct cr_kernel *k)
     return cr_coef(&k->dest, k->col) != 1 || count_maps(&k->program) > 0;
 }
 
-/* Where the product goes: to its place if there is little left to do to it, else to scratch,
- * where rows do not lie a power of two apart and fall on each other in the cache. */
+/*
+ * Places the product: in the result itself, unless its columns are not contiguous or several ops
+ * follow.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
+ * conflict in the cache.
+ */
 static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
                           struct cr_tile_job *job)
 {
@@ -173,7 +176,8 @@ static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
     }
 }
 
-/* The call of gemm: past the caches, whole, or in parts of k that begin with what there is. */
+/* Calls gemm: with streaming stores, for all of k, or for a part of k that continues from the
+ * result. */
 static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
                       const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                       const struct cr_gemm_operand *panels, const struct cr_tile *c,
@@ -221,7 +225,7 @@ void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* ---- weights as the right operand ---- */
 
-/* When an item begins a new block of rows; CR_NONE if each does. */
+/* The condition under which an item begins a new block of rows; CR_NONE if each item does. */
 static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
                             const struct cr_gemm_vars *v)
 {

@@ -36,7 +36,7 @@ void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until);
 
-/* Whether the epilogue works on a tile in scratch, so that the product has to come whole. */
+/* True if the epilogue works on a tile in scratch: then one call of gemm has to do all of k. */
 bool cr_needs_product(const struct cr_kernel *k);
 
 /* Loops over the columns j0 to j1; over the rows i0 to i1. */

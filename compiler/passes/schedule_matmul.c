@@ -1,13 +1,11 @@
 /*
- * A matrix product of two things that are computed: the columns of the right operand are
- * packed as the kernel runs, and so are rows of a left operand that lies transposed, as it does
- * in the gradient of a weight, X' dY.  A long k is done in parts, which continue each other's
- * chains of fma.
+ * A matrix product of two computed operands.  The kernel packs the columns of the right operand,
+ * and the rows of a left operand that lies transposed, as in the gradient of a weight, X' dY.  A
+ * long k is done in parts; each part continues the chains of fma of the part before.
  *
- * Of the two loops inside an item, the outer one packs what its step needs, which is little
- * enough to stay in the second-level cache, and the inner one goes through all of the other
- * operand, which was packed before: once for all the items that a thread does in a row and
- * that share it.
+ * An item has two loops.  The outer loop packs what its step needs, which stays in the second-level
+ * cache.  The inner loop goes through all of the other operand, which is packed before both: once
+ * for all consecutive items of a thread that share it.
  */
 #include "schedule_gemm.h"
 
@@ -70,10 +68,8 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     return s;
 }
 
-/*
- * Columns that all of a thread's items share are packed as a whole, once.  A large gradient of a
- * weight, which is read when the whole backward pass is over, goes past the caches.
- */
+/* Columns that all items of a thread share are packed once, as a whole.  A large gradient of a
+ * weight is stored past the caches, since it is read only after the backward pass. */
 static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct matmul m = {.s = cut_loops(k, t)};
@@ -88,8 +84,7 @@ static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 
 /* ---- packing ---- */
 
-/* What is packed: the columns of the right operand, or of a left one that lies transposed its
- * rows. */
+/* An operand that is packed: the right one by its columns, or a transposed left one by its rows. */
 struct packed {
     const struct cr_operand *operand;
     int across;                  /* the atom of those columns */
@@ -100,7 +95,7 @@ struct packed {
     bool is_shared;              /* by items that differ in those alone */
 };
 
-/* Packs those of the item, once for all that share it, or those of a step. */
+/* Packs an operand for the item, once if several items share it, or for a step. */
 static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_gemm_vars *v,
                  enum packing when, const struct packed *x)
 {

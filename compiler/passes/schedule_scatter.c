@@ -1,7 +1,6 @@
 /*
- * Rows added up into the rows of a table.  Each item makes a few rows of the table and looks
- * at every index for them, so that no two threads write to one row and the sums have one
- * order.
+ * Adds rows into the rows of a table.  Each item computes a few rows of the table, and looks at
+ * every index.  So no two threads write to the same row, and the order of each sum is fixed.
  */
 #include "compiler/ir/text.h"
 #include "schedule_parts.h"

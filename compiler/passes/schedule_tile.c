@@ -10,7 +10,7 @@ static bool reduces(const struct cr_tiles *tiles)
     return false;
 }
 
-/* Whether nothing in the program has columns. */
+/* True if every value of the program is one number a row. */
 static bool all_by_row(const struct cr_tiles *tiles)
 {
     for (int i = 0; i < tiles->n; i++)

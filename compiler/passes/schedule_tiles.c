@@ -44,8 +44,8 @@ static bool is_integers(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
-/* Another temporary, declared with what it has room for: t0 for a tile, r0 for one number a row;
- * ti0 and ri0 of i32. */
+/* Declares one more temporary, of the size of the largest tile: t0 for a tile, r0 for one number a
+ * row; ti0 and ri0 for i32. */
 static void add_temp(struct tiling *t, enum cr_format format, bool by_row)
 {
     char name[32], what[64];
@@ -61,7 +61,7 @@ static void add_temp(struct tiling *t, enum cr_format format, bool by_row)
     t->temps[t->n_temps++] = (struct temp){slot, integers, by_row, false};
 }
 
-/* A free temporary of the spot's type as the place of a value. */
+/* Gives a value a free temporary of the type of its spot; declares one if none is free. */
 static void take_temp(struct tiling *t, struct spot *spot, bool by_row)
 {
     bool integers = is_integers(spot->format);
@@ -177,7 +177,7 @@ static void place_random(struct tiling *t, const struct cr_value *v, struct spot
             n.col_step);
 }
 
-/* The same numbers as one a row at a distance of 1, or all over a tile. */
+/* Copies one number a row to a distance of 1 (by_row), or over all columns of a tile. */
 static void spread(struct tiling *t, struct spot *spot, bool by_row)
 {
     struct spot wide = {.format = spot->format, .temp = -1};
@@ -188,7 +188,8 @@ static void spread(struct tiling *t, struct spot *spot, bool by_row)
     *spot = wide;
 }
 
-/* Rows of a table; one by one if the place within the table's row depends on the tile's. */
+/* Gathers rows of a table: in one call, or row by row if the place within the table row depends on
+ * the row of the tile. */
 static void place_gather(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -234,10 +235,8 @@ static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot
         t->temps[in.temp].busy = false;
 }
 
-/*
- * Makes the operands of an op on numbers a row fit: the strip takes them at a distance of
- * 1 or, all the same, of 0, but not all of them at 0.
- */
+/* Prepares operands that are one number a row.  The runtime takes them at a distance of 1, or of 0
+ * if all numbers are the same; but at least one operand has to be at a distance of 1. */
 static void spread_operands(struct tiling *t, const struct cr_value *v)
 {
     bool all_same = true;
@@ -282,7 +281,7 @@ static void place_map(struct tiling *t, const struct cr_value *v, struct spot *s
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* Says from which part of the script the next lines come, when that changes. */
+/* Adds a note if the value comes from another scope of the script than the one before. */
 static void tell_scope(struct tiling *t, const struct cr_value *v)
 {
     const struct cr_where *where = &t->b->g->nodes[v->node].where;
@@ -296,7 +295,7 @@ static void tell_scope(struct tiling *t, const struct cr_value *v)
     cr_remark(t->b, name);
 }
 
-/* Brings value i into being; `dest` is where it should be if it is computed by a map. */
+/* Computes value i, or finds it in memory; a map writes to `dest` if that is given. */
 static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
@@ -337,7 +336,7 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 
 /* ---- the result ---- */
 
-/* Writes a result that lies elsewhere to its tile. */
+/* Copies a result to the tile of the destination. */
 static void store_in_tile(struct tiling *t, const struct spot *from)
 {
     const struct cr_tile *dest = &t->job->dest;
@@ -346,7 +345,7 @@ static void store_in_tile(struct tiling *t, const struct spot *from)
         call_load(t, &to, from->address, from->ld, !from->by_row);
 }
 
-/* Writes it to the root's place, element by element. */
+/* Stores a result element by element, where the columns of the root are not contiguous. */
 static void store_strided(struct tiling *t, struct spot *from)
 {
     const struct cr_tile_job *j = t->job;

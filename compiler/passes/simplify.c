@@ -1,9 +1,9 @@
 /*
  * simplify.c - constant folding, common subexpressions, dead code, movement ops merged.
  *
- * The rules are those of rules.c.  Where some look around in the graph, one may make room for
- * another, also for nodes that were looked at before: the graph is copied again until no rule
- * applies.  So simplifying a graph again changes nothing, which a debug build checks.
+ * The rules are those of rules.c.  Some of them look at other nodes than the one being made, so one
+ * rule may enable another for a node that was copied before.  Therefore the graph is copied again
+ * until no rule applies.  Simplifying a graph twice changes nothing; a debug build checks that.
  */
 #include <assert.h>
 

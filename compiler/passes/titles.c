@@ -5,7 +5,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* A node's own name is its tap, or the first output that it is. */
+/* The own name of a node is its tap, or the first output that it is. */
 static void find_own_names(struct cr_titles *t)
 {
     for (int i = t->g->n_outputs - 1; i >= 0; i--)
@@ -15,7 +15,8 @@ static void find_own_names(struct cr_titles *t)
             t->name[id] = t->g->nodes[id].tap;
 }
 
-/* A node without a name has that of its first view, which has it from a view of its own maybe. */
+/* A node without a name takes that of its first view, which may have taken it from a view of its
+ * own. */
 static void find_names_of_views(struct cr_titles *t)
 {
     const struct cr_graph *g = t->g;

@@ -30,7 +30,8 @@ static void end_tree(struct tree *t)
     free(t->depth);
 }
 
-/* Adds a node.  Where the last two long steps have equal lengths, its own spans both. */
+/* Adds a node below `above`.  If the next two long steps from there are equally long, the long step
+ * of the node spans both.  So a path to the root has a logarithmic number of steps. */
 static void add_below(struct tree *t, cr_id id, cr_id above)
 {
     cr_id far = t->far[above], farther = t->far[far];

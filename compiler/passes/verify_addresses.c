@@ -1,13 +1,11 @@
-/*
- * How far the addresses of a call reach, and whether that is inside scratch and constants; of
- * arguments it is noted, for each call of the function to see.
- */
+/* Bounds of the addresses of a call.  They must lie inside scratch and constants.  For arguments
+ * the bounds are recorded, and checked at each call of the function. */
 #include "runtime/runtime.h"
 #include "verify_body.h"
 
 /* ---- what a call touches ---- */
 
-/* Elements of a slot. */
+/* The first and the last element of a slot that a call touches. */
 struct region {
     struct cr_linear first, last;
 };
@@ -38,8 +36,8 @@ static int evaluate_size(struct cr_walk *w, const struct cr_call *call, const st
     return cr_walk_expr(w, cr_argument_of(w->c->f, call, size->argument)->number, value);
 }
 
-/* Adds (count - 1) * stride to the end of a region, or to its beginning if the stride is negative;
- * one of the two is a number.  Sums see to it themselves if they overflow. */
+/* Adds (count - 1) * stride to the end of a region, or to its beginning if the stride is negative.
+ * At least one of the two must be a number.  An overflow makes the sum `lost`. */
 static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *count,
                    const struct cr_linear *stride)
 {
@@ -57,7 +55,7 @@ static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *
     return 0;
 }
 
-/* a / by, if that is a sum of whole multiples. */
+/* Divides `a` by a number; false if a summand is no multiple of it. */
 static bool divide_exactly(struct cr_linear *a, int64_t by)
 {
     bool exact = a->number % by == 0;
@@ -70,9 +68,9 @@ static bool divide_exactly(struct cr_linear *a, int64_t by)
 }
 
 /*
- * Panels of N columns, each of K rows, from the region's first on: where the last of them ends.
- * If the region begins with a whole panel, the columns before it and its own are rounded up
- * together, as they are bounded together.
+ * Extends a region to the end of panels of N columns, each of K rows.  If the region begins with a
+ * whole panel, the columns before it and its own are rounded up together, since only their sum has
+ * a bound.
  */
 static int stretch_panels(struct cr_walk *w, struct region *r, const struct cr_linear *K,
                           const struct cr_linear *N, const struct cr_linear *stride)
@@ -136,7 +134,7 @@ static void widen(struct cr_reach *r, bool written, int64_t lowest, int64_t high
     r->written = true;
 }
 
-/* Scratch and constants have their sizes; that of an argument is for its calls to see. */
+/* A region of scratch or a constant must lie inside; that of an argument extends its reach. */
 static int check_region(struct cr_walk *w, const struct cr_parameter *p, int slot,
                         const struct region *r)
 {

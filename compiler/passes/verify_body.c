@@ -1,9 +1,9 @@
 /*
- * The statements of a body, with what each variable is there.
+ * Goes through the statements of a body, and tracks what each variable is.
  *
- * A counter is an unknown between the ends of its loop; what a condition sets is one of two sums,
- * and more is known where the condition compares just those; what a loop sets again is not known in
- * it.
+ * A counter is an unknown between the ends of its loop.  A variable that is set under a condition
+ * is one of two sums; if the condition compares just these two, more is known.  A variable that a
+ * loop sets is not known inside the loop.
  */
 #include "verify_body.h"
 
@@ -35,7 +35,7 @@ struct cr_walk_set {
 
 /* ---- conditions ---- */
 
-/* Adds the comparisons that a condition is made of; whether there is nothing else in it. */
+/* Adds the comparisons that a condition consists of; true if it has no other part. */
 static bool add_facts(struct cr_walk *w, struct cr_walk_block *b, cr_expr expr)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr);
@@ -65,10 +65,8 @@ static bool is_var(const struct cr_walk *w, cr_expr expr, int var)
     return cr_node_of(w, expr)->op == CR_EXPR_VAR && cr_node_of(w, expr)->a == var;
 }
 
-/*
- * Whether a condition is true for the first item of a call, and of the others for those alone that
- * are multiples of *grain (0: for no others): "item == begin || j0 == 0".
- */
+/* Sets *keeps if a condition has the form "item == begin || j0 == 0": it is true for the first item
+ * of a call, and otherwise for items that are multiples of *grain only (0: for no others). */
 static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr), *first = e, *second = NULL;
@@ -93,7 +91,8 @@ static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
     return 0;
 }
 
-/* Opens a block under a condition, which may be one that keeps what the block makes. */
+/* Opens a block under a condition, which may be one that keeps what the block makes for later items
+ * (see keeps). */
 static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr condition)
 {
     struct cr_linear value;
@@ -113,7 +112,8 @@ static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr c
 
 /* ---- loops ---- */
 
-/* What the statements of a loop set is not known where it begins, nor behind it. */
+/* Forgets the variables that a loop sets: they are unknown at the start of an iteration, and after
+ * the loop. */
 static void forget_sets(struct cr_walk *w, const struct cr_statement *loop)
 {
     int depth = 0;
@@ -129,14 +129,15 @@ static void forget_sets(struct cr_walk *w, const struct cr_statement *loop)
     } while (depth > 0);
 }
 
-/* The items in order, each once. */
+/* True if a loop goes through the items of the call in order, each once. */
 static bool is_over_items(const struct cr_walk *w, const struct cr_statement *s)
 {
     return s->var == CR_VAR_ITEM && s->step == 1 && is_var(w, s->value, CR_VAR_BEGIN) &&
            is_var(w, s->last, CR_VAR_END);
 }
 
-/* What a loop's counter is: it lies whole steps behind the first, and before the last. */
+/* Makes the counter of a loop: an unknown that lies whole steps after `first`, and is at most
+ * `last`. */
 static int new_counter(struct cr_walk *w, const struct cr_statement *s,
                        const struct cr_linear *first, const struct cr_linear *last)
 {
@@ -181,8 +182,8 @@ static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 
 /* ---- where blocks end ---- */
 
-/* What a variable is behind a condition under which it was set: what it was, or what it is; and
- * more, if the condition compares these two. */
+/* The value of a variable after a condition under which it was set: the one before or the one
+ * after.  If the condition compares these two, the value is bounded by them as well. */
 static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct cr_linear *before,
                  const struct cr_linear *after, struct cr_linear *value)
 {
@@ -205,7 +206,8 @@ static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct 
     }
 }
 
-/* Sets under a condition count for those around it, too. */
+/* After a condition, each variable that it set is one of two values.  The sets stay recorded, since
+ * they count for enclosing conditions, too. */
 static void end_if(struct cr_walk *w, const struct cr_walk_block *b)
 {
     for (int i = w->n_sets - 1; i >= b->n_sets; i--) {
@@ -276,7 +278,7 @@ static int walk_statement(struct cr_walk *w, const struct cr_statement *s)
 
 /* ---- all of it ---- */
 
-/* A length is from 1 to its bound, the same for all items and wherever it is named. */
+/* A length is an unknown from 1 to its bound; it is the same for all items. */
 static void begin_lengths(struct cr_walk *w)
 {
     struct cr_linear least, most;

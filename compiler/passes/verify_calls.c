@@ -1,7 +1,5 @@
-/*
- * The steps of a program, by a run of its own: every call in the order of execution, loops
- * iteration by iteration, with a record of what was written where.
- */
+/* Checks the steps of a program by a simulated run: every call in the order of execution, loops
+ * iteration by iteration, with a record of what was written where. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +25,7 @@ struct run {
     int step, iteration;
 };
 
-/* Something that is looked at for each call, in order. */
+/* A check that is applied to each call, in the order of execution. */
 typedef int see_call(struct run *r, const struct cr_step *call);
 
 static int broken(const struct run *r, const char *format, ...)
@@ -87,7 +85,8 @@ static int verify_table(const struct run *r, const struct cr_binding *b, int slo
     return 0;
 }
 
-/* That cr_location_in has what it looks at, and that a form that is relative is so to the loop. */
+/* Checks that the indices that cr_location_in uses are valid, and that a relative form has the
+ * stride of the loop. */
 static int verify_form(const struct run *r, const struct cr_binding *b, int slot)
 {
     if ((int)b->form < 0 || b->form > CR_FORM_TABLE)
@@ -191,7 +190,7 @@ static int run_steps(struct run *r, see_call *see)
 
 /* ---- what calls are given ---- */
 
-/* What the form says is what the binding lists. */
+/* The location that the form of a binding gives must be the one that the binding lists. */
 static int verify_location(const struct run *r, const struct cr_step *call, int slot,
                            struct cr_location expected)
 {
@@ -241,7 +240,7 @@ static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot,
                : 0;
 }
 
-/* Sees what a call is given, and counts it among those that write a buffer. */
+/* Checks the buffers of a call, and counts the call among the writers of those that it writes. */
 static int see_arguments(struct run *r, const struct cr_step *call)
 {
     int n = r->p->functions[call->function].n_bound;
@@ -270,8 +269,8 @@ static struct cr_range range_of(const struct run *r, int64_t buffer)
     return (struct cr_range){b->offset, b->offset + b->bytes};
 }
 
-/* The first of several calls that write parts of a buffer takes its place, the others find it as it
- * was. */
+/* The first call that writes a part of a buffer takes the place in the arena; those that write
+ * other parts must find it unchanged. */
 static int write_buffer(struct run *r, int buffer, const struct cr_reach *reach)
 {
     struct state *s = &r->states[buffer];
@@ -290,7 +289,7 @@ static int write_buffer(struct run *r, int buffer, const struct cr_reach *reach)
     return 0;
 }
 
-/* What a call reads is whole, and still there although the call has begun to write. */
+/* A buffer that a call reads must be complete, and must not be overwritten by the call itself. */
 static int read_buffer(struct run *r, int buffer)
 {
     const struct state *s = &r->states[buffer];
@@ -330,7 +329,7 @@ static int see_memory(struct run *r, const struct cr_step *call)
 
 /* ---- what is left ---- */
 
-/* What is written is written from its first element to its last. */
+/* A buffer that is written must be written from its first element to its last. */
 static int verify_states(const struct run *r)
 {
     for (int i = 0; i < r->p->n_buffers; i++) {
@@ -345,7 +344,7 @@ static int verify_states(const struct run *r)
     return 0;
 }
 
-/* Which outputs are written. */
+/* Marks the outputs that are written. */
 static void note_outputs(const struct run *r, bool *written)
 {
     for (int i = 0; i < r->p->n_buffers; i++)

@@ -13,13 +13,13 @@ void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value)
         w->keeping.differs = var;
 }
 
-/* An unknown made of two sums. */
+/* A new unknown that is a function of two sums: it is the same for the items for which both are. */
 static int new_unknown_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b)
 {
     return cr_new_unknown(&w->u, cr_common_grain(cr_grain(&w->u, a), cr_grain(&w->u, b)));
 }
 
-/* Something from 0 to most, if that is known. */
+/* Bounds an unknown by 0 and, if `known`, by `most`. */
 static void between_0_and(struct cr_walk *w, int unknown, bool known, int64_t most)
 {
     struct cr_linear zero, last;
@@ -108,7 +108,7 @@ int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr
     return unknown;
 }
 
-/* 0 or 1, of what depends on this. */
+/* An unknown that is 0 or 1, and is a function of two sums. */
 static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                     struct cr_linear *value)
 {

@@ -66,7 +66,7 @@ static bool is_field(const struct cr_function *f, int slot)
     return is_index(slot, f->n_bound) && f->slots[slot].kind == CR_SLOT_NUMBER;
 }
 
-/* Whether an expression stands behind what a call in it is given. */
+/* True if an expression comes after all expressions in the arguments of the call in it. */
 static bool is_behind_call(const struct cr_function *f, int expr, int call)
 {
     if (!is_index(call, f->n_calls))
@@ -164,7 +164,7 @@ static bool is_ints(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
-/* Whether the runtime has the function for tiles of the call's format. */
+/* True if the runtime has the function for tiles of the format of the call. */
 static bool has_family(const struct cr_call *call)
 {
     bool ints = is_ints(call->format);
@@ -189,7 +189,8 @@ static bool has_family(const struct cr_call *call)
     }
 }
 
-/* An address is of a slot in the right format, which is for writing if it is written to. */
+/* An address needs a slot of the element type that the parameter asks for.  If the callee writes
+ * through it, the slot must be writable; if the slot is packed, the parameter must take panels. */
 static int verify_operand(const struct cr_program_check *c, const struct cr_call *call, int i,
                           const struct cr_parameter *p)
 {
@@ -322,7 +323,7 @@ static int end_block(struct scopes *s)
 
 /* ---- statements ---- */
 
-/* The counter of a loop is there for its further condition, but not where it begins and ends. */
+/* The counter of a loop may be used in its further condition, not in its first and last value. */
 static int begin_loop(struct scopes *s, const struct cr_statement *at)
 {
     if (at->step < 1)
@@ -406,7 +407,8 @@ static bool is_of_numbers(const struct cr_function *f, cr_expr expr)
     return numbers;
 }
 
-/* The items of a call are a number, or made of numbers that the call is given. */
+/* The number of items may depend on constants and on numbers that the call is given, and on nothing
+ * else. */
 static int verify_items(const struct cr_program_check *c)
 {
     if (!is_index(c->f->items, c->f->n_exprs))

@@ -1,7 +1,5 @@
-/*
- * The plan, by a run of its own: every step in the order of execution, loops iteration by
- * iteration, with a record of what was written where.
- */
+/* Checks the plan by a simulated run: every step in the order of execution, loops iteration by
+ * iteration, with a record of what was written where. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +105,7 @@ static int read_operand(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
-/* The first of several parts of a value takes its place, the others find it as it was. */
+/* The first part of a value takes its place in the arena; the others must find it unchanged. */
 static int write_result(struct run *r, int kernel, cr_id id, int now)
 {
     if (r->made[id] == r->parts[id])

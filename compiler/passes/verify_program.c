@@ -1,4 +1,4 @@
-/* A program, believing nothing but itself: its buffers, its functions one by one, its calls. */
+/* Checks a program from its own data alone: its buffers, its functions one by one, its calls. */
 #include "verify_program.h"
 
 #include <stdarg.h>
@@ -21,7 +21,8 @@ int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
     return cr_fail(c->error, "function %d: %s", c->function + 1, what);
 }
 
-/* Those of elementwise ops depend on the arity, the operands by row, and the rule. */
+/* Parses each signature once.  That of an elementwise op depends on its arity, the operands by row,
+ * and the rule. */
 const struct cr_signature *cr_signature_of(struct cr_program_check *c, const struct cr_call *call)
 {
     int at = (int)call->callee;
@@ -55,7 +56,7 @@ static int64_t elements_of(int rank, const int64_t *shape)
     return n;
 }
 
-/* What the caller hands in or wants is of the port's type and size. */
+/* An input or output buffer must have the type and the number of elements of its port. */
 static int verify_port(const struct cr_program_check *c, int i, const struct cr_port *ports, int n)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
@@ -159,7 +160,7 @@ void cr_check_end(struct cr_program_check *c)
 
 /* ---- all of it ---- */
 
-/* No two buffers are one output. */
+/* Two buffers may not be the same output. */
 static int verify_outputs(const struct cr_program_check *c)
 {
     bool *seen = cr_calloc((size_t)c->p->n_outputs, sizeof *seen);

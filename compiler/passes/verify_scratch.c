@@ -1,9 +1,9 @@
 /*
- * Scratch: where its parts lie, and that each is written before it is read.
+ * Checks scratch: its parts do not overlap, and each is written before it is read.
  *
- * A loop counts as if it ran, since what stands behind it reads what it made as far as it went;
- * what is written under a condition counts up to its end.  Arguments that a body writes are held to
- * the same rule where it reads them back.
+ * A loop counts as if it ran: statements after it read only the elements that it made.  A write
+ * under a condition counts up to the end of the condition.  The same rule holds for arguments that
+ * a body writes and reads back.
  */
 #include <stdlib.h>
 
@@ -76,14 +76,14 @@ struct writes {
     int keeping; /* the open block whose results are kept, its statement; or NOWHERE */
 };
 
-/* What a body makes itself: scratch, and what it is given to write. */
+/* True if the body makes the contents of a slot: scratch, and arguments that it writes. */
 static bool is_made(const struct cr_slot *s)
 {
     return s->kind == CR_SLOT_SCRATCH || s->written;
 }
 
-/* The innermost open loop from 0 on whose counter a condition is, as a statement; or NOWHERE.  What
- * stands under such a condition is not done in its first iteration. */
+/* If a condition is the counter of an open loop that begins at 0, the statement of that loop, else
+ * NOWHERE.  Such a condition is false in the first iteration. */
 static int loop_of(const struct writes *w, cr_expr condition)
 {
     const struct cr_function *f = w->c->f;
@@ -135,7 +135,7 @@ static int see_write(struct writes *w, int slot)
     return 0;
 }
 
-/* A call reads what it reads before it writes. */
+/* All reads of a call come before its writes. */
 static int see_call(struct writes *w, const struct cr_call *call)
 {
     const struct cr_function *f = w->c->f;
@@ -151,7 +151,7 @@ static int see_call(struct writes *w, const struct cr_call *call)
     return 0;
 }
 
-/* Calls whose results an expression is made of. */
+/* Visits the calls whose results an expression uses. */
 static int see_expr(struct writes *w, cr_expr expr)
 {
     const struct cr_expr_node *e = &w->c->f->exprs[expr];

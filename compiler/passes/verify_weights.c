@@ -1,6 +1,5 @@
-/*
- * Weights: the places of parameters side by side, each where the kernels read it.
- */
+/* Checks the layout of the weights: the parameters lie side by side, each where the kernels read
+ * it. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -9,7 +8,7 @@
 
 enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
 
-/* What is checked, and where a message goes. */
+/* The module to check, and where an error goes. */
 struct check {
     const struct cr_module *m;
     const struct cr_graph *g;
@@ -37,7 +36,7 @@ static int broken_place(const struct check *c, int place, const char *what)
     return cr_fail(c->error, "place %d of the weights: %s", place, what);
 }
 
-/* One piece takes elements that its parameter has. */
+/* A piece may take only elements that its parameter has. */
 static int verify_place(const struct check *c, int i)
 {
     const struct cr_place_info *p = &c->m->places[i];
@@ -104,7 +103,7 @@ static const struct matrix *find_matrix(const struct matrices *all, int64_t targ
     return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
 }
 
-/* A parameter that is read as it is has a place of its own, from its first element to its last. */
+/* A parameter that is read unpacked has a place of its own, from its first element to its last. */
 static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
 {
     const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
