@@ -1,9 +1,9 @@
 /*
  * bindings.h - what an argument is in each iteration of a loop over layers, in closed form.
  *
- * The locations are known, one by one.  This finds what they have in common: the same for all, at
- * equal distances, two in turns, and if nothing else fits, a table.  The first or the last
- * iteration may differ from the rest.
+ * The locations of all iterations are given.  This file finds their common form: all the same, at
+ * equal distances, two in turns, or, if no form fits, a table.  The first and the last iteration
+ * may differ from the rest.
  */
 #ifndef CR_BINDINGS_H
 #define CR_BINDINGS_H
@@ -11,8 +11,8 @@
 #include "compiler/ir/program.h"
 #include "module.h"
 
-/* Gives a binding the form of its locations, one for each iteration of the loop; one location if
- * the loop is null.  A table is appended to the program's. */
+/* Gives a binding the form of its locations: one for each iteration of the loop, or a single one if
+ * the loop is null.  A table is appended to the tables of the program. */
 void cr_find_form(struct cr_program *program, struct cr_binding *binding,
                   const struct cr_loop *loop, const struct cr_location *locations);
 

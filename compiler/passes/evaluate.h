@@ -45,7 +45,7 @@ struct cr_evaluate {
     cr_id obstacle;
 };
 
-/* Starts a program; what was evaluated for another is forgotten. */
+/* Starts a program.  What was evaluated for another program is forgotten. */
 void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
                        bool may_reduce);
 
@@ -55,7 +55,7 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map);
 /* The reduction of a value, over columns or, at the end of a COLUMNS program, over rows; or -1. */
 int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value);
 
-/* Where the element of a node lies, if it is a view of something stored. */
+/* Finds where the element of a node lies; false if the node is no view of a stored one. */
 bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
                          struct cr_operand *operand);
 
@@ -69,12 +69,14 @@ bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom);
  * not fit. */
 bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col);
 
-/* Takes the number that a program multiplies its core by out of it, where the result is that product
- * or, by a mask, -inf: the result is that number, which is positive, times what is left.  1 if the
- * program is another. */
+/*
+ * Removes a constant positive factor c from a program whose result is c times its core or, where a
+ * mask hides it, -inf.  Returns c: the result of the old program is c times that of the new one.
+ * Returns 1, and changes nothing, if the program has another form.
+ */
 double cr_leave_out_factor(struct cr_tiles *tiles);
 
-/* Makes of a program that multiplies its core the program of what it multiplies it by. */
+/* Turns a program that multiplies its core by factors into the program of these factors alone. */
 void cr_leave_out_core(struct cr_tiles *tiles);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * kernel_kinds.h - what the kinds of kernels are made of, a row each.
  *
- * What copies, compares, hashes, prints or checks kernels goes through their programs, operands and
- * results by number, and asks the row of the kind what each of them is.
+ * Code that copies, compares, hashes, prints or checks kernels goes through their programs,
+ * operands and results by number.  The row of the kind says what each of them is.
  */
 #ifndef CR_KERNEL_KINDS_H
 #define CR_KERNEL_KINDS_H
@@ -47,7 +47,7 @@ struct cr_kernel_kind_info {
     const char *name;
     const struct cr_kernel_parts *parts;
 
-    /* Whether a root is one for this kind, if for none before it (lowering.h). */
+    /* True if the kind fits a root that no kind before it fits (lower.h). */
     bool (*fits)(const struct cr_lowering *lowering);
 
     /* Makes the kernel; false with lowering->ev.obstacle if it cannot be one. */

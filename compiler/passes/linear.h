@@ -1,12 +1,11 @@
 /*
- * linear.h - sums of integers that are not known, and how large they can get.
+ * linear.h - linear sums of unknown integers, and bounds of these sums.
  *
- * An *unknown* is an integer of which some is known: that it is at most this and at least that,
- * each a sum over unknowns before it; that it is one of two such sums; that it lies a multiple
- * of a step behind one.  The largest value of a sum is found by putting for its last unknown
- * what that is at most (or, under a negative factor, at least), until a number is left: so what
- * "i" and "m <= last - i" have in common cancels.  What is found is true, and may be too large
- * only where a sum needs two bounds of one unknown at once.
+ * An *unknown* is an integer with upper and lower bounds, which are sums of earlier unknowns.  It
+ * may also be known to be one of two such sums, or a multiple of a step beyond one.  To bound a
+ * sum from above, its last unknown is replaced by its upper bound (with a negative factor: its
+ * lower bound), until a number is left.  So "i" cancels in i + m, if m <= last - i.  The bound that
+ * is found is valid; it may be too large only if a sum needs two bounds of one unknown at once.
  */
 #ifndef CR_LINEAR_H
 #define CR_LINEAR_H
@@ -29,7 +28,7 @@ struct cr_linear {
     struct cr_summand summands[CR_MAX_SUMMANDS];
 };
 
-/* The same where many are kept. */
+/* A sum in the form in which many are kept. */
 struct cr_kept_linear {
     int64_t number;
     int n, first; /* in cr_unknowns.summands */
@@ -72,7 +71,7 @@ static inline void cr_linear_set_unknown(struct cr_linear *a, int unknown)
     a->summands[a->n++] = (struct cr_summand){unknown, 1};
 }
 
-/* The same sum: of the summands those that it has. */
+/* Copies a sum, with only the summands that it has. */
 static inline void cr_linear_copy(struct cr_linear *to, const struct cr_linear *from)
 {
     cr_linear_set(to, from->number);
@@ -96,7 +95,7 @@ void cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept, str
 
 /* ---- unknowns ---- */
 
-/* One of which nothing is known, but that it is the same for `grain` items. */
+/* A new unknown without bounds, which is the same for `grain` items. */
 int cr_new_unknown(struct cr_unknowns *u, int64_t grain);
 void cr_at_most(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
 void cr_at_least(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
@@ -105,17 +104,17 @@ void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
 
 /* ---- questions ---- */
 
-/* A number that the sum is at most, or at least; false if none is found. */
+/* An upper bound of the sum, or a lower one; false if none is found. */
 bool cr_find_most(struct cr_unknowns *u, const struct cr_linear *a, int64_t *most);
 bool cr_find_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t *least);
 
 /* True if the sum is known to be at least a number. */
 bool cr_is_at_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
-/* True if it is known to be a multiple of a positive number. */
+/* True if the sum is known to be a multiple of a positive number. */
 bool cr_divides(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
-/* For how many items in a row it is the same; 0: for all. */
+/* For how many items in a row the sum is the same; 0: for all. */
 int64_t cr_grain(const struct cr_unknowns *u, const struct cr_linear *a);
 int64_t cr_common_grain(int64_t a, int64_t b);
 

@@ -1,15 +1,13 @@
 /*
  * lower.h - from a root to the kernel that computes it.
  *
- * What a kernel can be is limited by what it is made of: loops (atoms), values of its tile
- * programs, operands, one contraction, one width of reductions.  So there is one description of
- * these limits, the walk that makes a kernel: from the root through index maps down to what is
- * stored.
+ * A kernel has limits: the number of loops (atoms), of values in its tile programs and of operands;
+ * one contraction; one width of reductions.  Only one place knows these limits: the walk that makes
+ * a kernel, from the root through index maps to the stored nodes.
  *
- * cr_find_obstacle walks to find out which loops the kernel needs, and what has to be stored before
- * the walk comes to its end.  It changes nothing, and keeps of the walk the loops alone.  Its
- * answer depends on the root and on what is stored; so when no goal has an obstacle, cr_lower
- * makes the kernel of each by one walk.
+ * cr_find_obstacle walks to find the loops of the kernel, and the nodes that must be stored first.
+ * It changes nothing, and keeps only the loops.  Its answer depends on the root and on what is
+ * stored.  So when no goal has an obstacle, cr_lower makes the kernel of each goal by one walk.
  */
 #ifndef CR_LOWER_H
 #define CR_LOWER_H
@@ -38,10 +36,10 @@ struct cr_lowering *cr_lowering_new(const struct cr_module *module);
 void cr_lowering_free(struct cr_lowering *lowering);
 
 /*
- * What stands in the way of one kernel for a goal: a node that is not stored and has to be, or
- * CR_NONE if nothing does; then the goal has its loops.  The buffer, which is stored, if storing
- * nodes does not help: that is a mistake of ours, or an attention's gradients, whose parts can be
- * kernels of their own.
+ * Finds a node that has to be stored before one kernel can compute the goal.  CR_NONE if there is
+ * no such obstacle; then the goal has its loops.  Returns the buffer, which is stored, if storing
+ * nodes does not help: that is a bug, or an attention's gradients, whose parts can have a kernel
+ * each.
  */
 cr_id cr_find_obstacle(struct cr_lowering *lowering, struct cr_goal *goal);
 

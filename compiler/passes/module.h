@@ -8,8 +8,8 @@
 #include "compiler/ir/program.h"
 #include "compiler/passes/kernel.h"
 
-/* Properties that passes need, give and break.  Kernels, loops, plan and program are each made of what comes
- * before: a pass that breaks one breaks those behind it. */
+/* Properties that passes need, give and break.  Kernels, loops, plan and program are each made of
+ * the one before: a pass that breaks one breaks all after it. */
 enum {
     CR_HAS_SIMPLE = 1 << 0,  /* no two nodes are equal; none is dead but inputs and parameters */
     CR_HAS_KERNELS = 1 << 1, /* module->kernels, by entry, in an order that respects data flow */
@@ -50,8 +50,8 @@ struct cr_attention_backward {
 
 /*
  * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each: iteration i
- * is layer start + i * direction.  Loops that read what others made of the layers number them
- * alike, and a backward pass goes down (direction -1).
+ * is layer start + i * direction.  A loop that reads what another loop made for each layer uses the
+ * same numbers; so a backward pass goes down (direction -1).
  */
 struct cr_loop {
     int first, period, count;

@@ -1,5 +1,5 @@
 /*
- * recompute_order.h - in which order values are made, and made again, so that memory suffices.
+ * recompute_order.h - finds an order of making values, some of them again, within a memory limit.
  *
  * Nothing here knows of kernels: there are values, numbered in the order in which a program
  * makes them, and each reads some earlier ones.
@@ -25,10 +25,10 @@ struct cr_order {
 };
 
 /*
- * Makes all values in their order, and whatever went again before it is read, with no more than
- * `budget` floats at a time.  False if that does not succeed.  A greedy search: when room is
- * needed, that value goes which frees the most floats, for the longest time, for the least work
- * of making it again.
+ * Finds an order that makes all values, and makes dropped values again before they are read, with
+ * no more than `budget` floats live at a time.  False if the search fails.  The search is greedy:
+ * when room is needed, it drops the value that frees the most floats, for the longest time, for the
+ * least work of making it again.
  */
 bool cr_order_find(const struct cr_made *values, int n, int64_t budget,
                    struct cr_order *order);

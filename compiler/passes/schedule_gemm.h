@@ -1,5 +1,5 @@
-/* schedule_gemm.h - what the two kinds of matrix products share: weights as the right operand,
- * packed as they were loaded (schedule_gemm.c), or something computed (schedule_matmul.c). */
+/* schedule_gemm.h - what the two kinds of matrix products share.  The right operand is a weight,
+ * packed when it was loaded (schedule_gemm.c), or a computed value (schedule_matmul.c). */
 #ifndef CR_SCHEDULE_GEMM_H
 #define CR_SCHEDULE_GEMM_H
 
@@ -24,15 +24,15 @@ struct cr_gemm_vars {
     struct cr_steps i, j, k;
 };
 
-/* Rows and columns of one call, for items of so many rows. */
+/* Sets the rows and columns of one call; the rows of an item have to be set. */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target);
 
-/* The loop over items and the parts of the result that each does. */
+/* Begins the loop over items; sets the rows and columns of the result that an item computes. */
 void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v);
 
-/* The rows of A for rows i0 to i1, computed into scratch, in a loop with one more condition or
- * CR_NONE; returns the slot. */
+/* Computes rows i0 to i1 of A into scratch, in a loop with one more condition or CR_NONE; returns
+ * the slot. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until);
 
@@ -51,8 +51,8 @@ struct cr_gemm_operand {
     int64_t row_step, k_step;
 };
 
-/* Inside both: the call of gemm with these operands and the epilogue on the tile it made.
- * In parts: for k0 to k0 + d, after what came before k0. */
+/* Inside both loops: calls gemm with these operands, and runs the epilogue on its tile.  If k is
+ * done in parts, the call continues the sums of the parts before k0. */
 void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels);

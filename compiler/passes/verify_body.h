@@ -1,9 +1,9 @@
 /*
- * verify_body.h - a body that is gone through once, with what each variable is there: a sum of
- * unknowns (linear.h).
+ * verify_body.h - one walk through a body, which tracks each variable as a sum of unknowns
+ * (linear.h).
  *
- * verify_body.c goes through statements, verify_expr.c makes sums of expressions, and
- * verify_addresses.c sees how far the addresses of a call reach.
+ * verify_body.c goes through the statements, verify_expr.c turns expressions into sums, and
+ * verify_addresses.c bounds the addresses of a call.
  */
 #ifndef CR_VERIFY_BODY_H
 #define CR_VERIFY_BODY_H
@@ -42,17 +42,18 @@ static inline void cr_walk_set_var(struct cr_walk *w, int var, const struct cr_l
     w->vars[var] = cr_keep(&w->u, value);
 }
 
-/* What a variable is, noted if it is not the same for all items that share what is made of it. */
+/* The value of a variable.  If a block that keeps its results is open, a variable that differs
+ * among the items that share them is recorded. */
 void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value);
 
-/* What an expression is here; calls in it are seen, too. */
+/* The value of an expression at this place; calls in it are checked, too. */
 int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value);
 
-/* One of two sums; the unknown that it is. */
+/* Sets *value to one of two sums; returns the unknown that stands for it. */
 int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                    struct cr_linear *value);
 
-/* Sees how far the addresses of a call reach, and that its counts are not negative. */
+/* Bounds the addresses of a call, and checks that its counts are not negative. */
 int cr_walk_call(struct cr_walk *w, const struct cr_call *call);
 
 #endif

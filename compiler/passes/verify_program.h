@@ -1,9 +1,9 @@
 /*
  * verify_program.h - the parts of the check of a program; verify_program.c puts them together.
  *
- * Each takes what the parts before it found to be fine for granted, and nothing else.  All return
- * 0, or -1 and in *error the first thing that is wrong: "function 3, statement 12: ...".  Their
- * time is near linear in the size of the program.
+ * Each part relies on what the parts before it have checked, and on nothing else.  All return 0, or
+ * -1 with the first fault in *error: "function 3, statement 12: ...".  Their time is nearly linear
+ * in the size of the program.
  */
 #ifndef CR_VERIFY_PROGRAM_H
 #define CR_VERIFY_PROGRAM_H
@@ -38,10 +38,10 @@ struct cr_program_check {
 struct cr_program_check *cr_check_begin(const struct cr_program *program, struct cr_error *error);
 void cr_check_end(struct cr_program_check *c);
 
-/* All of a function: the three parts that are of one. */
+/* Checks all of a function: the three parts below that concern one function. */
 int cr_check_function(struct cr_program_check *c, int function);
 
-/* Fails where the check is. */
+/* Reports a fault at the current function and statement; returns -1. */
 int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -55,25 +55,26 @@ static inline const struct cr_argument *cr_argument_of(const struct cr_function 
 }
 
 /*
- * A function by itself: all it names is there, operands of expressions come before them, bodies
- * nest, variables are declared before they are used and set only if they may change; calls are of
- * the number, the kinds and the formats of arguments that functions.def asks for; nothing is
- * written but scratch and arguments that are for it.
+ * Checks a function by itself.  All that it names exists.  Operands of expressions come before the
+ * expressions; blocks nest.  Variables are declared before they are used, and set only if they may
+ * change.  Arguments of calls have the number, the kinds and the formats of functions.def.  Only
+ * scratch and writable arguments are written.
  */
 int cr_verify_function(struct cr_program_check *c);
 
 /*
- * How far its addresses reach: inside scratch and constants whatever a call is given, and for
- * arguments into the function's reaches.  Counts are not negative, and neither is what is divided.
+ * Bounds the addresses of a function.  Those of scratch and constants must lie inside whatever the
+ * arguments of a call are; those of arguments become the reaches of the function.  Counts and
+ * dividends may not be negative.
  */
 int cr_verify_body(struct cr_program_check *c);
 
-/* Scratch: its parts lie apart and inside; each is written before it is read, and what is kept from
- * item to item is the same for those items. */
+/* Checks scratch: its parts do not overlap and lie inside.  Each is written before it is read.
+ * What is kept from item to item is the same for these items. */
 int cr_verify_scratch(struct cr_program_check *c);
 
-/* Steps: what calls bind is what the forms of bindings say, is large enough for the functions, and
- * holds what it is read for.  All outputs are written. */
+/* Checks the steps.  The buffers of calls are those that the forms of bindings give, and are large
+ * enough for the functions; what is read has been written.  All outputs are written. */
 int cr_verify_calls(struct cr_program_check *c);
 
 #endif
