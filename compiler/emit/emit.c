@@ -86,6 +86,7 @@ static const char *behind(enum cr_space space)
     return space == CR_SPACE_INPUT || space == CR_SPACE_OUTPUT ? "]" : "";
 }
 
+/* By the pointer to the layer where the loop has one of that distance, else start + layer * stride. */
 static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     long long start = in_floats(b->space, b->start), stride = in_floats(b->space, b->stride);
@@ -156,6 +157,7 @@ static void print_items(struct cr_text *t, const struct cr_function *f)
     cr_put(t, "%lld", (long long)f->exprs[f->items].number);
 }
 
+/* A block with the arguments as a structure, handed to rt->parallel with the function. */
 static void print_call(struct cr_text *t, const struct cr_program *p, const struct cr_step *loop,
                        const struct cr_step *call)
 {
@@ -192,6 +194,7 @@ static void print_loop(struct cr_text *t, const struct cr_step *loop)
                in_floats(CR_SPACE_ARENA, loop->arena_stride));
 }
 
+/* Steps are flat: a loop over layers is open until its END. */
 static void print_steps(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
 {
     const struct cr_step *loop = NULL;
@@ -236,6 +239,8 @@ static int first_binding(const struct cr_program *p, int step)
     return step < p->n_steps ? p->steps[step].first_binding : p->n_bindings;
 }
 
+/* A port that is bound to the same argument in all layers is a variable; one that depends on the
+ * layer is looked up in inputs[] or outputs[]. */
 static void find_named(struct named_ports *named, const struct cr_program *p,
                        const struct cr_entry *entry)
 {
@@ -262,6 +267,7 @@ static void print_port_comment(struct cr_text *t, const struct cr_port *port)
            cr_shape_text(shape, sizeof shape, port->rank, port->shape));
 }
 
+/* Only ports that are spoken of by name: others would be unused variables. */
 static void print_ports(struct cr_text *t, const struct cr_program *p,
                         const struct cr_entry *entry)
 {
@@ -303,6 +309,8 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *p,
     snprintf(name, size, "%s_%s%s%s", p->name, entry->name, *entry->name ? "_" : "", what);
 }
 
+/* The signature is that of cr_code.execute (compiler/exec/exec.h); the arena ends in the scratch of
+ * all threads. */
 static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
 {
     char name[128], plain[64];

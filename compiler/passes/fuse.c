@@ -252,6 +252,8 @@ static bool is_index(const struct fusion *f, cr_id id)
     return cr_kind_of(f->g, id) == CR_KIND_ELEMENTWISE;
 }
 
+/* Relative to an addition.  A reduction or a product costs so much that its result is stored where
+ * several kernels need it. */
 static int own_cost(const struct fusion *f, cr_id id)
 {
     const struct cr_op_info *info = &cr_ops[f->g->nodes[id].op];
@@ -296,6 +298,8 @@ static int spread_cost(const struct fusion *f, cr_id id)
     return sum < f->cost[id] ? sum : f->cost[id];
 }
 
+/* Costs are sums over the operands that are not stored, so operands come first; they are bounded, since
+ * a subtree that several operands share counts for each. */
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -484,6 +488,8 @@ static void lower_all(struct fusion *f)
         lower_entry(f, entry);
 }
 
+/* First what is stored for sure, then what costs too much to be computed again, then what stands in
+ * the way of one kernel for each; only then are kernels made. */
 void cr_pass_fuse(struct cr_module *module)
 {
     separate_outputs(module->graph);

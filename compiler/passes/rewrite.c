@@ -214,6 +214,7 @@ static void drop_dead(struct cr_graph *g)
     free(live);
 }
 
+/* Room is made for as many nodes as there are: most passes leave about that many. */
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
                       const struct cr_rewrite_rules *rules)
 {

@@ -92,6 +92,7 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
     s->panels[k->packed] = s->p->n_buffers - 1;
 }
 
+/* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer. */
 static void add_buffers(struct scheduling *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
@@ -175,6 +176,7 @@ static int bind_number(struct cr_builder *b, const char *name, const char *note)
     return slot;
 }
 
+/* A number for each length that some loop of the kernel runs to. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
     char name[32], note[96];
@@ -190,6 +192,7 @@ static void add_lengths(const struct scheduling *s, struct cr_builder *b)
     }
 }
 
+/* The order is that of the fields in emitted C: operands, weights, streams, lengths, the result. */
 static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -222,6 +225,7 @@ static void add_own_vars(struct cr_function *f)
     }
 }
 
+/* Names and arguments come before the body, which speaks of them; the comment comes last. */
 static void add_function(struct scheduling *s, int kernel)
 {
     struct cr_function *f = CR_PUSH(s->p->functions, s->p->n_functions, s->p->cap_functions);
@@ -282,6 +286,7 @@ static struct cr_location location_at(const struct cr_program *p, const struct c
     return (struct cr_location){p->buffers[bound].space, p->buffers[bound].offset};
 }
 
+/* What the argument is in each layer is kept as it is, and found once more as a form. */
 static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
                         const struct cr_slot *of)
 {
@@ -339,6 +344,7 @@ static void mark_relative(struct cr_program *p, const struct cr_step *loop, int 
     }
 }
 
+/* The pointers to the layer take the distance that the first result or weight has from layer to layer. */
 static void add_loop(struct scheduling *s, const struct cr_segment *segment)
 {
     struct cr_program *p = s->p;
@@ -516,6 +522,7 @@ static int by_param(const void *a, const void *b)
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
+/* Sorted by parameter, so that loading one parameter goes through places side by side. */
 static void add_places(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -552,6 +559,7 @@ static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
     return bytes;
 }
 
+/* For reports: a kernel is known by the function that it has in C. */
 static void add_info(struct scheduling *s, int kernel)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -601,6 +609,7 @@ static void add_sizes(struct scheduling *s)
         p->activation_bytes = bytes_of(s->m->activation_floats);
 }
 
+/* Buffers come first, since bindings refer to them, and functions before the steps that call them. */
 void cr_pass_schedule(struct cr_module *module)
 {
     struct scheduling s = {.m = module, .g = module->graph};

@@ -280,6 +280,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
     cr_schedule_tiles(b, &job);
 }
 
+/* An item is a chunk of the queries of one (batch, head): values are packed once for all its steps. */
 int64_t cr_schedule_attention(struct cr_builder *b)
 {
     struct attention s = {0};

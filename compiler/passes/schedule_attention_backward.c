@@ -334,6 +334,7 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     cr_end(b);
 }
 
+/* An item is a whole (batch, head): its gradients of keys and values are sums over all queries. */
 int64_t cr_schedule_attention_backward(struct cr_builder *b)
 {
     struct backward s = cut(b->k, b->target);

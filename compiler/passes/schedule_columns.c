@@ -54,6 +54,8 @@ static void reduce_tile(struct cr_builder *b, const struct columns *c)
     call_reduction(b, c, CR_CALLEE_REDUCE_DOWN, 5, down);
 }
 
+/* Sixteen rows at a time go to sixteen lanes, which are folded at the end: the order of sums that
+ * runtime.h promises. */
 int64_t cr_schedule_columns(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

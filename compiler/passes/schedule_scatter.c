@@ -5,6 +5,7 @@
 #include "compiler/ir/text.h"
 #include "schedule_parts.h"
 
+/* The items share the rows of the table evenly; each reads all indices. */
 int64_t cr_schedule_scatter(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

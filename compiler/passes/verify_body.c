@@ -314,7 +314,8 @@ static int begin_body(struct cr_walk *w)
 
 int cr_verify_body(struct cr_program_check *c)
 {
-    struct cr_walk w = {.c = c, .item = CR_NONE, .keeping = {CR_NONE, 0, CR_NONE}};
+    struct cr_walk w = {
+        .c = c, .item = CR_NONE, .keeping = {CR_NONE, 0, CR_NONE}, .walk_call = cr_walk_call};
     w.vars = cr_calloc((size_t)c->f->n_vars, sizeof *w.vars);
     begin_lengths(&w);
     int status = begin_body(&w);

@@ -30,6 +30,9 @@ struct cr_walk {
     int lengths[CR_MAX_LENGTHS]; /* unknowns: of those that the function is given */
     int item; /* the unknown; CR_NONE outside a loop over the items, in order */
     struct cr_keeping keeping;
+
+    /* cr_walk_call: expressions may be results of calls, as calls have expressions for arguments. */
+    int (*walk_call)(struct cr_walk *walk, const struct cr_call *call);
 };
 
 static inline const struct cr_expr_node *cr_node_of(const struct cr_walk *w, cr_expr expr)

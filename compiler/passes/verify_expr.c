@@ -179,7 +179,7 @@ int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
         return 0;
     case CR_EXPR_CALL: /* what it finds in memory may be another for each item */
         cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));
-        return cr_walk_call(w, &w->c->f->calls[e->a]);
+        return w->walk_call(w, &w->c->f->calls[e->a]);
     case CR_EXPR_SELECT:
         return evaluate_select(w, e, value);
     case CR_EXPR_NOT:

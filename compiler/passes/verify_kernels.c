@@ -65,6 +65,7 @@ static bool take_role(struct check *c, int atom, unsigned role)
     return true;
 }
 
+/* Atoms have extents, and none has two parts.  Notes the part of each. */
 static int verify_loops(struct check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -222,6 +223,7 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     return 0;
 }
 
+/* A value is made of earlier values of its program, and refers to operands that are there. */
 static int verify_value(const struct check *c, const struct program_rule *rule,
                         const struct cr_tiles *tiles, int i)
 {
@@ -238,6 +240,7 @@ static int verify_value(const struct check *c, const struct program_rule *rule,
     return verify_source(c, rule, tiles, i);
 }
 
+/* A tile program is what its kind says: needed or not, with the core once, with reductions or none. */
 static int verify_program(const struct check *c, const struct program_rule *rule,
                           const struct cr_tiles *tiles)
 {
@@ -340,6 +343,7 @@ static int verify_packed(const struct check *c)
     return 0;
 }
 
+/* K, N and keys repeat what the atoms and the nodes say. */
 static int verify_sizes(const struct check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -485,6 +489,7 @@ static int verify_gradients(const struct check *c, struct made *made)
     return 0;
 }
 
+/* The result covers the kernel's part of the buffer, behind the parts of the kernels before it. */
 static int verify_results(const struct check *c, struct made *made)
 {
     const struct cr_kernel *k = c->k;
@@ -526,6 +531,7 @@ static int verify_root(const struct check *c, const struct made *all)
     return 0;
 }
 
+/* What a kernel reads was made before, completely, and for the same entry. */
 static int verify_refs(const struct check *c, const struct made *made)
 {
     const struct cr_kernel *k = c->k;

@@ -16,6 +16,7 @@ static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* Values of two kernels that share a function may be of different nodes; all else is the same. */
 static bool same_value(const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
@@ -113,6 +114,8 @@ static int verify_functions(const struct cr_module *m, struct cr_error *error)
 
 /* ---- steps ---- */
 
+/* The iterations have the same functions in the same order, are of one entry, and are layers from 0
+ * on. */
 static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
                        struct cr_error *error)
 {

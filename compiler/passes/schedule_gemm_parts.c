@@ -1,0 +1,199 @@
+/* What both kinds of matrix products share: sizes of calls, loops, the prologue, and one call of gemm
+ * with the epilogue on its tile. */
+#include <string.h>
+
+#include "schedule_gemm.h"
+
+/* ---- sizes ---- */
+
+/* Rows of one call: two tiles of the micro-kernel.  If there are three in all, one call does them:
+ * two calls of one and a half would fill their tiles only in part. */
+static int64_t step_rows(int64_t block, const struct cr_target *t)
+{
+    int64_t tiles = cr_ceil_div(block, t->gemm_step_rows / 2);
+    return tiles == 3 ? block : cr_ceil_div(block, cr_ceil_div(tiles, 2));
+}
+
+/* Columns of one call: whole panels, few enough that they stay in the second-level cache while the
+ * rows go by.  gemm_step_cols, 128, divides the usual widths of models (768, 2304, 3072). */
+static int64_t step_cols(int64_t rows, int64_t N, int64_t K, const struct cr_target *t)
+{
+    int64_t cols = cr_min(t->gemm_step_floats / rows, t->gemm_step_cols);
+    if (rows > t->gemm_few_rows)
+        cols = cr_min(cols, t->gemm_panel_floats / K);
+    return cr_min(cr_max(cols / CR_PANEL_FLOATS * CR_PANEL_FLOATS, CR_PANEL_FLOATS),
+                  cr_round_up(N, CR_PANEL_FLOATS));
+}
+
+void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target)
+{
+    s->rows = step_rows(s->block, target);
+    s->cols = step_cols(s->rows, s->N, s->depth, target);
+}
+
+/* ---- loops ---- */
+
+void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         struct cr_gemm_vars *v)
+{
+    cr_begin_items(b, s->blocks * s->groups);
+    v->i_part = cr_let_share(b, "i0", "i1", s->groups, s->blocks, s->block,
+                             cr_size(b, b->k->row));
+    v->j_part = cr_let_share(b, "j0", "j1", 1, s->groups, s->group, cr_size(b, b->k->col));
+}
+
+struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                 const struct cr_gemm_vars *v)
+{
+    return cr_begin_steps(b, "j", "n", cr_var(b, v->j_part.first), cr_var(b, v->j_part.last),
+                          s->cols, CR_NONE);
+}
+
+struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                              const struct cr_gemm_vars *v)
+{
+    return cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first), cr_var(b, v->i_part.last),
+                          s->rows, CR_NONE);
+}
+
+int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                         const struct cr_gemm_vars *v, cr_expr until)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t rows = cr_min(s->block, cr_max(1, b->target->tile_floats / s->K));
+    int slot = cr_scratch(b, "rows", CR_FORMAT_f32, s->block * s->K, "rows of the left operand");
+    struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
+                                       cr_var(b, v->i_part.last), rows, until);
+    struct cr_tile_job job = {
+        .tiles = &k->prologue,
+        .row = k->row,
+        .col = k->k,
+        .max_rows = rows,
+        .max_cols = s->K,
+        .first_row = i.first,
+        .first_col = CR_NONE,
+        .rows = cr_var(b, i.count),
+        .cols = cr_size(b, k->k),
+        .dest = {cr_offset(b, cr_start_of(slot), i.first, v->i_part.first, s->K), s->K}};
+    cr_schedule_tiles(b, &job);
+    cr_end(b);
+    return slot;
+}
+
+/* ---- one call and its epilogue ---- */
+
+/*
+ * If the first op on the product adds a vector to all its rows, gemm can begin with that vector:
+ * *bias is its address, and the sum becomes the core of the epilogue.  The vector is recognised by
+ * the rank of its node.  Its strides would not do: with a single row any operand looks like a
+ * vector, and that row would get other bits than in a batch.
+ */
+static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
+                      struct cr_address *bias)
+{
+    const struct cr_kernel *k = b->k;
+    int core = -1, uses = 0, sum = -1;
+    for (int i = 0; i < epilogue->n; i++) {
+        const struct cr_value *v = &epilogue->values[i];
+        int arity = v->source == CR_MAP ? cr_ops[v->op].arity : 0;
+        core = v->source == CR_CORE ? i : core;
+        for (int a = 0; a < arity && core >= 0; a++) {
+            uses += v->arg[a] == core;
+            sum = v->arg[a] == core ? i : sum;
+        }
+    }
+    if (uses != 1 || epilogue->values[sum].op != CR_OP_add)
+        return false;
+    struct cr_value *add = &epilogue->values[sum];
+    const struct cr_value *row = &epilogue->values[add->arg[add->arg[0] == core]];
+    if (row->source != CR_LOAD || !row->vector || row->by_row || cr_coef(&row->at, k->row) ||
+        cr_coef(&row->at, k->col) != 1 || b->g->nodes[k->refs[row->ref]].dtype != CR_F32)
+        return false;
+    *bias = cr_element(b, b->ref[row->ref], &row->at, -1, CR_NONE, k->col, col_var);
+    add->source = CR_CORE;
+    return true;
+}
+
+/* The number of elementwise ops in an epilogue. */
+static int count_maps(const struct cr_tiles *tiles)
+{
+    int n = 0;
+    for (int i = 0; i < tiles->n; i++)
+        n += tiles->values[i].source == CR_MAP;
+    return n;
+}
+
+bool cr_needs_product(const struct cr_kernel *k)
+{
+    return cr_coef(&k->dest, k->col) != 1 || count_maps(&k->program) > 0;
+}
+
+/*
+ * Places the product: in the result itself, unless its columns are not contiguous or several ops
+ * follow.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
+ * conflict in the cache.
+ */
+static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
+                          struct cr_tile_job *job)
+{
+    const struct cr_kernel *k = b->k;
+    job->dest_strided = cr_coef(&k->dest, k->col) != 1;
+    if (!job->dest_strided) {
+        job->dest.address =
+            cr_result_at(b, &k->dest, k->row, job->first_row, k->col, job->first_col);
+        job->dest.ld = cr_coef(&k->dest, k->row);
+    }
+    job->core = job->dest;
+    if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K)) {
+        int slot = cr_scratch(b, "product", CR_FORMAT_f32, s->rows * s->cols,
+                              "a tile of the product");
+        job->core = (struct cr_tile){cr_start_of(slot), s->cols};
+    }
+}
+
+/* Calls gemm: with streaming stores, for all of k, or for a part of k that continues from the
+ * result. */
+static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
+                      const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                      const struct cr_gemm_operand *panels, const struct cr_tile *c,
+                      struct cr_argument bias)
+{
+    struct cr_argument m = cr_x(cr_var(b, v->i.count)), n = cr_x(cr_var(b, v->j.count));
+    struct cr_argument row_step = cr_n(b, rows->row_step), k_step = cr_n(b, rows->k_step);
+    struct cr_argument panel = cr_n(b, panels->k_step), ld = cr_n(b, c->ld);
+    struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
+    struct cr_argument to = cr_at(c->address);
+    if (s->stream)
+        CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
+                y, panel, to, ld);
+    else if (s->depth == s->K)
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
+                panel, to, ld, bias, cr_n(b, 0));
+    else
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,
+                k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld);
+}
+
+void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_value values[CR_MAX_VALUES];
+    struct cr_tiles epilogue = {values, k->program.n, k->program.result};
+    struct cr_address at;
+    memcpy(values, k->program.values, (size_t)k->program.n * sizeof *values);
+    bool biased = take_bias(b, &epilogue, v->j.first, &at);
+    struct cr_tile_job job = {.tiles = &epilogue,
+                              .row = k->row,
+                              .col = k->col,
+                              .max_rows = s->rows,
+                              .max_cols = s->cols,
+                              .first_row = v->i.first,
+                              .first_col = v->j.first,
+                              .rows = cr_var(b, v->i.count),
+                              .cols = cr_var(b, v->j.count)};
+    place_product(b, s, &job);
+    call_gemm(b, s, v, rows, panels, &job.core, biased ? cr_at(at) : cr_null);
+    cr_schedule_tiles(b, &job);
+}
