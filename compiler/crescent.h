@@ -184,7 +184,7 @@ void crescent_close(crescent_model *model);
 
 typedef enum { CRESCENT_F32, CRESCENT_I32, CRESCENT_BOOL } crescent_type;
 
-typedef enum { CRESCENT_PARAM, CRESCENT_INPUT, CRESCENT_OUTPUT } crescent_port_kind;
+typedef enum { CRESCENT_PARAM, CRESCENT_INPUT, CRESCENT_OUTPUT, CRESCENT_STATE } crescent_port_kind;
 
 /* A tensor at the border of a graph or a model. */
 typedef struct {
@@ -271,13 +271,19 @@ int crescent_draw_input(const crescent_model *model, int index, int64_t seed, vo
 int crescent_read_input(const crescent_model *model, int index, const char *path, void *tensor);
 
 /* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
- * must not overlap each other or the inputs. */
+ * must not overlap each other or the inputs.  The model keeps its states from run to run. */
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs);
 
 /* The same, and what each kernel took, all its calls together, into kernel_ns (by kernel, see
  * crescent_kernel_at): for backends CRESCENT_TCC and CRESCENT_CC. */
 int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,
                        double *kernel_ns);
+
+/* What state number `index` holds, as int32_t for i32, else as float: zeros until the first run.
+ * Copied out or handed in; crescent_reset_states makes all zeros again. */
+int crescent_get_state(const crescent_model *model, int index, void *tensor);
+int crescent_set_state(crescent_model *model, int index, const void *tensor);
+int crescent_reset_states(crescent_model *model);
 
 /* Of the interpreter: the elements of an output of the last run before they were rounded, valid
  * until the next one.  Null for other backends. */

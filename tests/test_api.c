@@ -239,6 +239,79 @@ END_TEST
 
 /* ---- graphs ---- */
 
+/* A state is kept from run to run, by each model its own, and can be read, set and forgotten. */
+START_TEST(states_stay)
+{
+    static const char text[] = "local sum = state('sum', {2})\n"
+                               "local next = sum + input('x', {2})\n"
+                               "replace(sum, next)\n"
+                               "return {y = next * 2}\n";
+    const crescent_config config = {.backend = (crescent_backend)_i};
+    const float x[2] = {1, 2}, set[2] = {10, 20};
+    const void *in[] = {x};
+    float y[2], sum[2];
+    void *out[] = {y};
+    crescent_graph *graph;
+    crescent_model *model, *other;
+    crescent_port port;
+    GOOD(crescent_graph_open_text(context, "sum.lua", text, sizeof text - 1, NULL, &graph));
+    GOOD(crescent_compile(graph, &config, &model));
+    GOOD(crescent_compile(graph, &config, &other));
+    ck_assert_int_eq(crescent_graph_port_count(graph, CRESCENT_STATE), 1);
+    ck_assert_int_eq(crescent_graph_port_count(graph, CRESCENT_OUTPUT), 1);
+    ck_assert_int_eq(crescent_port_count(model, CRESCENT_STATE), 1);
+    ck_assert_int_eq(crescent_port_count(model, CRESCENT_INPUT), 1);
+    GOOD(crescent_graph_port_at(graph, CRESCENT_STATE, 0, &port));
+    ck_assert_str_eq(port.name, "sum");
+    for (int run = 1; run <= 3; run++) {
+        GOOD(crescent_run(model, in, out));
+        GOOD(crescent_get_state(model, 0, sum));
+        ck_assert(y[0] == 2.0F * (float)run && sum[1] == 2.0F * (float)run);
+    }
+    GOOD(crescent_get_state(other, 0, sum));
+    ck_assert(sum[0] == 0 && sum[1] == 0);
+    GOOD(crescent_set_state(model, 0, set));
+    GOOD(crescent_run(model, in, out));
+    ck_assert(y[0] == 22 && y[1] == 44);
+    GOOD(crescent_reset_states(model));
+    GOOD(crescent_run(model, in, out));
+    ck_assert(y[0] == 2 && y[1] == 4);
+    REFUSED(crescent_get_state(model, 1, sum), "state 1, there are 1");
+    REFUSED(crescent_set_state(model, -1, sum), "state -1, there are 1");
+    crescent_close(model);
+    crescent_close(other);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* The only entry is chosen or is not: the state is the same. */
+START_TEST(states_of_an_entry)
+{
+    static const char text[] = "local sum = state('sum', {2})\n"
+                               "local next = sum + input('x', {2})\n"
+                               "replace(sum, next)\n"
+                               "return {step = {y = next * 2}}\n";
+    const crescent_script how = {.entry = _i ? "step" : NULL};
+    const float x[2] = {1, 2};
+    const void *in[] = {x};
+    float y[2], sum[2];
+    void *out[] = {y};
+    crescent_graph *graph;
+    crescent_model *model;
+    GOOD(crescent_graph_open_text(context, "sum.lua", text, sizeof text - 1, &how, &graph));
+    GOOD(crescent_compile(graph, NULL, &model));
+    ck_assert_int_eq(crescent_graph_port_count(graph, CRESCENT_STATE), 1);
+    ck_assert_int_eq(crescent_port_find(model, CRESCENT_OUTPUT, _i ? "y" : "step.y"), 0);
+    for (int run = 1; run <= 3; run++) {
+        GOOD(crescent_run(model, in, out));
+        GOOD(crescent_get_state(model, 0, sum));
+        ck_assert(y[0] == 2.0F * (float)run && sum[1] == 2.0F * (float)run);
+    }
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 START_TEST(a_text_is_a_script)
 {
     size_t length;
@@ -1078,6 +1151,9 @@ START_TEST(null_handles)
     WITHOUT(crescent_set_weight(NULL, 0, &element));
     WITHOUT(crescent_keep_weights(NULL));
     WITHOUT(crescent_get_weight(NULL, 0, &element));
+    WITHOUT(crescent_get_state(NULL, 0, &element));
+    WITHOUT(crescent_set_state(NULL, 0, &element));
+    WITHOUT(crescent_reset_states(NULL));
     WITHOUT(crescent_save_weights(NULL, path));
     WITHOUT(crescent_draw_input(NULL, 0, 0, memory));
     WITHOUT(crescent_read_input(NULL, 0, path, memory));
@@ -1188,6 +1264,8 @@ START_TEST(null_arguments)
     REFUSED(crescent_load_weights(model, &none, 1, CRESCENT_ANY_TENSORS, NULL), "is null");
     REFUSED(crescent_set_weight(model, 0, NULL), word);
     REFUSED(crescent_get_weight(model, 0, NULL), word);
+    REFUSED(crescent_get_state(model, 0, NULL), word);
+    REFUSED(crescent_set_state(model, 0, NULL), word);
     REFUSED(crescent_save_weights(model, NULL), word);
     REFUSED(crescent_draw_input(model, 0, 0, NULL), word);
     REFUSED(crescent_read_input(model, 0, NULL, x), word);
@@ -1321,6 +1399,8 @@ static void add_tests(TCase *all)
     tcase_add_loop_test(all, a_fixture_through_the_interface, 0, sizeof ways / sizeof *ways);
     tcase_add_test(all, a_text_is_a_script);
     tcase_add_test(all, entries_of_a_script);
+    tcase_add_loop_test(all, states_stay, 0, CRESCENT_BACKENDS);
+    tcase_add_loop_test(all, states_of_an_entry, 0, 2);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);
     tcase_add_test(all, names_that_are_wrong);

@@ -177,7 +177,7 @@ END_TEST
 /* ---- the other ops ---- */
 
 /* An op on operands of these shapes, each ending at the first 0; `index` is the last operand
- * of a gather, i32. */
+ * of a gather, a scatter and a write, i32. */
 struct shape_case {
     enum cr_op op;
     int n;
@@ -201,13 +201,17 @@ static const struct shape_case cases[] = {
     {CR_OP_gather, 2, {{4}, {3}}, {0}, {1, 3, 1}},
     {CR_OP_scatter_add, 2, {{2, 3, 2}, {2, 3}}, {.shape = {4}}, {1, 3, 1, 9, -1, 0}},
     {CR_OP_scatter_add, 2, {{3}, {3}}, {.shape = {2}}, {0, 0, 1}},
+    {CR_OP_write, 3, {{4, 2}, {2, 2}, {0}}, {.axis = 0}, {1}},
+    {CR_OP_write, 3, {{2, 4, 2}, {2, 3, 2}, {0}}, {.axis = 1}, {2}},
+    {CR_OP_write, 3, {{2, 4}, {2, 4}, {1}}, {.axis = 1}, {-3}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
 static bool is_index(const struct shape_case *c, int i)
 {
     enum cr_kind kind = cr_ops[c->op].kind;
-    return (kind == CR_KIND_GATHER || kind == CR_KIND_SCATTER) && i == 1;
+    return ((kind == CR_KIND_GATHER || kind == CR_KIND_SCATTER) && i == 1) ||
+           (kind == CR_KIND_WRITE && i == 2);
 }
 
 /* The change of sum(y c) with one element of an input; f is linear or smooth there. */

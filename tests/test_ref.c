@@ -220,6 +220,21 @@ static const struct ref_case cases[] = {
      {{CR_F32, {2, 2}, {1, 2, 4, 8}}, {CR_I32, {2, 2}, {1, 1, 2, 0}}},
      {.shape = {2}},
      {CR_F32, {2}, {8, 3}}},
+    {CR_OP_write,
+     3,
+     {{CR_F32, {3, 2}, {1, 2, 3, 4, 5, 6}}, {CR_F32, {2, 2}, {7, 8, 9, 10}}, {CR_I32, {0}, {1}}},
+     {.axis = 0},
+     {CR_F32, {3, 2}, {1, 2, 7, 8, 9, 10}}},
+    {CR_OP_write, /* the first row would lie outside */
+     3,
+     {{CR_I32, {2, 3}, {1, 2, 3, 4, 5, 6}}, {CR_I32, {2, 2}, {7, 8, 9, 10}}, {CR_I32, {1}, {-1}}},
+     {.axis = 1},
+     {CR_I32, {2, 3}, {8, 2, 3, 10, 5, 6}}},
+    {CR_OP_write, /* the last would */
+     3,
+     {{CR_BOOL, {3}, {0, 0, 0}}, {CR_BOOL, {2}, {1, 1}}, {CR_I32, {0}, {2}}},
+     {.axis = 0},
+     {CR_BOOL, {3}, {0, 0, 1}}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -284,11 +299,11 @@ START_TEST(an_op_does_what_its_row_says)
 }
 END_TEST
 
-/* Inputs and parameters are what the cases are made of; every other op needs a case. */
+/* Inputs, states and parameters are what the cases are made of; every other op needs a case. */
 START_TEST(every_op_has_a_case)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
-        bool found = op == CR_OP_input || op == CR_OP_param;
+        bool found = op == CR_OP_input || op == CR_OP_state || op == CR_OP_param;
         for (int i = 0; i < N_CASES; i++)
             found |= (int)cases[i].op == op;
         ck_assert_msg(found, "no case for %s", cr_ops[op].name);

@@ -29,7 +29,7 @@ static const struct {
     [CR_EXPR_GREATER] = {">", COMPARE}, [CR_EXPR_EQUAL] = {"==", EQUAL},
     [CR_EXPR_AND] = {"&&", AND},        [CR_EXPR_OR] = {"||", OR},
     [CR_EXPR_NOT] = {"", UNARY},        [CR_EXPR_SELECT] = {"", SELECT},
-    [CR_EXPR_CALL] = {"", ATOM},
+    [CR_EXPR_CALL] = {"", ATOM},        [CR_EXPR_LOAD] = {"", ATOM},
 };
 
 static void print_expr(const struct printer *p, cr_expr expr, enum binding least);
@@ -86,6 +86,9 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
         break;
     case CR_EXPR_CALL:
         print_call(p, &p->f->calls[e->a]);
+        break;
+    case CR_EXPR_LOAD:
+        cr_put(p->text, "a->%s[%lld]", p->f->slots[e->a].name, (long long)e->number);
         break;
     default:
         print_binary(p, e);

@@ -69,6 +69,9 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
     case CR_SPACE_LENGTH:
         cr_put(t, "length%lld", offset);
         break;
+    case CR_SPACE_STATE:
+        cr_put(t, "state%lld", offset);
+        break;
     default:
         cr_put(t, "%lld", offset);
     }
@@ -79,11 +82,14 @@ static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_ARENA] = "arena + ",
                                                    [CR_SPACE_WEIGHTS] = "weights + ",
                                                    [CR_SPACE_INPUT] = "inputs[",
-                                                   [CR_SPACE_OUTPUT] = "outputs["};
+                                                   [CR_SPACE_OUTPUT] = "outputs[",
+                                                   [CR_SPACE_STATE] = "(void *)inputs["};
 
 static const char *behind(enum cr_space space)
 {
-    return space == CR_SPACE_INPUT || space == CR_SPACE_OUTPUT ? "]" : "";
+    bool port =
+        space == CR_SPACE_INPUT || space == CR_SPACE_OUTPUT || space == CR_SPACE_STATE;
+    return port ? "]" : "";
 }
 
 /* By the pointer to the layer where the loop has one of that distance, else start + layer * stride. */
@@ -218,14 +224,14 @@ static void print_steps(struct cr_text *t, const struct cr_program *p, const str
 
 /* ---- the function of an entry ---- */
 
-/* The ports that are spoken of as in3 or out3: those that some call is given in all layers. */
+/* The ports that are spoken of as in3, state3 or out3: those that some call is given in all layers. */
 struct named_ports {
     bool *inputs, *outputs;
 };
 
 static void name_port(struct named_ports *named, struct cr_location at)
 {
-    if (at.space == CR_SPACE_INPUT)
+    if (at.space == CR_SPACE_INPUT || at.space == CR_SPACE_STATE)
         named->inputs[at.offset] = true;
     if (at.space == CR_SPACE_OUTPUT)
         named->outputs[at.offset] = true;
@@ -276,7 +282,11 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
     for (int i = 0; i < p->n_inputs; i++) {
         if (!named.inputs[i])
             continue;
-        cr_put(t, "    const %s *const in%d = inputs[%d];", cr_c_type(p->inputs[i].dtype), i, i);
+        const char *type = cr_c_type(p->inputs[i].dtype);
+        if (p->inputs[i].state)
+            cr_put(t, "    %s *const state%d = (void *)inputs[%d];", type, i, i);
+        else
+            cr_put(t, "    const %s *const in%d = inputs[%d];", type, i, i);
         print_port_comment(t, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {

@@ -15,11 +15,33 @@
 
 /* ---- the header ---- */
 
-/* Whether a port belongs to an entry. */
+/* True if a port belongs to an entry. */
 static bool is_of(const struct cr_program *p, const struct cr_entry *entry,
                   const struct cr_port *port)
 {
     return port->entries >> (entry - p->entries) & 1;
+}
+
+/* True if main reads or writes a file for a port of an entry: states have none. */
+static bool is_file(const struct cr_program *p, const struct cr_entry *entry,
+                    const struct cr_port *port)
+{
+    return is_of(p, entry, port) && !port->state;
+}
+
+static bool has_states(const struct cr_program *p)
+{
+    for (int i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].state)
+            return true;
+    return false;
+}
+
+/* The name of a parameter of NAME_run. */
+static void put_input(struct cr_text *t, const struct cr_port *port)
+{
+    cr_put(t, port->state ? "state_" : "in_");
+    cr_put_port(t, port);
 }
 
 /* int NAME_run(weights, inputs, outputs, arena) of an entry, without what follows. */
@@ -30,10 +52,11 @@ static void print_prototype(struct cr_text *t, const struct cr_program *p,
     cr_entry_function(run, sizeof run, p, entry, "run");
     cr_put(t, "int %s(const void *weights", run);
     for (int i = 0; i < p->n_inputs; i++) {
-        if (!is_of(p, entry, &p->inputs[i]))
+        const struct cr_port *port = &p->inputs[i];
+        if (!is_of(p, entry, port))
             continue;
-        cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
-        cr_put_port(t, &p->inputs[i]);
+        cr_put(t, ", %s%s *", port->state ? "" : "const ", cr_c_type(port->dtype));
+        put_input(t, port);
     }
     for (int i = 0; i < p->n_outputs; i++) {
         if (!is_of(p, entry, &p->outputs[i]))
@@ -52,7 +75,7 @@ static void print_port_lines(struct cr_text *t, const struct cr_program *p,
     for (int i = 0; i < n; i++) {
         if (!is_of(p, entry, &ports[i]))
             continue;
-        cr_put(t, " *   %s %s ", what, cr_dtype_name(ports[i].dtype));
+        cr_put(t, " *   %s %s ", ports[i].state ? "state " : what, cr_dtype_name(ports[i].dtype));
         cr_put_port(t, &ports[i]);
         cr_put_port_shape(t, &ports[i]);
         cr_put_origin(t, &ports[i]);
@@ -117,8 +140,13 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
            " *\n * Tensors are row-major.  The caller owns all memory: weights (filled once, by\n"
            " * %s_load), inputs, outputs and an arena for intermediate values.  Weights and\n"
            " * arena are aligned to 64 bytes.  Nothing is allocated and no global changes, so\n"
-           " * calls with different arenas may run at the same time.\n */\n",
+           " * calls with different arenas may run at the same time.\n",
            p->name);
+    if (has_states(p))
+        cr_put(t, " *\n * A call reads the states and leaves there what the next call is to read.  They are\n"
+                  " * the caller's too, zeroed before the first call; calls that run at the same time\n"
+                  " * have states of their own.\n");
+    cr_put(t, " */\n");
     cr_put(t, "#ifndef %s_H\n#define %s_H\n\n", w->upper, w->upper);
     print_sizes(t, w);
     cr_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
@@ -223,7 +251,7 @@ static void assign_pointers(struct cr_text *t, const struct cr_program *p,
 {
     for (int i = 0; i < n; i++) {
         if (is_of(p, entry, &ports[i])) {
-            cr_put(t, "    %s[%d] = %s", name, i, prefix);
+            cr_put(t, "    %s[%d] = %s", name, i, ports[i].state ? "state_" : prefix);
             cr_put_port(t, &ports[i]);
             cr_put(t, ";\n");
         } else {
@@ -245,7 +273,7 @@ static void print_checks(struct cr_text *t, const struct cr_program *p,
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
             if (!is_of(p, entry, &ports[i]))
                 continue;
-            cr_put(t, "    if (!%s", side ? "out_" : "in_");
+            cr_put(t, "    if (!%s", side ? "out_" : ports[i].state ? "state_" : "in_");
             cr_put_port(t, &ports[i]);
             cr_put(t, ")\n        return 1;\n");
         }
@@ -291,7 +319,7 @@ static void print_main_table(struct cr_text *t, const struct cr_program *p,
 {
     int count = 0;
     for (int i = 0; i < n; i++) {
-        if (ports != p->params && !is_of(p, entry, &ports[i]))
+        if (ports != p->params && !is_file(p, entry, &ports[i]))
             continue;
         cr_put(t, "static const long cr_main_%s_%d[] = {", name, count++);
         for (int r = 0; r < ports[i].rank; r++)
@@ -300,7 +328,7 @@ static void print_main_table(struct cr_text *t, const struct cr_program *p,
     }
     cr_put(t, "static const struct cr_tensor cr_main_%s[] = {\n", name);
     for (int i = 0, row = 0; i < n; i++) {
-        if (ports != p->params && !is_of(p, entry, &ports[i]))
+        if (ports != p->params && !is_file(p, entry, &ports[i]))
             continue;
         bool behind = ports == p->outputs && *entry->name;
         cr_put(t, "    {");
@@ -318,8 +346,36 @@ static int count_ports(const struct cr_program *p, const struct cr_entry *entry,
 {
     int count = 0;
     for (int i = 0; i < n; i++)
-        count += is_of(p, entry, &ports[i]);
+        count += is_file(p, entry, &ports[i]);
     return count;
+}
+
+/* The call of an entry.  States are zeros, as there is one run. */
+static void print_main_run(struct cr_text *t, const struct cr_program *p,
+                           const struct cr_entry *entry)
+{
+    char run[128];
+    int file = 0, n = 0;
+    for (int i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].state)
+            cr_put(t, "static %s cr_main_state_%d[%lld];\n\n", cr_c_type(p->inputs[i].dtype), i,
+                   (long long)cr_elements(p->inputs[i].rank, p->inputs[i].shape));
+    cr_entry_function(run, sizeof run, p, entry, "run");
+    cr_put(t,
+           "static int cr_main_run(const void *weights, const void *const *inputs,\n"
+           "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
+           "    return %s(weights",
+           run);
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (p->inputs[i].state)
+            cr_put(t, ", cr_main_state_%d", i);
+        else if (is_of(p, entry, &p->inputs[i]))
+            cr_put(t, ", (const %s *)inputs[%d]", cr_c_type(p->inputs[i].dtype), file++);
+    }
+    for (int i = 0; i < p->n_outputs; i++)
+        if (is_of(p, entry, &p->outputs[i]))
+            cr_put(t, ", (%s *)outputs[%d]", cr_c_type(p->outputs[i].dtype), n++);
+    cr_put(t, ", arena);\n}\n\n");
 }
 
 /* What standalone_main.inc expects of an entry. */
@@ -327,8 +383,6 @@ static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
                              const struct cr_entry *entry)
 {
     const struct cr_program *p = w->p;
-    char run[128];
-    int n = 0;
     cr_put(t,
            "#define CR_MAIN_NAME \"%s\"\n#define CR_MAIN_PARAMS %d\n#define CR_MAIN_INPUTS %d\n"
            "#define CR_MAIN_OUTPUTS %d\n#define CR_MAIN_WEIGHTS_BYTES %s_PARAM_BYTES\n"
@@ -338,22 +392,11 @@ static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
     print_main_table(t, p, entry, "params", p->params, p->n_params);
     print_main_table(t, p, entry, "inputs", p->inputs, p->n_inputs);
     print_main_table(t, p, entry, "outputs", p->outputs, p->n_outputs);
-    cr_entry_function(run, sizeof run, p, entry, "run");
     cr_put(t,
            "\nstatic void cr_main_load(int index, const float *tensor, void *weights)\n{\n"
-           "    %s_load(weights, index, tensor);\n}\n\n"
-           "static int cr_main_run(const void *weights, const void *const *inputs,\n"
-           "                       void *const *outputs, void *arena)\n{\n    (void)inputs;\n"
-           "    return %s(weights",
-           p->name, run);
-    for (int i = 0; i < p->n_inputs; i++)
-        if (is_of(p, entry, &p->inputs[i]))
-            cr_put(t, ", (const %s *)inputs[%d]", cr_c_type(p->inputs[i].dtype), n++);
-    n = 0;
-    for (int i = 0; i < p->n_outputs; i++)
-        if (is_of(p, entry, &p->outputs[i]))
-            cr_put(t, ", (%s *)outputs[%d]", cr_c_type(p->outputs[i].dtype), n++);
-    cr_put(t, ", arena);\n}\n\n");
+           "    %s_load(weights, index, tensor);\n}\n\n",
+           p->name);
+    print_main_run(t, p, entry);
 }
 
 /* One main for each entry, of which -DNAME_ENTRY_MAIN chooses, and the text of the readers. */
@@ -596,6 +639,11 @@ void cr_put_standalone(struct cr_text *text, const struct cr_program *program, i
 static int find_handover(struct cr_handover *handover, const struct cr_program *p,
                          const char *script, struct cr_error *error)
 {
+    if (has_states(p))
+        return cr_fail(error,
+                       "%.400s: a training step has its state as inputs and outputs of one name, "
+                       "expected no state()",
+                       script);
     const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
                                    p->n_params, p->n_inputs, p->n_outputs};
     return cr_handover_find(handover, &ports, script, error);

@@ -56,10 +56,10 @@ static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
 
 static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
 {
-    struct cr_port *ports = cr_calloc((size_t)g->n_outputs, sizeof *ports);
-    for (int i = 0; i < g->n_outputs; i++)
+    *n = cr_n_results(g);
+    struct cr_port *ports = cr_calloc((size_t)*n, sizeof *ports);
+    for (int i = 0; i < *n; i++)
         ports[i] = port_of(&g->nodes[g->outputs[i].id], cr_output_name(g, i));
-    *n = g->n_outputs;
     return ports;
 }
 
@@ -95,7 +95,7 @@ static void add_entry(struct cr_engine *e, const struct cr_graph *g, int number,
         }
         i++;
     }
-    for (int i = 0; i < g->n_outputs; i++)
+    for (int i = 0; i < e->n_outputs; i++)
         if (g->outputs[i].entry == number)
             add_output(entry, e, i);
 }
@@ -188,6 +188,7 @@ static void read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->params = ports_of(g, CR_OP_param, &e->n_params);
     e->inputs = ports_of(g, CR_OP_input, &e->n_inputs);
     e->outputs = outputs_of(g, &e->n_outputs);
+    e->states = ports_of(g, CR_OP_state, &e->n_states);
     add_entries(e, g);
     limit_all_ids(e, g);
     read_lengths(e, g);
@@ -211,16 +212,77 @@ static int *match_ports(const struct cr_port *ports, int n, const struct cr_port
     return matches;
 }
 
+/* The same for what comes in: states are counted behind the inputs. */
+static int *match_inputs(const struct cr_engine *e, const struct cr_port *ports, int n)
+{
+    int n_all = e->n_inputs + e->n_states;
+    struct cr_port *all = cr_calloc((size_t)n_all, sizeof *all);
+    for (int i = 0; i < n_all; i++)
+        all[i] = i < e->n_inputs ? e->inputs[i] : e->states[i - e->n_inputs];
+    int *matches = match_ports(ports, n, all, n_all);
+    free(all);
+    return matches;
+}
+
 /* The program has the same ports, but maybe in another order. */
 static void match_program(struct cr_engine *e)
 {
     const struct cr_program *p = e->program;
     e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
-    e->to_input = match_ports(p->inputs, p->n_inputs, e->inputs, e->n_inputs);
+    e->to_input = match_inputs(e, p->inputs, p->n_inputs);
     e->to_output = match_ports(p->outputs, p->n_outputs, e->outputs, e->n_outputs);
 }
 
-/* Bytes of what a caller holds: inputs and outputs. */
+/* What comes in, as the program or the interpreter orders it. */
+static void gather_inputs(struct cr_engine *e, const void *const *inputs)
+{
+    for (int i = 0; i < e->n_inputs + e->n_states; i++) {
+        int from = e->to_input[i];
+        e->program_inputs[i] =
+            from < e->n_inputs ? inputs[from] : e->memory[from - e->n_inputs];
+    }
+}
+
+/* ---- states ---- */
+
+static size_t state_bytes(const struct cr_port *state)
+{
+    return (size_t)cr_port_elements(state) * sizeof(float);
+}
+
+/* Room for the states, and for the list of what comes in. */
+static int make_states(struct cr_engine *e, struct cr_error *error)
+{
+    e->program_inputs = cr_calloc((size_t)(e->n_inputs + e->n_states), sizeof *e->program_inputs);
+    e->memory = cr_calloc((size_t)e->n_states, sizeof *e->memory);
+    for (int i = 0; i < e->n_states; i++) {
+        int64_t bytes = (int64_t)state_bytes(&e->states[i]);
+        if (!(e->memory[i] = cr_memory_new(bytes, e->states[i].name, error)))
+            return -1;
+    }
+    cr_engine_reset_states(e);
+    return 0;
+}
+
+void cr_engine_get_state(const struct cr_engine *e, int i, void *data)
+{
+    memcpy(data, e->memory[i], state_bytes(&e->states[i]));
+}
+
+void cr_engine_set_state(struct cr_engine *e, int i, const void *data)
+{
+    memcpy(e->memory[i], data, state_bytes(&e->states[i]));
+}
+
+void cr_engine_reset_states(struct cr_engine *e)
+{
+    for (int i = 0; i < e->n_states; i++)
+        memset(e->memory[i], 0, state_bytes(&e->states[i]));
+}
+
+/* ---- memory ---- */
+
+/* Bytes of what a caller holds, inputs and outputs, and of the states. */
 static int64_t border_bytes(const struct cr_engine *e)
 {
     int64_t elements = 0;
@@ -228,6 +290,8 @@ static int64_t border_bytes(const struct cr_engine *e)
         elements += cr_port_elements(&e->inputs[i]);
     for (int i = 0; i < e->n_outputs; i++)
         elements += cr_port_elements(&e->outputs[i]);
+    for (int i = 0; i < e->n_states; i++)
+        elements += cr_port_elements(&e->states[i]);
     return elements * (int64_t)sizeof(float);
 }
 
@@ -242,26 +306,55 @@ static int check_memory(const struct cr_engine *e, int64_t bytes, struct cr_erro
 
 /* ---- the interpreter ---- */
 
+/* Finds which state each of the outputs behind the results replaces, and in which order the
+ * graph has what comes in. */
+static void match_graph(struct cr_engine *e)
+{
+    const struct cr_graph *g = e->graph;
+    int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0, inputs = 0, states = 0;
+    e->to_input = cr_calloc((size_t)(e->n_inputs + e->n_states), sizeof *e->to_input);
+    e->to_state = cr_calloc((size_t)g->n_replaced, sizeof *e->to_state);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        number[id] = states;
+        if (g->nodes[id].op == CR_OP_input)
+            e->to_input[n++] = inputs++;
+        else if (g->nodes[id].op == CR_OP_state)
+            e->to_input[n++] = e->n_inputs + states++;
+    }
+    for (int i = 0; i < g->n_replaced; i++)
+        e->to_state[i] = number[g->outputs[e->n_outputs + i].state];
+    free(number);
+}
+
+/* Output i of the graph, or the state that it replaces. */
+static const struct cr_port *result_port(const struct cr_engine *e, int i)
+{
+    return i < e->n_outputs ? &e->outputs[i] : &e->states[e->to_state[i - e->n_outputs]];
+}
+
 /* Checks what the interpreter needs at least before any of it is taken: the parameters as floats
  * and the outputs as doubles. */
 static int open_ref(struct cr_engine *e, struct cr_error *error)
 {
     int64_t elements = 0;
+    int n_results = e->graph->n_outputs;
+    match_graph(e);
     for (int i = 0; i < e->n_params; i++)
         elements += cr_port_elements(&e->params[i]);
-    for (int i = 0; i < e->n_outputs; i++)
-        elements += 2 * cr_port_elements(&e->outputs[i]);
+    for (int i = 0; i < n_results; i++)
+        elements += 2 * cr_port_elements(result_port(e, i));
     if (check_memory(e, elements * (int64_t)sizeof(float), error))
         return -1;
     e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
-    e->exact = cr_calloc((size_t)e->n_outputs, sizeof *e->exact);
-    e->wanted = cr_calloc((size_t)e->n_outputs, sizeof *e->wanted);
-    for (int i = 0; i < e->n_outputs; i++) {
-        int64_t bytes = cr_port_elements(&e->outputs[i]) * (int64_t)sizeof(double);
-        if (!(e->exact[i] = cr_memory_new(bytes, e->outputs[i].name, error)))
+    e->exact = cr_calloc((size_t)n_results, sizeof *e->exact);
+    e->wanted = cr_calloc((size_t)n_results, sizeof *e->wanted);
+    for (int i = 0; i < n_results; i++) {
+        const struct cr_port *port = result_port(e, i);
+        int64_t bytes = cr_port_elements(port) * (int64_t)sizeof(double);
+        if (!(e->exact[i] = cr_memory_new(bytes, port->name, error)))
             return -1;
     }
-    return 0;
+    return make_states(e, error);
 }
 
 static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *contents,
@@ -285,23 +378,42 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
+/* Where output i of the graph goes: to what was handed in for it, or to the state it replaces. */
+static void *result_of(const struct cr_engine *e, void *const *outputs, int i)
+{
+    return i < e->n_outputs ? outputs[i] : e->memory[e->to_state[i - e->n_outputs]];
+}
+
+/* Interprets a graph whose sizes are known now. */
+static int run_lengths(struct cr_engine *e, void *const *outputs, struct cr_error *error)
+{
+    void **results = cr_calloc((size_t)e->graph->n_outputs, sizeof *results);
+    for (int i = 0; i < e->graph->n_outputs; i++)
+        results[i] = result_of(e, outputs, i);
+    int status = cr_interpret_lengths(e->graph, (const float *const *)e->tensors,
+                                      e->program_inputs, e->wanted, results, error);
+    free(results);
+    return status;
+}
+
 /* Interprets the graph: outputs are kept as doubles, and rounded to what was handed in; those that
- * are null are not computed. */
+ * are null are not computed.  The next values of states are, in every run. */
 static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *outputs,
                    struct cr_error *error)
 {
     for (int i = 0; i < e->n_params; i++)
         CR_CHECK(e->tensors[i]);
-    for (int i = 0; i < e->n_outputs; i++)
-        e->wanted[i] = outputs[i] ? e->exact[i] : NULL;
+    gather_inputs(e, inputs);
+    for (int i = 0; i < e->graph->n_outputs; i++)
+        e->wanted[i] = result_of(e, outputs, i) ? e->exact[i] : NULL;
     if (e->n_lengths)
-        return cr_interpret_lengths(e->graph, (const float *const *)e->tensors, inputs,
-                                    e->wanted, outputs, error);
-    if (cr_interpret(e->graph, (const float *const *)e->tensors, inputs, e->wanted, error))
+        return run_lengths(e, outputs, error);
+    if (cr_interpret(e->graph, (const float *const *)e->tensors, e->program_inputs, e->wanted,
+                     error))
         return -1;
-    for (int i = 0; i < e->n_outputs; i++)
-        if (outputs[i])
-            round_output(&e->outputs[i], e->exact[i], outputs[i]);
+    for (int i = 0; i < e->graph->n_outputs; i++)
+        if (e->wanted[i])
+            round_output(result_port(e, i), e->exact[i], result_of(e, outputs, i));
     return 0;
 }
 
@@ -358,9 +470,8 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
     e->arena = e->weights ? cr_memory_new(arena, "the arena", error) : NULL;
     if (!e->arena)
         return -1;
-    e->program_inputs = cr_calloc((size_t)p->n_inputs, sizeof *e->program_inputs);
     e->program_outputs = cr_calloc((size_t)p->n_outputs, sizeof *e->program_outputs);
-    return 0;
+    return make_states(e, error);
 }
 
 /* The runtime and the threads; fewer threads than asked for are no harm. */
@@ -398,8 +509,7 @@ static int run_compiled(struct cr_engine *e, int entry, const void *const *input
                         void *const *outputs, struct cr_error *error)
 {
     const struct cr_program *p = e->program;
-    for (int i = 0; i < p->n_inputs; i++)
-        e->program_inputs[i] = inputs[e->to_input[i]];
+    gather_inputs(e, inputs);
     for (int i = 0; i < p->n_outputs; i++)
         e->program_outputs[i] = outputs[e->to_output[i]];
     int status = e->code.execute[entry](e->rt, e->pool, e->weights, e->program_inputs,
@@ -435,12 +545,16 @@ void cr_engine_close(struct cr_engine *e)
 {
     for (int i = 0; e->tensors && i < e->n_params; i++)
         free(e->tensors[i]);
-    for (int i = 0; e->exact && i < e->n_outputs; i++)
+    for (int i = 0; e->exact && i < e->graph->n_outputs; i++)
         free(e->exact[i]);
+    for (int i = 0; e->memory && i < e->n_states; i++)
+        free(e->memory[i]);
     free(e->tensors);
     free(e->exact);
     free(e->wanted);
     free_entries(e);
+    free(e->memory);
+    free(e->to_state);
     cr_graph_free(e->graph);
     cr_code_free(&e->code);
     cr_program_free(e->program);
@@ -455,6 +569,7 @@ void cr_engine_close(struct cr_engine *e)
     free_ports(e->params, e->n_params);
     free_ports(e->inputs, e->n_inputs);
     free_ports(e->outputs, e->n_outputs);
+    free_ports(e->states, e->n_states);
     free(e->id_limits);
     free(e->name);
     free(e->path);

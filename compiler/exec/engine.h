@@ -56,14 +56,18 @@ struct cr_engine {
     int n_lengths;
     struct cr_engine_entry *entries;
     int n_entries;
+    struct cr_port *states; /* what a run leaves for the next one; no inputs, no outputs */
+    int n_states;
+    void **memory; /* of the states: int32_t for i32, float for the rest; zeros at first */
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
 
     float **tensors; /* parameters, row-major; compilers: if cr_engine_keep_params was called */
 
     /* the interpreter */
     struct cr_graph *graph;
-    double **exact;  /* its outputs, before they were rounded */
+    double **exact;  /* its outputs, before they were rounded; then those that replace states */
     double **wanted; /* of those, what a run computes */
+    int *to_state;   /* by output that replaces a state: the state */
 
     /* the compilers */
     struct cr_program *program;
@@ -72,8 +76,9 @@ struct cr_engine {
     struct cr_pool *pool;
     float *weights, *arena;
     int *to_param;               /* by parameter: its number in the program */
-    int *to_input, *to_output;   /* by input and output of the program: its number here */
-    const void **program_inputs; /* as the program orders them */
+    int *to_input, *to_output;   /* by input and output of the program: its number here; states
+                                    are counted behind the inputs */
+    const void **program_inputs; /* as the program, or the interpreter, orders them */
     void **program_outputs;
 
     const void **all_inputs; /* of a run of one entry: the engine's inputs, those it needs not null */
@@ -98,14 +103,19 @@ int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);
 /* Hands in parameter i by exchanging a tensor from cr_memory_new for the one that is kept. */
 void cr_engine_exchange_param(struct cr_engine *engine, int i, float **tensor);
 
-/* One run, of all entries.  Inputs and outputs follow the engine's ports: int32_t for i32, float
- * for the rest. */
+/* One run, of all entries, which reads the states and leaves their next values.  Inputs and outputs
+ * follow the engine's ports: int32_t for i32, float for the rest. */
 int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *const *outputs,
                   struct cr_error *error);
 
 /* One run of an entry; inputs and outputs follow its ports. */
 int cr_engine_run_entry(struct cr_engine *engine, int entry, const void *const *inputs,
                         void *const *outputs, struct cr_error *error);
+
+/* Copies what state i holds now, or gives it another value; all states back to zeros. */
+void cr_engine_get_state(const struct cr_engine *engine, int i, void *data);
+void cr_engine_set_state(struct cr_engine *engine, int i, const void *data);
+void cr_engine_reset_states(struct cr_engine *engine);
 
 int64_t cr_port_elements(const struct cr_port *port);
 

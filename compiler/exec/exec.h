@@ -36,10 +36,11 @@ void cr_code_free(struct cr_code *code);
 
 /*
  * Evaluates a graph in double precision, op by op, as the table defines them.
- * `params` and `inputs` follow the order of the graph's param and input nodes
- * (inputs of type i32 are int32_t arrays, everything else float); `outputs[i]`
- * receives output i as doubles; where it is null, the output is not computed, and inputs that
- * no other output needs may be null.
+ * `params` and `inputs` follow the order of the graph's param nodes, and of its input and state
+ * nodes (inputs of type i32 are int32_t arrays, everything else float); `outputs[i]` receives
+ * output i as doubles, those that replace states last; where it is null, the output is not
+ * computed, and inputs that no other output needs may be null.  The states themselves are not
+ * written.
  */
 int cr_interpret(const struct cr_graph *graph, const float *const *params,
                  const void *const *inputs, double *const *outputs, struct cr_error *error);

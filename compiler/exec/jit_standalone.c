@@ -27,7 +27,7 @@ static void put_call(struct cr_text *text, const struct cr_program *p, const str
            call, run);
     for (int i = 0; i < p->n_inputs; i++)
         if (p->inputs[i].entries & bit)
-            cr_put(text, ", inputs[%d]", i);
+            cr_put(text, p->inputs[i].state ? ", (void *)inputs[%d]" : ", inputs[%d]", i);
     for (int i = 0; i < p->n_outputs; i++)
         if (p->outputs[i].entries & bit)
             cr_put(text, ", outputs[%d]", i);

@@ -472,6 +472,29 @@ static int do_scatter(struct interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
+/* The operand, and over it those rows that have a place in it. */
+static int do_write(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    const cr_id *ids = cr_inputs(in->graph, node);
+    const struct cr_node *rows = &in->graph->nodes[ids[1]];
+    struct value from = in->values[ids[1]];
+    int axis = node->axis;
+    int64_t shape[CR_MAX_RANK], n = node->shape[axis];
+    if (own_all(in, out, node))
+        return -1;
+    copy(node->rank, node->shape, out->data, out->stride, &in->values[ids[0]]);
+    int64_t at = (int64_t)in->values[ids[2]].data[0];
+    int64_t first = at < 0 ? -at : 0; /* of the rows */
+    int64_t last = at > n - rows->shape[axis] ? n - at : rows->shape[axis];
+    if (first >= last)
+        return 0;
+    memcpy(shape, rows->shape, sizeof shape);
+    shape[axis] = last - first;
+    from.data += first * from.stride[axis];
+    copy(rows->rank, shape, out->data + (at + first) * out->stride[axis], out->stride, &from);
+    return 0;
+}
+
 static int do_random(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     double seed = in->values[cr_inputs(in->graph, node)[0]].data[0];
@@ -502,7 +525,7 @@ static int (*const by_kind[])(struct interpreter *, const struct cr_node *, stru
     [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
     [CR_KIND_MOVE] = do_move,     [CR_KIND_CONCAT] = do_concat,
     [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
-    [CR_KIND_RANDOM] = do_random,
+    [CR_KIND_WRITE] = do_write,   [CR_KIND_RANDOM] = do_random,
 };
 
 /* Finds where each value is read last; what no wanted output needs is never computed. */
@@ -524,7 +547,8 @@ static void number_leaves(struct interpreter *in)
 {
     int n[CR_OP_COUNT] = {0};
     for (cr_id id = 0; id < in->graph->n_nodes; id++)
-        in->place[id] = n[in->graph->nodes[id].op]++;
+        in->place[id] = n[cr_is_input(&in->graph->nodes[id]) ? CR_OP_input
+                                                              : in->graph->nodes[id].op]++;
 }
 
 /* Puts the line of the script that made the node before the error. */

@@ -73,7 +73,7 @@ static void read_lengths(const struct cr_graph *g, const void *const *inputs, in
 {
     int n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++) {
-        if (g->nodes[id].op != CR_OP_input)
+        if (!cr_is_input(&g->nodes[id]))
             continue;
         int length = cr_find_length(g, g->nodes[id].name);
         if (length >= 0)
@@ -88,7 +88,7 @@ static int take_inputs(struct run *r, const void *const *inputs, struct cr_error
     cr_id at = 0;
     r->inputs = cr_calloc((size_t)r->from->n_nodes, sizeof *r->inputs);
     for (cr_id id = 0; id < r->from->n_nodes; id++) {
-        if (r->from->nodes[id].op != CR_OP_input)
+        if (!cr_is_input(&r->from->nodes[id]))
             continue;
         while (r->fixed->nodes[at].name != r->from->nodes[id].name)
             at++;

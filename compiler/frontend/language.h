@@ -8,10 +8,16 @@
 
 #include "luaapi.h"
 
+struct cr_run;
+
 void cr_add_primitives(lua_State *L);      /* primitives.c */
 void cr_add_elementwise(lua_State *L);     /* broadcast.c */
 void cr_add_scopes(lua_State *L);          /* scope.c */
 void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
+
+/* Refuses a state that nothing reads, or that is never replaced, and any among several entries
+ * (primitives.c). */
+void cr_check_states(lua_State *L, struct cr_run *run);
 
 int cr_lua_matmul(lua_State *L);  /* broadcast.c */
 int cr_lua_grad(lua_State *L);    /* grad.c */

@@ -163,7 +163,8 @@ static void push_methods(lua_State *L)
     cr_add_functions(L, own);
     cr_add_elementwise(L);
     cr_add_primitives(L);
-    static const char *const none[] = {"input", "length", "param", "const", "iota", "concat", "parameters"};
+    static const char *const none[] = {"input", "length", "param",  "state",
+                                       "const", "iota",   "concat", "parameters"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         lua_pushnil(L);
         lua_setfield(L, -2, none[i]);

@@ -21,6 +21,18 @@ static const struct cr_node *node_at(lua_State *L, cr_id id)
     return &cr_run_of(L)->graph->nodes[id];
 }
 
+/* One i32: a tensor, or a number that is one. */
+static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
+{
+    if (cr_is_tensor(L, index))
+        return cr_tensor_at(L, index);
+    struct cr_attr attr = {.dtype = CR_I32, .value = (double)cr_arg_integer(L, index, op, what)};
+    if (!cr_is_i32(attr.value))
+        cr_raise(L, "%s: %s: found %.14g, an i32, at most 2147483647, is expected", op, what,
+                 attr.value);
+    return cr_add(L, CR_OP_const, 0, NULL, &attr);
+}
+
 /* The shape of a leaf. */
 static void read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
@@ -47,7 +59,10 @@ static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
     cr_shape_text(now, sizeof now, attr->rank, attr->shape);
     if (old->op != op)
         cr_raise(L, "%s: '%s' is %s already (line %d)", cr_ops[op].name, attr->name,
-                 old->op == CR_OP_param ? "a parameter" : "an input", old->where.line);
+                 old->op == CR_OP_param   ? "a parameter"
+                 : old->op == CR_OP_state ? "a state"
+                                          : "an input",
+                 old->where.line);
     if (strcmp(before, now) != 0 || old->dtype != attr->dtype)
         cr_raise(L, "%s: '%s' is %s %s here and %s %s before (line %d)", cr_ops[op].name,
                  attr->name, cr_dtype_name(attr->dtype), now, cr_dtype_name(old->dtype), before,
@@ -152,6 +167,56 @@ static int make_length(lua_State *L)
     return named_leaf(L, CR_OP_input, &attr);
 }
 
+/* A name behind the scope's path, and before that a prefix. */
+static const char *put_scope(lua_State *L, char *full, size_t size, const char *prefix,
+                             const char *op, const char *name)
+{
+    const char *scope = cr_run_of(L)->scope;
+    snprintf(full, size, "%s%s%s%s", prefix, scope, *scope ? "." : "", name);
+    cr_check_name(L, full, op, "full name");
+    return full;
+}
+
+/* state(name, shape [, type]): the scope's path stands before the name */
+static int make_state(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    char full[3 * (CR_NAME_MAX + 1)];
+    cr_arg_count(L, "state", 2, 3);
+    const char *name = cr_arg_name(L, 1, "state", "name");
+    attr.name = put_scope(L, full, sizeof full, "", "state", name);
+    read_shape(L, 2, "state", &attr);
+    attr.dtype = cr_arg_dtype(L, 3, "state");
+    return named_leaf(L, CR_OP_state, &attr);
+}
+
+/* replace(state, value): what the state holds in the next run */
+static int replace_state(lua_State *L)
+{
+    cr_arg_count(L, "replace", 2, 2);
+    cr_id state = cr_arg_tensor(L, 1, "replace"), value = cr_arg_tensor(L, 2, "replace");
+    struct cr_graph *g = cr_run_of(L)->graph;
+    cr_work(L, (size_t)g->n_replaced + 1); /* each is looked at */
+    const char *why = cr_check_replacement(g, state, value);
+    if (why)
+        cr_raise(L, "%s", why);
+    cr_add_replacement(g, state, value);
+    cr_check_memory(L);
+    return 0;
+}
+
+/* write(a, rows, at [, axis]); `at` may be a number */
+static int make_write(lua_State *L)
+{
+    struct cr_attr attr = {0};
+    cr_arg_count(L, "write", 3, 4);
+    cr_id a = cr_arg_tensor(L, 1, "write"), rows = cr_arg_tensor(L, 2, "write");
+    if (!lua_isnoneornil(L, 4))
+        attr.axis = cr_arg_axis(L, 4, "write", node_at(L, a)->rank);
+    cr_id in[] = {a, rows, read_i32(L, 3, "write", "at")};
+    return cr_return(L, CR_OP_write, 3, in, &attr);
+}
+
 /* parameters(): a table of those declared so far, by name */
 static int all_parameters(lua_State *L)
 {
@@ -177,9 +242,7 @@ static int make_param(lua_State *L)
     cr_arg_count(L, "param", 2, 3);
     const char *name = cr_arg_name(L, 1, "param", "name");
     char full[3 * (CR_NAME_MAX + 1)];
-    snprintf(full, sizeof full, "%s%s%s%s", run->prefix, run->scope, *run->scope ? "." : "", name);
-    cr_check_name(L, full, "param", "full name");
-    attr.name = full;
+    attr.name = put_scope(L, full, sizeof full, run->prefix, "param", name);
     read_shape(L, 2, "param", &attr);
     if (!read_init(L, 3, "param", &attr))
         attr.init = CR_INIT_FILL;
@@ -350,25 +413,12 @@ static int make_scatter_add(lua_State *L)
     return cr_return(L, CR_OP_scatter_add, 2, in, &attr);
 }
 
-/* The seed of random: one i32, or a number that is one. */
-static cr_id read_seed(lua_State *L, int index)
-{
-    if (cr_is_tensor(L, index))
-        return cr_tensor_at(L, index);
-    struct cr_attr attr = {.dtype = CR_I32,
-                           .value = (double)cr_arg_integer(L, index, "random", "seed")};
-    if (!cr_is_i32(attr.value))
-        cr_raise(L, "random: seed: found %.14g, an i32, at most 2147483647, is expected",
-                 attr.value);
-    return cr_add(L, CR_OP_const, 0, NULL, &attr);
-}
-
 /* random(seed, shape [, stream]) */
 static int make_random(lua_State *L)
 {
     struct cr_attr attr = {.dtype = CR_F32};
     cr_arg_count(L, "random", 2, 3);
-    cr_id seed = read_seed(L, 1);
+    cr_id seed = read_i32(L, 1, "random", "seed");
     read_shape(L, 2, "random", &attr);
     bool given = !lua_isnoneornil(L, 3);
     int64_t before = cr_run_of(L)->n_random++; /* a stream for each call */
@@ -397,6 +447,49 @@ static int make_concat(lua_State *L)
     return cr_return(L, CR_OP_concat, n, in, &attr);
 }
 
+/* ---- states that do nothing ---- */
+
+/* Raises what is wrong with a state, in the name of the line that declared it. */
+static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char *why)
+{
+    const struct cr_node *node = &run->graph->nodes[id];
+    char text[CR_NAME_MAX + 128];
+    snprintf(text, sizeof text, "state: '%s' %s", node->name, why);
+    cr_report_text(run, (struct cr_line){node->where.file, node->where.line}, text);
+    cr_raise(L, "%s", text);
+}
+
+/* Entries would have to agree on what a state holds, so there is one.  A printed graph may have lost its readers to the passes, which know what they do. */
+void cr_check_states(lua_State *L, struct cr_run *run)
+{
+    const struct cr_graph *g = run->graph;
+    for (cr_id id = 0; g->n_entries > 1 && id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_state)
+            refuse_state(L, run, id, "is among several entries, states need a script with one entry");
+    if (run->in_dump)
+        return;
+    bool *read = lua_newuserdata(L, (size_t)g->n_nodes + 1);
+    bool *replaced = lua_newuserdata(L, (size_t)g->n_nodes + 1);
+    memset(read, 0, (size_t)g->n_nodes + 1);
+    memset(replaced, 0, (size_t)g->n_nodes + 1);
+    for (int i = 0; i < g->n_operands; i++)
+        read[g->operands[i]] = true;
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_output *output = &g->outputs[i];
+        if (output->state != CR_NONE)
+            replaced[output->state] = true;
+        if (output->id != output->state)
+            read[output->id] = true;
+    }
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op == CR_OP_state && !replaced[id])
+            refuse_state(L, run, id, "is never replaced, expected replace(state, value), or an input");
+        if (g->nodes[id].op == CR_OP_state && !read[id])
+            refuse_state(L, run, id, "is never read, expected a value or an output that is made of it");
+    }
+    lua_pop(L, 2);
+}
+
 /* The op table knows neither which arguments a primitive takes nor how they are read, so each
  * has a function here. */
 void cr_add_primitives(lua_State *L)
@@ -404,6 +497,9 @@ void cr_add_primitives(lua_State *L)
     static const luaL_Reg functions[] = {{"input", make_input},
                                          {"length", make_length},
                                          {"param", make_param},
+                                         {"state", make_state},
+                                         {"replace", replace_state},
+                                         {"write", make_write},
                                          {"const", make_const},
                                          {"iota", make_iota},
                                          {"matmul", cr_lua_matmul},

@@ -12,6 +12,7 @@
 #include "blame.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
+#include "language.h"
 #include "limits.h"
 #include "natural_order.h"
 #include "printed_graph.h"
@@ -58,7 +59,7 @@ static int by_entry_and_name(const void *a, const void *b)
 /* Takes the outputs of one entry from the table at `table`. */
 static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char *expected)
 {
-    int before = g->n_outputs;
+    int before = cr_n_results(g);
     lua_pushnil(L);
     while (lua_next(L, table)) {
         if (lua_type(L, -2) != LUA_TSTRING)
@@ -72,7 +73,7 @@ static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char
         cr_work(L, CR_WORK_OF_NEXT);
         lua_pop(L, 1);
     }
-    if (g->n_outputs == before)
+    if (cr_n_results(g) == before)
         cr_raise(L, "the script returned no outputs, a table such as %s is expected", expected);
 }
 
@@ -158,7 +159,7 @@ static void take_result(lua_State *L, struct cr_run *run, int result)
             lua_pop(L, 1);
         }
     }
-    qsort(g->outputs, (size_t)g->n_outputs, sizeof *g->outputs, by_entry_and_name);
+    qsort(g->outputs, (size_t)cr_n_results(g), sizeof *g->outputs, by_entry_and_name);
     for (cr_id id = 0; run->in_dump && id < g->n_nodes; id++)
         if (g->nodes[id].where.entry >= g->n_entries)
             cr_raise(L, "entry: number %d, the script returned %d of them",
@@ -175,6 +176,7 @@ static int run_script(lua_State *L)
     cr_check_settings(L, run);
     cr_check_kernels(L, run);
     take_result(L, run, lua_gettop(L));
+    cr_check_states(L, run);
     return 0;
 }
 

@@ -337,6 +337,30 @@ static bool infer_scatter(struct build *b)
     return take_shape(b, rank + 1, shape);
 }
 
+/* All but the axis is as in what is written to; there are no more rows than that has. */
+static bool infer_write(struct build *b)
+{
+    const struct cr_node *a = b->in[0], *rows = b->in[1], *at = b->in[2];
+    if (at->dtype != CR_I32 || cr_elements(at->rank, at->shape) != 1)
+        return misfit(b, "`at` is %s %s, one i32 is expected", cr_dtype_name(at->dtype),
+                      shape_of(at));
+    if (!take_axis(b, a->rank))
+        return false;
+    struct cr_node alike = *rows;
+    alike.shape[b->node->axis] = a->shape[b->node->axis];
+    if (rows->rank != a->rank || rows->dtype != a->dtype || !cr_same_shape(a, &alike))
+        return misfit(b, "%s %s and rows %s %s differ beyond axis %d", cr_dtype_name(a->dtype),
+                      shape_of(a), cr_dtype_name(rows->dtype), shape_of(rows),
+                      b->node->axis + 1);
+    if (rows->shape[b->node->axis] > a->shape[b->node->axis])
+        return misfit(b, "%lld rows, %s has room for %lld",
+                      (long long)rows->shape[b->node->axis], shape_of(a),
+                      (long long)a->shape[b->node->axis]);
+    copy_shape(b, a);
+    b->node->dtype = a->dtype;
+    return true;
+}
+
 static bool infer_random(struct build *b)
 {
     const struct cr_node *seed = b->in[0];
@@ -354,7 +378,7 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_REDUCE] = infer_reduce, [CR_KIND_CONTRACT] = infer_contract,
     [CR_KIND_MOVE] = infer_move,     [CR_KIND_CONCAT] = infer_concat,
     [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
-    [CR_KIND_RANDOM] = infer_random,
+    [CR_KIND_WRITE] = infer_write,   [CR_KIND_RANDOM] = infer_random,
 };
 
 /* A node of which nothing is known but its op.  Field by field, as every node is inferred several

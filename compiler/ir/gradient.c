@@ -482,6 +482,45 @@ static void back_collect(struct walk *w, cr_id id, cr_id g)
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
+/* The index at + i of row i of what is written, and whether there is such a row. */
+static cr_id rows_written(struct walk *w, cr_id id, cr_id *inside)
+{
+    struct cr_node node = node_of(w, id), rows = node_of(w, cr_in(w->g, id, 1));
+    struct cr_attr along = {.rank = 1, .shape = {rows.shape[node.axis]}};
+    cr_id at = as_shape(w, CR_OP_reshape, cr_in(w->g, id, 2), 1, (const int64_t[]){1});
+    at = as_shape(w, CR_OP_expand, at, 1, along.shape);
+    cr_id index = make2(w, CR_OP_add, at, cr_must(w->g, CR_OP_iota, 0, NULL, &along));
+    double n = (double)node.shape[node.axis];
+    *inside = make2(w, CR_OP_logical_and, make2(w, CR_OP_ge, index, constant(w, index, 0)),
+                    make2(w, CR_OP_lt, index, constant(w, index, n)));
+    return index;
+}
+
+/* write: what was written over gets nothing, rows what became of them. */
+static void back_put(struct walk *w, cr_id id, cr_id g)
+{
+    cr_id a = cr_in(w->g, id, 0), rows = cr_in(w->g, id, 1), at = cr_in(w->g, id, 2), inside;
+    struct cr_attr attr = {.axis = w->g->nodes[id].axis}, turn = {0};
+    struct cr_node shape = node_of(w, rows);
+    if (w->leads[a])
+        hand_over(w, a, cr_must(w->g, CR_OP_write, 3, (cr_id[]){g, constant(w, rows, 0), at},
+                                &attr));
+    if (!w->leads[rows])
+        return;
+    cr_id index = rows_written(w, id, &inside);
+    for (int i = 0; i < shape.rank; i++)
+        turn.index[i] = i;
+    turn.index[0] = attr.axis; /* exchanged, so it is its own inverse */
+    turn.index[attr.axis] = 0;
+    cr_id taken = make2(w, CR_OP_gather, make(w, CR_OP_permute, g, &turn), index);
+    taken = make(w, CR_OP_permute, taken, &turn);
+    for (int i = 0; i < shape.rank; i++)
+        shape.shape[i] = i == attr.axis ? shape.shape[i] : 1;
+    inside = repeated_like(w, as_shape(w, CR_OP_reshape, inside, shape.rank, shape.shape), rows);
+    cr_id in[] = {inside, taken, constant(w, rows, 0)};
+    hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
+}
+
 /* ---- the walk ---- */
 
 typedef void rule_function(struct walk *w, cr_id id, cr_id g);

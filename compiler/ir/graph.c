@@ -182,8 +182,43 @@ int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound)
 
 void cr_add_output(struct cr_graph *g, const char *name, cr_id id)
 {
-    struct cr_output *output = CR_PUSH(g->outputs, g->n_outputs, g->cap_outputs);
-    *output = (struct cr_output){cr_intern(g, name), id, g->n_entries - 1};
+    int at = cr_n_results(g);
+    CR_PUSH(g->outputs, g->n_outputs, g->cap_outputs);
+    memmove(g->outputs + at + 1, g->outputs + at, (size_t)g->n_replaced * sizeof *g->outputs);
+    g->outputs[at] = (struct cr_output){cr_intern(g, name), id, g->n_entries - 1, CR_NONE};
+}
+
+/* ---- states ---- */
+
+const char *cr_check_replacement(struct cr_graph *g, cr_id state, cr_id value)
+{
+    const struct cr_node *s = &g->nodes[state], *v = &g->nodes[value];
+    char found[128], expected[128];
+    cr_shape_text(found, sizeof found, v->rank, v->shape);
+    cr_shape_text(expected, sizeof expected, s->rank, s->shape);
+    if (s->op != CR_OP_state) {
+        snprintf(g->error, sizeof g->error, "replace: found %.100s, expected a state",
+                 s->name ? s->name : cr_ops[s->op].name);
+        return g->error;
+    }
+    for (int i = cr_n_results(g); i < g->n_outputs; i++)
+        if (g->outputs[i].state == state) {
+            snprintf(g->error, sizeof g->error, "replace: '%.100s' is replaced already, expected "
+                     "one value for it", s->name);
+            return g->error;
+        }
+    if (cr_same_shape(s, v) && s->dtype == v->dtype)
+        return NULL;
+    snprintf(g->error, sizeof g->error, "replace: found %s %s, expected %s %s as '%.100s' is",
+             cr_dtype_name(v->dtype), found, cr_dtype_name(s->dtype), expected, s->name);
+    return g->error;
+}
+
+void cr_add_replacement(struct cr_graph *g, cr_id state, cr_id value)
+{
+    *CR_PUSH(g->outputs, g->n_outputs, g->cap_outputs) =
+        (struct cr_output){g->nodes[state].name, value, 0, state};
+    g->n_replaced++;
 }
 
 /* ---- entries ---- */
@@ -199,11 +234,15 @@ void cr_add_entry(struct cr_graph *g, const char *name)
 void cr_copy_outputs(struct cr_graph *to, const struct cr_graph *from, const cr_id *map)
 {
     int entry = -1;
-    for (int i = 0; i < from->n_outputs; i++) {
+    for (int i = 0; i < cr_n_results(from); i++) {
         for (; entry < from->outputs[i].entry; entry++)
             cr_add_entry(to, from->entries[entry + 1]);
         cr_id id = from->outputs[i].id;
         cr_add_output(to, from->outputs[i].name, map ? map[id] : id);
+    }
+    for (int i = cr_n_results(from); i < from->n_outputs; i++) {
+        const struct cr_output *o = &from->outputs[i];
+        cr_add_replacement(to, map ? map[o->state] : o->state, map ? map[o->id] : o->id);
     }
 }
 
@@ -252,8 +291,11 @@ void cr_keep_nodes(struct cr_graph *g, const bool *kept)
             g->operands[g->nodes[n].first_in + i] = moved[cr_in(g, n, i)];
         moved[id] = n++;
     }
-    for (int i = 0; i < g->n_outputs; i++)
-        g->outputs[i].id = moved[g->outputs[i].id];
+    for (int i = 0; i < g->n_outputs; i++) {
+        struct cr_output *output = &g->outputs[i];
+        output->id = moved[output->id];
+        output->state = output->state == CR_NONE ? CR_NONE : moved[output->state];
+    }
     g->n_nodes = n;
     free(moved);
 }
@@ -262,14 +304,20 @@ void cr_keep_entry(struct cr_graph *g, int entry)
 {
     unsigned *needed = cr_find_needed(g);
     bool *kept = cr_calloc((size_t)g->n_nodes, sizeof *kept);
-    int n = 0;
+    int n = 0, n_replaced = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
         kept[id] = needed[id] >> entry & 1 || g->nodes[id].op == CR_OP_param ||
-                   cr_holds_length(g, id);
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i].entry == entry)
-            g->outputs[n++] = (struct cr_output){g->outputs[i].name, g->outputs[i].id, 0};
+                   g->nodes[id].op == CR_OP_state || cr_holds_length(g, id);
+    for (int i = 0; i < g->n_outputs; i++) {
+        struct cr_output output = g->outputs[i];
+        if (output.entry != entry)
+            continue;
+        output.entry = 0;
+        n_replaced += output.state != CR_NONE;
+        g->outputs[n++] = output;
+    }
     g->n_outputs = n;
+    g->n_replaced = n_replaced;
     g->n_entries = 1;
     g->entries[0] = cr_intern(g, "");
     cr_keep_nodes(g, kept);

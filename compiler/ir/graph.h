@@ -49,6 +49,7 @@ enum cr_kind {
     CR_KIND_CONCAT,
     CR_KIND_GATHER,
     CR_KIND_SCATTER,
+    CR_KIND_WRITE,
     CR_KIND_RANDOM,
 };
 
@@ -98,11 +99,11 @@ struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand, random: of `shape` */
     int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
-    int axis;                   /* iota, reductions, concat; from 0 */
+    int axis;                   /* iota, reductions, concat, write; from 0 */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; input: of an axis whose size is a
                                  * length, 1 + its number, else 0 */
     double value;               /* const; the bound of an init; the stream of random */
-    const char *name;           /* input, param */
+    const char *name;           /* input, param, state */
     enum cr_init init;          /* param, input */
 };
 
@@ -123,11 +124,14 @@ struct cr_node {
     int kernel;      /* after fuse: the kernel that computes it, or CR_NONE */
 };
 
-/* Outputs are listed by entry; within one, no two have the same name. */
+/* A value that a run leaves behind.  Those that are handed out are listed by entry; within one, no
+ * two have the same name.  What replaces a state has the state's name, and is not handed out: it is
+ * what the state holds in the next run. */
 struct cr_output {
     const char *name;
     cr_id id;
     int entry;
+    cr_id state; /* the state that it replaces, or CR_NONE */
 };
 
 /* A size known at run time: an i32 scalar input of its name holds it, from 1 to the bound. */
@@ -146,12 +150,13 @@ struct cr_graph {
     int n_nodes, cap_nodes;
     cr_id *operands;
     int n_operands, cap_operands;
-    struct cr_output *outputs;
+    struct cr_output *outputs; /* those that replace states come last */
     int n_outputs, cap_outputs;
     struct cr_length lengths[CR_MAX_LENGTHS];
     int n_lengths;
     const char *entries[CR_MAX_ENTRIES]; /* what a caller can ask for; "" where there is but one */
     int n_entries;
+    int n_replaced; /* states that are replaced */
     struct cr_where here;       /* given to nodes as they are made */
     bool verified;              /* by the driver of the passes, and unchanged since */
     char error[512];            /* why the last cr_build failed */
@@ -249,9 +254,28 @@ unsigned *cr_find_needed(const struct cr_graph *g);
 /* Drops all nodes but those of which `kept` is true, with what they and the outputs need. */
 void cr_keep_nodes(struct cr_graph *g, const bool *kept);
 
-/* Leaves one entry, which loses its name, and the inputs it needs; all parameters and lengths stay.  The
- * graph is as if the script had returned that entry's outputs. */
+/* Leaves one entry, which loses its name, and the inputs it needs; all parameters, states and lengths
+ * stay.  The graph is as if the script had returned that entry's outputs. */
 void cr_keep_entry(struct cr_graph *g, int entry);
+
+/* Why a state cannot become a value, or null: a state is replaced once, by a value of its shape and
+ * type. */
+const char *cr_check_replacement(struct cr_graph *g, cr_id state, cr_id value);
+
+/* Says what a state becomes; see cr_check_replacement.  Graphs with states have one entry. */
+void cr_add_replacement(struct cr_graph *g, cr_id state, cr_id value);
+
+/* How many of the outputs are handed out: the first ones. */
+static inline int cr_n_results(const struct cr_graph *g)
+{
+    return g->n_outputs - g->n_replaced;
+}
+
+/* True if a leaf comes in as an input does: a state is an input that the run may write to. */
+static inline bool cr_is_input(const struct cr_node *node)
+{
+    return node->op == CR_OP_input || node->op == CR_OP_state;
+}
 
 static inline const cr_id *cr_inputs(const struct cr_graph *g, const struct cr_node *node)
 {

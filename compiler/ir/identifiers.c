@@ -228,7 +228,8 @@ static bool begins_with(const char *name, const char *word)
 static bool is_reserved_model(const char *name)
 {
     return !is_letter(*name) || begins_with(name, "CR") || is_numbered(name, 'k') ||
-           begins_with(name, "IN") || begins_with(name, "OUT") || begins_with(name, "SCHED");
+           begins_with(name, "IN") || begins_with(name, "OUT") || begins_with(name, "STATE") ||
+           begins_with(name, "SCHED");
 }
 
 char *cr_model_name(const char *name)

@@ -171,6 +171,19 @@ static int find_scatter(struct finder *f)
     return 0;
 }
 
+/* The axis is that of what is written over; rows may be of a length. */
+static int find_write(struct finder *f)
+{
+    const signed char *a = of_operand(f, 0), *rows = of_operand(f, 1);
+    int axis = f->node->axis;
+    if (a[axis])
+        return fail_at(f, "found rows written along the", axis);
+    for (int i = 0; i < f->node->rank; i++)
+        if (i != axis && meet(f, i, a[i], rows[i], &f->of[f->id][i]))
+            return -1;
+    return 0;
+}
+
 static int find_random(struct finder *f)
 {
     (void)f;
@@ -182,8 +195,25 @@ static int (*const find[])(struct finder *) = {
     [CR_KIND_REDUCE] = find_reduce,     [CR_KIND_CONTRACT] = find_contract,
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_meeting,
     [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_scatter,
-    [CR_KIND_RANDOM] = find_random,
+    [CR_KIND_WRITE] = find_write,       [CR_KIND_RANDOM] = find_random,
 };
+
+/* A state is whole after each run. */
+static int check_states(const struct finder *f)
+{
+    const struct cr_graph *g = f->g;
+    for (int i = cr_n_results(g); i < g->n_outputs; i++) {
+        const struct cr_node *value = &g->nodes[g->outputs[i].id];
+        for (int a = 0; a < value->rank; a++)
+            if (f->of[g->outputs[i].id][a])
+                return cr_fail(f->error, "%.400s:%d: replace: axis %d of what state %.100s is to "
+                               "hold is the length %s, expected it to be known",
+                               *value->where.file ? value->where.file : f->path,
+                               value->where.line, a + 1, g->outputs[i].name,
+                               g->lengths[f->of[g->outputs[i].id][a] - 1].name);
+    }
+    return 0;
+}
 
 int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const char *path,
                     struct cr_error *error)
@@ -199,6 +229,10 @@ int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const 
             cr_lengths_free(lengths);
             return -1;
         }
+    }
+    if (check_states(&f)) {
+        cr_lengths_free(lengths);
+        return -1;
     }
     return 0;
 }
@@ -250,6 +284,9 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     if (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONCAT)
         for (int a = 0; a < r; a++)
             sizes[a] = kind == CR_KIND_CONCAT && a == node->axis ? sizes[a] : fixed_size(f, id, a);
+    if (kind == CR_KIND_WRITE && i < 2)
+        for (int a = 0; a < r; a++)
+            sizes[a] = a == node->axis ? sizes[a] : fixed_size(f, id, a);
     if (kind == CR_KIND_CONTRACT) {
         int inner = i == 0 ? r - 1 : r - 2;
         const struct cr_node *other = &f->to->nodes[f->map[cr_in(f->from, id, 1 - i)]];

@@ -140,7 +140,8 @@ static void print_attributes(FILE *out, const struct cr_node *node)
         fprintf(out, ", %lld", (long long)node->shape[0]);
         break;
     default:
-        if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_CONCAT)
+        if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_CONCAT ||
+            cr_ops[node->op].kind == CR_KIND_WRITE)
             fprintf(out, ", %d", node->axis + 1);
     }
 }
@@ -184,7 +185,7 @@ static void print_outputs(FILE *out, const struct cr_graph *g)
 {
     bool named = *g->entries[0];
     fputs(named ? "return {\n" : "return {", out);
-    for (int i = 0; i < g->n_outputs; i++) {
+    for (int i = 0; i < cr_n_results(g); i++) {
         const struct cr_output *output = &g->outputs[i];
         bool first = i == 0 || output[-1].entry != output->entry;
         if (named && first) {
@@ -218,5 +219,7 @@ void cr_print_graph(FILE *out, const struct cr_graph *g)
         kernel = node->kernel;
         print_node(out, g, id);
     }
+    for (int i = cr_n_results(g); i < g->n_outputs; i++)
+        fprintf(out, "replace(v[%d], v[%d])\n", (int)g->outputs[i].state, (int)g->outputs[i].id);
     print_outputs(out, g);
 }

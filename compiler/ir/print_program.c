@@ -86,7 +86,8 @@ static const char *const spaces[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_ARENA] = "arena",
                                                    [CR_SPACE_WEIGHTS] = "weights",
                                                    [CR_SPACE_INPUT] = "input",
-                                                   [CR_SPACE_OUTPUT] = "output"};
+                                                   [CR_SPACE_OUTPUT] = "output",
+                                                   [CR_SPACE_STATE] = "state"};
 
 /* " + 512", " - 512", or nothing. */
 static void put_plus(struct printer *p, int64_t number)
@@ -163,7 +164,7 @@ static const struct {
     [CR_EXPR_GREATER] = {">", COMPARE}, [CR_EXPR_EQUAL] = {"==", COMPARE},
     [CR_EXPR_AND] = {"and", AND},       [CR_EXPR_OR] = {"or", OR},
     [CR_EXPR_NOT] = {"not", UNARY},     [CR_EXPR_SELECT] = {"", SELECT},
-    [CR_EXPR_CALL] = {"", ATOM},
+    [CR_EXPR_CALL] = {"", ATOM},        [CR_EXPR_LOAD] = {"", ATOM},
 };
 
 static void put_expr(struct printer *p, cr_expr expr, enum binding least);
@@ -213,6 +214,9 @@ static void put_node(struct printer *p, const struct cr_expr_node *e)
         break;
     case CR_EXPR_CALL:
         put_call(p, &p->f->calls[e->a]);
+        break;
+    case CR_EXPR_LOAD:
+        cr_put(&p->line, "%s[%lld]", p->f->slots[e->a].name, (long long)e->number);
         break;
     default:
         put_binary(p, e);
@@ -374,7 +378,9 @@ static void print_arguments(struct printer *p)
         bool number = s->kind == CR_SLOT_NUMBER;
         cr_put(&p->line, "%s %s %s%s%s", i ? "," : "", s->name,
                number ? "number" : cr_formats[s->format].name, s->packed ? " in panels" : "",
-               s->written ? " written" : "");
+               s->partly    ? " written in part"
+               : s->written ? " written"
+                            : "");
     }
     end_line(p, INDENT);
 }

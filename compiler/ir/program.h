@@ -7,7 +7,7 @@
  * functions are called, where each operand lies and how far it reaches, how often each loop
  * runs.  `dump --after schedule` prints it; passes/verify_program.c checks it.
  *
- *   buffer    a piece of memory between functions: an input, an output, a weight, an
+ *   buffer    a piece of memory between functions: an input, an output, a state, a weight, an
  *             intermediate value in the arena
  *   function  the code of a kernel; equal kernels share one
  *   slot      what a function's body can address: an argument, a part of its scratch memory,
@@ -62,6 +62,7 @@ enum cr_space {
     CR_SPACE_WEIGHTS, /* `offset` bytes into the weights */
     CR_SPACE_INPUT,   /* what the caller hands in as input `offset` */
     CR_SPACE_OUTPUT,  /* the same for an output */
+    CR_SPACE_STATE,   /* what the caller hands in as input `offset`, read and written */
     CR_SPACE_COUNT
 };
 
@@ -100,6 +101,7 @@ enum cr_expr_op {
     CR_EXPR_NOT,
     CR_EXPR_SELECT, /* a ? b : c */
     CR_EXPR_CALL,   /* what the runtime call `a` returns */
+    CR_EXPR_LOAD,   /* element `number` of slot `a`, which is of i32 */
 };
 
 struct cr_expr_node {
@@ -203,6 +205,7 @@ struct cr_slot {
     enum cr_format format;
     char name[64];
     bool written;      /* ARGUMENT: the function writes to it */
+    bool partly;       /* ARGUMENT: ... and what it does not write stays as it was */
     bool packed;       /* ARGUMENT: a weight matrix in panels */
     int length;        /* NUMBER: of a length, its number; else CR_NONE */
     int64_t offset;    /* SCRATCH: floats from where the thread's begins */
@@ -305,6 +308,7 @@ struct cr_port {
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */
     double bound;      /* parameters: of the init */
+    bool state;        /* inputs: it stays from run to run, and kernels write to it */
     int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
     unsigned entries;  /* inputs: a bit for each entry that reads it, one alone has all of them;
                         * outputs: the bit of its entry */

@@ -25,7 +25,7 @@ static bool has_operands(const struct cr_graph *g, const struct cr_node *node)
 static const char *check_fields(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    bool named = node->op == CR_OP_input || node->op == CR_OP_param;
+    bool named = cr_is_input(node) || node->op == CR_OP_param;
     if ((unsigned)node->op >= CR_OP_COUNT)
         return "no such op";
     if ((unsigned)node->dtype > CR_BOOL)
@@ -38,7 +38,7 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
         if (cr_in(g, id, i) < 0 || cr_in(g, id, i) >= id)
             return "an operand does not come before it";
     if (named != (node->name != NULL))
-        return named ? "it has no name" : "it has a name, but is no input or parameter";
+        return named ? "it has no name" : "it has a name, but is no input, parameter or state";
     if ((unsigned)node->init > CR_INIT_FILL)
         return "no such init";
     return NULL;
@@ -95,17 +95,38 @@ static const char *find_twice(const char **names, int n)
     return NULL;
 }
 
-/* Inputs share one space of names, parameters another. */
+/* Inputs and states share one space of names, parameters another. */
 static int verify_names(const struct cr_graph *g, enum cr_op op, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_nodes, sizeof *names);
     int n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].op == op)
+        if (g->nodes[id].op == op || (op == CR_OP_input && cr_is_input(&g->nodes[id])))
             names[n++] = g->nodes[id].name;
     const char *twice = find_twice(names, n);
     free(names);
     return twice ? cr_fail(error, "%s %.200s: there are two", cr_ops[op].name, twice) : 0;
+}
+
+/* Outputs that replace states come last, one for a state, of its shape and type, in a graph of one
+ * entry. */
+static int verify_replacement(const struct cr_graph *g, int i, struct cr_error *error)
+{
+    const struct cr_output *output = &g->outputs[i];
+    if ((output->state == CR_NONE) != (i < cr_n_results(g)))
+        return cr_fail(error, "output %d: it stands among those of another kind", i);
+    if (output->state == CR_NONE)
+        return 0;
+    if (output->state < 0 || output->state >= g->n_nodes ||
+        g->nodes[output->state].op != CR_OP_state)
+        return cr_fail(error, "output %d: it replaces no state", i);
+    if (g->n_entries > 1)
+        return cr_fail(error, "output %d: it replaces a state of one of several entries", i);
+    const struct cr_node *state = &g->nodes[output->state], *value = &g->nodes[output->id];
+    if (output->name != state->name || !cr_same_shape(state, value) ||
+        state->dtype != value->dtype)
+        return cr_fail(error, "output %d: it is not what it replaces", i);
+    return 0;
 }
 
 static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
@@ -115,25 +136,31 @@ static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
         return cr_fail(error, "output %d: there is no node %d", i, (int)output->id);
     if (!cr_is_interned(g, output->name))
         return cr_fail(error, "output %d: its name is not interned", i);
-    if (output->entry < (i ? output[-1].entry : 0) || output->entry >= g->n_entries)
+    int before = i && i != cr_n_results(g) ? output[-1].entry : 0;
+    if (output->entry < before || output->entry >= g->n_entries)
         return cr_fail(error, "output %d: it is not listed by entry", i);
-    return 0;
+    return verify_replacement(g, i, error);
 }
 
-/* The outputs of an entry have different names. */
+/* The outputs of an entry have different names, and so have the states that are replaced. */
 static int verify_outputs(struct cr_graph *g, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice = NULL;
     int status = 0;
+    int n_results = cr_n_results(g);
     for (int i = 0; !status && i < g->n_outputs; i++)
         status = verify_output(g, i, error);
-    for (int i = 0; !status && i < g->n_outputs;) {
+    for (int i = 0; !status && i < n_results;) {
         int entry = g->outputs[i].entry, n = 0;
-        for (; i < g->n_outputs && g->outputs[i].entry == entry; i++)
+        for (; i < n_results && g->outputs[i].entry == entry; i++)
             names[n++] = g->outputs[i].name;
         if ((twice = find_twice(names, n)))
             status = cr_fail(error, "output %.200s: there are two", twice);
     }
+    for (int i = 0; !status && i < g->n_replaced; i++)
+        names[i] = g->outputs[n_results + i].name;
+    if (!status && (twice = find_twice(names, g->n_replaced)))
+        status = cr_fail(error, "state %.200s: it is replaced twice", twice);
     free(names);
     return status;
 }
@@ -225,7 +252,9 @@ uint64_t cr_hash_outputs(const struct cr_graph *g)
     uint64_t h = (uint64_t)g->n_outputs;
     for (int i = 0; i < g->n_outputs; i++)
         h = cr_hash_word(
-            cr_hash_word(h, (uint64_t)g->outputs[i].id | (uint64_t)g->outputs[i].entry << 32),
+            cr_hash_word(cr_hash_word(h, (uint64_t)g->outputs[i].id |
+                                             (uint64_t)g->outputs[i].entry << 32),
+                         (uint64_t)g->outputs[i].state),
             (uintptr_t)g->outputs[i].name);
     return h;
 }

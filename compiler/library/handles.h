@@ -43,8 +43,8 @@ struct crescent_graph {
     int n_script_outputs; /* what is behind them was asked for */
     bool has_gradients;
     int64_t script_ns;
-    cr_id *params, *inputs; /* the nodes that are, in order */
-    int n_params, n_inputs;
+    cr_id *params, *inputs, *states; /* the nodes that are, in order */
+    int n_params, n_inputs, n_states;
 };
 
 struct crescent_model {

@@ -107,7 +107,7 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, cresc
     *g = (crescent_graph){.context = cr_refer(context),
                           .origin = origin,
                           .graph = script.graph,
-                          .n_script_outputs = script.graph->n_outputs,
+                          .n_script_outputs = cr_n_results(script.graph),
                           .script_ns = cr_clock() - start};
     cr_index_ports(g);
     *graph = g;
@@ -227,6 +227,7 @@ void crescent_graph_close(crescent_graph *graph)
     cr_graph_free(graph->graph);
     free(graph->params);
     free(graph->inputs);
+    free(graph->states);
     cr_origin_release(graph->origin);
     cr_release(graph->context);
     free(graph);
@@ -275,10 +276,10 @@ static cr_id find_tap(const struct cr_graph *g, const char *name)
 static const char **output_names(const crescent_graph *graph)
 {
     const struct cr_graph *g = graph->graph;
-    const char **names = cr_calloc((size_t)(g->n_nodes + g->n_outputs), sizeof *names);
+    const char **names = cr_calloc((size_t)(g->n_nodes + cr_n_results(g)), sizeof *names);
     for (int i = 0; i < g->n_nodes; i++)
         names[i] = g->nodes[i].tap;
-    for (int i = 0; i < g->n_outputs; i++)
+    for (int i = 0; i < cr_n_results(g); i++)
         names[g->n_nodes + i] = cr_public_output(graph, i);
     return names;
 }
@@ -290,10 +291,10 @@ static int no_such_value(const crescent_graph *graph, const char *asked, const c
     const struct cr_graph *g = graph->graph;
     const char **names = output_names(graph);
     char near[256];
-    cr_did_you_mean(near, sizeof near, name, names, g->n_nodes + g->n_outputs);
+    cr_did_you_mean(near, sizeof near, name, names, g->n_nodes + cr_n_results(g));
     if (!near[0])
         snprintf(near, sizeof near, ", the first output is %.100s",
-                 g->n_outputs ? cr_public_output(graph, 0) : "none");
+                 cr_n_results(g) ? cr_public_output(graph, 0) : "none");
     free(names);
     return cr_fail(error, "%.400s: %s%s%.100s: no output or tapped value of that name%s",
                    graph->origin->path, asked ? asked : "", asked ? " " : "", name, near);
@@ -301,7 +302,7 @@ static int no_such_value(const crescent_graph *graph, const char *asked, const c
 
 static cr_id find_output(const crescent_graph *graph, const char *name)
 {
-    for (int i = 0; i < graph->graph->n_outputs; i++)
+    for (int i = 0; i < cr_n_results(graph->graph); i++)
         if (strcmp(cr_public_output(graph, i), name) == 0)
             return graph->graph->outputs[i].id;
     return CR_NONE;

@@ -61,6 +61,9 @@ static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kin
     case CRESCENT_OUTPUT:
         *n = e->n_outputs;
         return e->outputs;
+    case CRESCENT_STATE:
+        *n = e->n_states;
+        return e->states;
     }
     *n = 0;
     return NULL;
@@ -122,8 +125,10 @@ void cr_index_ports(crescent_graph *graph)
 {
     free(graph->params);
     free(graph->inputs);
+    free(graph->states);
     graph->params = nodes_of(graph->graph, CR_OP_param, &graph->n_params);
     graph->inputs = nodes_of(graph->graph, CR_OP_input, &graph->n_inputs);
+    graph->states = nodes_of(graph->graph, CR_OP_state, &graph->n_states);
 }
 
 const char *cr_public_output(const crescent_graph *graph, int index)
@@ -141,6 +146,7 @@ static const struct cr_node *port_node(const crescent_graph *graph, crescent_por
     const struct cr_graph *g = graph->graph;
     return &g->nodes[kind == CRESCENT_PARAM   ? graph->params[index]
                      : kind == CRESCENT_INPUT ? graph->inputs[index]
+                     : kind == CRESCENT_STATE ? graph->states[index]
                                               : g->outputs[index].id];
 }
 
@@ -150,7 +156,8 @@ int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind ki
         return 0;
     return kind == CRESCENT_PARAM    ? graph->n_params
            : kind == CRESCENT_INPUT  ? graph->n_inputs
-           : kind == CRESCENT_OUTPUT ? graph->graph->n_outputs
+           : kind == CRESCENT_OUTPUT ? cr_n_results(graph->graph)
+           : kind == CRESCENT_STATE  ? graph->n_states
                                      : 0;
 }
 

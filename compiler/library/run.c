@@ -96,6 +96,44 @@ const double *crescent_exact_output(const crescent_model *model, int index)
     return e && e->exact && index >= 0 && index < e->n_outputs ? e->exact[index] : NULL;
 }
 
+/* ---- states ---- */
+
+static int check_state(const crescent_model *m, int index, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    if (index >= 0 && index < e->n_states)
+        return 0;
+    return cr_fail(error, "%.400s: state %d, there are %d", e->path, index, e->n_states);
+}
+
+int crescent_get_state(const crescent_model *model, int index, void *tensor)
+{
+    CR_REQUIRE(model, tensor);
+    CR_ENTER(model->context);
+    int status = check_state(model, index, guard.error);
+    if (!status)
+        cr_engine_get_state(&model->engine, index, tensor);
+    return cr_done(&guard, status);
+}
+
+int crescent_set_state(crescent_model *model, int index, const void *tensor)
+{
+    CR_REQUIRE(model, tensor);
+    CR_ENTER(model->context);
+    int status = check_state(model, index, guard.error);
+    if (!status)
+        cr_engine_set_state(&model->engine, index, tensor);
+    return cr_done(&guard, status);
+}
+
+int crescent_reset_states(crescent_model *model)
+{
+    CR_REQUIRE(model, true);
+    CR_ENTER(model->context);
+    cr_engine_reset_states(&model->engine);
+    return cr_done(&guard, 0);
+}
+
 /* ---- kernel by kernel ---- */
 
 /*

@@ -66,6 +66,8 @@ static const void *current(const crescent_trainer *t, crescent_port_kind kind, i
         return t->outputs.data[i];
     if (kind == CRESCENT_INPUT)
         return cr_check_started(t, error) ? NULL : t->inputs.data[i];
+    if (kind == CRESCENT_STATE)
+        return e->memory[i];
     return e->tensors[i];
 }
 

@@ -28,6 +28,9 @@ struct cr_validation {
 /* Leaves the graph the output `loss` alone. */
 static int keep_loss(struct cr_graph *g, const char *path, struct cr_error *error)
 {
+    if (g->n_replaced)
+        return cr_fail(error, "%.400s: state %.100s with " OPTION " = true, expected none", path,
+                       g->outputs[cr_n_results(g)].name);
     for (int i = 0; i < g->n_outputs; i++) {
         if (strcmp(g->outputs[i].name, "loss") != 0)
             continue;

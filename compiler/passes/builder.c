@@ -49,6 +49,11 @@ cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y)
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_SELECT, .a = condition, .b = x, .c = y});
 }
 
+cr_expr cr_load(struct cr_builder *b, int slot, int64_t index)
+{
+    return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_LOAD, .a = slot, .number = index});
+}
+
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number)
 {
     if (number == 0)

@@ -43,6 +43,9 @@ cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y
 cr_expr cr_not(struct cr_builder *b, cr_expr x);
 cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y);
 
+/* Element `index` of a slot of i32. */
+cr_expr cr_load(struct cr_builder *b, int slot, int64_t index);
+
 /* x + number, x alone if that is 0. */
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number);
 

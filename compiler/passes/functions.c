@@ -1,4 +1,5 @@
 #include "functions.h"
+#include "in_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,11 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     }
     for (int i = 0; i < CR_RESULTS; i++)
         put_affine(b, &k->results[i]);
+    put_int(b, k->write.rows);
+    put_int(b, k->write.step);
+    put_affine(b, &k->write.row);
+    put_int(b, k->write.at.ref);
+    put_affine(b, &k->write.at.at);
 }
 
 /* Reads a word at a time.  The bytes past the last whole word are not hashed: keys that differ only
@@ -136,6 +142,7 @@ int *cr_find_functions(const struct cr_module *m)
     for (int i = 0; i < m->n_kernels; i++) {
         known.key.n = 0;
         put_kernel(&known.key, m->graph, &m->kernels[i]);
+        put_int(&known.key, cr_writes_over(m, &m->kernels[i]));
         uint64_t hash = hash_bytes(&known.key);
         function[i] = cr_table_find(&table, hash, has_key, &known);
         if (function[i] < 0) {

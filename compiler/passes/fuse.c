@@ -3,7 +3,7 @@
  *
  * A kernel stores its root and computes everything between the root and other stored
  * nodes on the way.  Chosen to be stored are
- *   - outputs, and results of concat;
+ *   - outputs, and results of concat and write;
  *   - for each contraction, the end of its epilogue: the last node that elementwise work
  *     on the product leads to, so bias, activation and residual cost no trip to memory;
  *   - what several kernels need, if computing it again costs more than a few operations; of a
@@ -19,6 +19,7 @@
 #include "compiler/ir/mem.h"
 #include "lower.h"
 #include "pass_list.h"
+#include "states.h"
 #include "weights.h"
 
 enum {
@@ -44,6 +45,7 @@ struct fusion {
     struct cr_goal *goals;
     int n_goals, cap_goals;
     int *first_goal; /* by stored node; those of its kernels follow one another */
+    cr_id *state;    /* by node: the state that it replaces, or CR_NONE */
 };
 
 enum { SEVERAL = -2 };
@@ -55,11 +57,13 @@ static bool is_leaf(const struct fusion *f, cr_id id)
 
 /* ---- what is stored ---- */
 
-/* An output needs storage of its own: no leaf, and no node that is another output too. */
+/* An output needs storage of its own: no leaf, and no node that is another output too.  What
+ * replaces a state is stored there first, as it may be no more than some rows. */
 static void separate_outputs(struct cr_graph *g)
 {
     bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
-    for (int i = 0; i < g->n_outputs; i++) {
+    for (int n = 0; n < g->n_outputs; n++) {
+        int i = (n + cr_n_results(g)) % g->n_outputs;
         cr_id id = g->outputs[i].id;
         bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF;
         taken[id] = true;
@@ -110,6 +114,7 @@ static void store_obvious(struct fusion *f)
         if (cr_goes_down(f->g, id))
             f->m->materialised[last_reshape(f, id)] = true;
         else if (cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
+                 cr_kind_of(f->g, id) == CR_KIND_WRITE ||
                  (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
     free(weights);
@@ -381,15 +386,27 @@ static void find_owners(struct fusion *f)
 
 /* ---- kernels ---- */
 
-/* Whether one kernel makes a stored node; else each part of a concat has its own. */
+/* True if one kernel makes a stored node; else each part of a concat or a write has its own. */
 static bool has_one_kernel(const struct fusion *f, cr_id id)
 {
+    if (f->g->nodes[id].op == CR_OP_write)
+        return f->state[id] == cr_in(f->g, id, 0);
     return f->g->nodes[id].op != CR_OP_concat || (cr_backward_at(f->m, id) && !f->apart[id]);
 }
 
 static int n_goals_of(const struct fusion *f, cr_id id)
 {
-    return has_one_kernel(f, id) ? 1 : f->g->nodes[id].n_in;
+    if (has_one_kernel(f, id))
+        return 1;
+    return f->g->nodes[id].op == CR_OP_write ? 2 : f->g->nodes[id].n_in;
+}
+
+/* Of a write: first what rows are written over, unless it is a state that the write replaces and
+ * that holds it already; then the rows. */
+static cr_id goal_root(const struct fusion *f, cr_id id, int i)
+{
+    bool itself = has_one_kernel(f, id) || (f->g->nodes[id].op == CR_OP_write && i == 1);
+    return itself ? id : cr_in(f->g, id, i);
 }
 
 /* The kernels of a stored node. */
@@ -398,10 +415,11 @@ static void add_goals(struct fusion *f, cr_id id)
     int64_t start = 0;
     f->first_goal[id] = f->n_goals;
     for (int i = 0; i < n_goals_of(f, id); i++) {
-        cr_id root = has_one_kernel(f, id) ? id : cr_in(f->g, id, i);
+        cr_id root = goal_root(f, id, i);
         *CR_PUSH(f->goals, f->n_goals, f->cap_goals) =
             (struct cr_goal){.root = root, .buffer = id, .start = start};
-        start += f->g->nodes[root].shape[f->g->nodes[id].axis];
+        if (f->g->nodes[id].op == CR_OP_concat)
+            start += f->g->nodes[root].shape[f->g->nodes[id].axis];
     }
 }
 
@@ -475,17 +493,21 @@ static void lower_entry(struct fusion *f, int entry)
             else
                 m->n_kernels--;
         }
-        if (stored)
-            f->g->nodes[id].kernel = m->n_kernels - 1;
     }
 }
 
-/* Operands come before their users, so the order of nodes is an order of execution.  That every
- * stored node has its kernels is verified after the pass. */
+/* Operands come before their users, so the order of nodes is an order of execution; but what
+ * replaces a state may have to wait.  That every stored node has its kernels is verified after the
+ * pass. */
 static void lower_all(struct fusion *f)
 {
+    struct cr_module *m = f->m;
     for (int entry = 0; entry < f->g->n_entries; entry++)
         lower_entry(f, entry);
+    if (f->g->n_replaced)
+        cr_settle_states(m);
+    for (int i = 0; i < m->n_kernels; i++)
+        f->g->nodes[m->kernels[i].buffer].kernel = i;
 }
 
 /* First what is stored for sure, then what costs too much to be computed again, then what stands in
@@ -506,8 +528,11 @@ void cr_pass_fuse(struct cr_module *module)
     f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
     f.first_goal = cr_calloc(n, sizeof *f.first_goal);
+    f.state = cr_calloc(n, sizeof *f.state);
     for (size_t i = 0; i < n; i++)
-        f.owner[i] = CR_NONE;
+        f.owner[i] = f.state[i] = CR_NONE;
+    for (int i = 0; i < f.g->n_outputs; i++)
+        f.state[f.g->outputs[i].id] = f.g->outputs[i].state;
     cr_users_find(&f.users, f.g);
     store_obvious(&f);
     find_backwards(&f);
@@ -532,4 +557,5 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.cleared);
     free(f.goals);
     free(f.first_goal);
+    free(f.state);
 }

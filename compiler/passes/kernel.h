@@ -107,11 +107,22 @@ struct cr_operand {
 enum { CR_PROLOGUE, CR_SCORES, CR_DROPOUT, CR_PROGRAM, CR_PROGRAMS };
 enum { CR_OPERANDS = 5, CR_RESULTS = 3 };
 
+/*
+ * Where the rows of a `write` go: row r, over outer atoms alone, to row at + r of the axis, if it
+ * has such a row.  `dest` is where it would go were `at` 0.
+ */
+struct cr_write {
+    struct cr_operand at; /* one i32; ref -1: the number at.at.base itself */
+    struct cr_affine row;
+    int64_t rows; /* of the axis; 0: the kernel is not for a write */
+    int64_t step; /* elements from one to the next */
+};
+
 struct cr_kernel {
     enum cr_kernel_kind kind;
     cr_id root;
     cr_id core;   /* GEMM, ATTENTION: the (last) matmul */
-    cr_id buffer; /* the node whose storage the root goes to: itself, or a concat */
+    cr_id buffer; /* the node whose storage the root goes to: itself, a concat or a write */
     int entry;    /* that calls it */
     bool again;   /* what it computes was there before, and went to make room (recompute) */
     struct cr_atoms atoms;
@@ -121,6 +132,7 @@ struct cr_kernel {
     int n_refs;
     int64_t streams[CR_MAX_STREAMS]; /* of random numbers: like refs given with each call */
     int n_streams;
+    struct cr_write write; /* WRITE: where the rows go that its program makes */
 
     union {
         struct {
@@ -130,7 +142,7 @@ struct cr_kernel {
                                        * hidden: -inf */
             struct cr_tiles dropout;  /* ATTENTION, if n > 0: over (row, key), what probabilities
                                        * are multiplied by before the product with V */
-            struct cr_tiles program;  /* TILE, COLUMNS: all; ATTENTION_BACKWARD: from the gradient
+            struct cr_tiles program;  /* TILE, WRITE, COLUMNS: all; ATTENTION_BACKWARD: from the gradient
                                        * of the logits to that of the scores; else the epilogue */
         };
         struct cr_tiles programs[CR_PROGRAMS]; /* the same four */

@@ -23,7 +23,7 @@ enum {
 
 /* Where an operand comes from, or a result goes: number `at` of its kind. */
 struct origin {
-    enum { PARAM, INPUT, OUTPUT, MADE /* by kernel `at` */ } kind;
+    enum { PARAM, INPUT, OUTPUT, STATE, MADE /* by kernel `at` */ } kind;
     int at;
 };
 
@@ -72,15 +72,18 @@ static void find_origins(struct search *s)
     int n_inputs = 0;
     s->origin = cr_calloc((size_t)g->n_nodes, sizeof *s->origin);
     for (cr_id id = 0; id < g->n_nodes; id++) {
-        if (g->nodes[id].op == CR_OP_input)
-            s->origin[id] = (struct origin){INPUT, n_inputs++};
+        if (cr_is_input(&g->nodes[id]))
+            s->origin[id] = (struct origin){g->nodes[id].op == CR_OP_state ? STATE : INPUT,
+                                            n_inputs++};
         else if (g->nodes[id].op == CR_OP_param)
             s->origin[id] = (struct origin){PARAM, id};
         else
             s->origin[id] = (struct origin){MADE, s->first_def[id]};
     }
-    for (int i = 0; i < g->n_outputs; i++)
+    for (int i = 0; i < cr_n_results(g); i++)
         s->origin[g->outputs[i].id] = (struct origin){OUTPUT, i};
+    for (int i = cr_n_results(g); i < g->n_outputs; i++)
+        s->origin[g->outputs[i].id] = s->origin[g->outputs[i].state];
 }
 
 static const struct cr_kernel *body(const struct search *s, const struct cr_loop *loop,

@@ -15,13 +15,15 @@
 
 /* ---- what the root is ---- */
 
-/* The node whose axes the loops run over at first: the root, or the reduction down columns that the
- * root is a reshape of. */
+/* The node whose axes the loops run over at first: the root, the reduction down columns that the
+ * root is a reshape of, or the rows of a write. */
 static cr_id first_top(const struct cr_lowering *lw)
 {
     cr_id root = lw->k->root, id = root;
     if (lw->backward)
         return lw->backward->probs;
+    if (cr_fits_write(lw))
+        return cr_in(lw->g, root, 1);
     while (lw->k->buffer == root && lw->g->nodes[id].op == CR_OP_reshape &&
            (id == root || !cr_is_stored(&lw->ev, id)))
         id = cr_in(lw->g, id, 0);
@@ -49,11 +51,12 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
     return CR_NONE;
 }
 
-/* Where an element of the root lies in the buffer; a part of a concat begins at concat_start. */
+/* Where an element of the root lies in the buffer; a part of a concat begins at concat_start, and
+ * rows lie where a write at 0 has them. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
-    bool part = lw->k->buffer != lw->k->root;
-    const struct cr_node *buffer = &lw->g->nodes[part ? lw->k->buffer : lw->loops.top];
+    bool part = lw->k->buffer != lw->k->root, rows = cr_fits_write(lw);
+    const struct cr_node *buffer = &lw->g->nodes[part || rows ? lw->k->buffer : lw->loops.top];
     struct cr_map map = lw->root_map;
     if (part)
         map.axis[buffer->axis].base += concat_start;
@@ -66,7 +69,8 @@ static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 static void count_work(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
-    const struct cr_node *root = &lw->g->nodes[k->root];
+    const struct cr_node *root =
+        &lw->g->nodes[k->write.rows ? cr_in(lw->g, k->root, 1) : k->root];
     double elements = (double)cr_elements(root->rank, root->shape);
     k->bytes_written = 4 * elements;
     for (int i = 0; i < k->n_refs; i++) {
@@ -124,7 +128,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 static bool go_below(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
-    if (lw->k->buffer != lw->k->root || lw->ev.obstacle != top ||
+    if (lw->k->buffer != lw->k->root || cr_fits_write(lw) || lw->ev.obstacle != top ||
         lw->g->nodes[top].op != CR_OP_reshape)
         return false;
     cr_set_top(lw, cr_in(lw->g, top, 0));

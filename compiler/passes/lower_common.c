@@ -66,6 +66,7 @@ static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, v
         visit(&k->operands[i].at, context);
     for (int i = 0; i < CR_RESULTS; i++)
         visit(&k->results[i], context);
+    visit(&k->write.row, context);
 }
 
 struct merge {

@@ -24,6 +24,7 @@ void cr_module_free(struct cr_module *module)
         cr_kernel_free(&module->kernels[i]);
     free(module->kernels);
     free(module->materialised);
+    free(module->in_state);
     free(module->attentions);
     free(module->backwards);
     free(module->hashes);

@@ -102,6 +102,8 @@ struct cr_module {
     int n_backwards, cap_backwards;
     struct cr_kernel *kernels;
     int n_kernels, cap_kernels;
+    cr_id *in_state; /* by node: the state in whose memory it is stored, or CR_NONE; null where
+                        the graph replaces none */
 
     /* recompute */
     int64_t least_arena_floats; /* what can be had, if that is more than was asked for; else 0 */
@@ -147,6 +149,12 @@ const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id
 
 /* The same, for the concat of an attention's gradients. */
 const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output);
+
+/* The state in whose memory a node is stored, as what replaces it; or CR_NONE. */
+static inline cr_id cr_state_of(const struct cr_module *module, cr_id id)
+{
+    return module->in_state ? module->in_state[id] : CR_NONE;
+}
 
 /* True if fuse has decided so far that a node is stored. */
 static inline bool cr_is_materialised(const struct cr_module *module, cr_id id)

@@ -46,7 +46,7 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
         fprintf(out, " %lld", (long long)k->atoms.extent[k->outer[i]]);
     fprintf(out, ", rows %lld, columns %lld", k->row < 0 ? 1LL : (long long)k->atoms.extent[k->row],
             k->col < 0 ? 1LL : (long long)k->atoms.extent[k->col]);
-    if (k->kind != CR_KERNEL_TILE)
+    if (k->kind != CR_KERNEL_TILE && k->kind != CR_KERNEL_WRITE)
         fprintf(out, ", summed over %lld", (long long)k->K);
     if (k->kind == CR_KERNEL_ATTENTION || k->kind == CR_KERNEL_ATTENTION_BACKWARD)
         fprintf(out, ", keys %lld", (long long)k->keys);
@@ -79,6 +79,12 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
+    if (k->write.rows && k->write.at.ref >= 0)
+        fprintf(out, ", rows from v[%d] on", (int)k->refs[k->write.at.ref]);
+    else if (k->write.rows)
+        fprintf(out, ", rows from %lld on", (long long)k->write.at.at.base);
+    if (cr_state_of(m, k->buffer) != CR_NONE)
+        fprintf(out, ", in place of v[%d]", (int)cr_state_of(m, k->buffer));
     if (k->again)
         fputs(", again", out);
     if (*m->graph->entries[k->entry])

@@ -173,14 +173,22 @@ static void plan_arena(struct cr_module *m)
 
 /* ---- the pass ---- */
 
+/* Ports lie where the caller has them.  States are counted among the inputs, and what replaces one
+ * lies in its place. */
 static void place_ports(struct cr_module *m)
 {
     int n_inputs = 0;
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        if (m->graph->nodes[id].op == CR_OP_input)
-            m->storage[id] = (struct cr_storage){CR_SPACE_INPUT, n_inputs++};
-    for (int i = 0; i < m->graph->n_outputs; i++)
+        if (cr_is_input(&m->graph->nodes[id])) {
+            bool state = m->graph->nodes[id].op == CR_OP_state;
+            m->storage[id] =
+                (struct cr_storage){state ? CR_SPACE_STATE : CR_SPACE_INPUT, n_inputs++};
+        }
+    for (int i = 0; i < cr_n_results(m->graph); i++)
         m->storage[m->graph->outputs[i].id] = (struct cr_storage){CR_SPACE_OUTPUT, i};
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (cr_state_of(m, id) != CR_NONE)
+            m->storage[id] = m->storage[cr_state_of(m, id)];
 }
 
 /* A step and a function for each kernel, where outline was left out. */

@@ -343,6 +343,11 @@ void cr_pass_recompute(struct cr_module *module)
     int64_t plain = smaller_arena(module, limit, &most);
     if (plain <= limit)
         return;
+    if (module->in_state) { /* old values are there once, so no kernel can be called again */
+        module->least_arena_floats = plain;
+        module->unrolled = false;
+        return;
+    }
     begin(&r, module);
     if (r.n > MOST_VALUES) {
         module->least_arena_floats = plain;

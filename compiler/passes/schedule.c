@@ -43,7 +43,8 @@ static int64_t bytes_of(int64_t floats)
 /* Offsets of a plan are floats, those of a program bytes; ports are counted in both. */
 static struct cr_location location_of(const struct cr_storage *storage)
 {
-    bool counted = storage->space == CR_SPACE_INPUT || storage->space == CR_SPACE_OUTPUT;
+    bool counted = storage->space == CR_SPACE_INPUT || storage->space == CR_SPACE_OUTPUT ||
+                   storage->space == CR_SPACE_STATE;
     return (struct cr_location){storage->space,
                                 counted ? storage->offset : bytes_of(storage->offset)};
 }
@@ -102,6 +103,9 @@ static void add_buffers(struct scheduling *s)
         add_buffer(s, id, location_of(&s->m->storage[id]));
         s->buffer[id] = s->p->n_buffers - 1;
     }
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (cr_state_of(s->m, id) != CR_NONE)
+            s->p->buffers[s->buffer[id]].alias = s->buffer[cr_state_of(s->m, id)];
     s->first_panels = s->p->n_buffers;
     for (int i = 0; i < s->m->n_kernels; i++)
         if (s->m->kernels[i].packed != CR_NONE)
@@ -211,6 +215,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     add_lengths(s, b);
     b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
     b->f->slots[b->out].written = true;
+    b->f->slots[b->out].partly = k->write.rows > 0;
 }
 
 /* ---- functions ---- */
@@ -392,7 +397,7 @@ static void add_entry(struct scheduling *s, int kernel)
                                .first_call = kernel};
     while (g->outputs[entry->first_output].entry < number)
         entry->first_output++;
-    for (int i = 0; i < g->n_outputs; i++)
+    for (int i = 0; i < cr_n_results(g); i++)
         entry->n_outputs += g->outputs[i].entry == number;
     for (int i = kernel; i < s->m->n_kernels && s->m->kernels[i].entry == number; i++)
         add_kernel(s, i);
@@ -467,7 +472,7 @@ static void add_program_lengths(struct scheduling *s)
         p->lengths[i] = (struct cr_length){cr_strdup(s->g->lengths[i].name),
                                            s->g->lengths[i].bound};
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
-        if (s->g->nodes[id].op != CR_OP_input)
+        if (!cr_is_input(&s->g->nodes[id]))
             continue;
         int length = cr_find_length(s->g, s->g->nodes[id].name);
         if (length >= 0)
@@ -484,19 +489,20 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
                            .rank = node->rank,
                            .init = node->init,
                            .bound = node->value,
+                           .state = node->op == CR_OP_state,
                            .offset = -1};
     memcpy(port.shape, node->shape, sizeof port.shape);
     return port;
 }
 
-/* The ports of one kind of leaf, in the order of the graph. */
+/* The ports of one kind of leaf, in the order of the graph; states are among the inputs. */
 static struct cr_port *leaf_ports(const struct cr_graph *g, enum cr_op op, int *n)
 {
     struct cr_port *ports = NULL;
     int cap = 0;
     *n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].op == op)
+        if (g->nodes[id].op == op || (op == CR_OP_input && cr_is_input(&g->nodes[id])))
             *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[id], cr_strdup(g->nodes[id].name));
     return ports;
 }
@@ -506,7 +512,7 @@ static void add_ports(struct scheduling *s)
     struct cr_program *p = s->p;
     p->params = leaf_ports(s->g, CR_OP_param, &p->n_params);
     p->inputs = leaf_ports(s->g, CR_OP_input, &p->n_inputs);
-    p->n_outputs = s->g->n_outputs;
+    p->n_outputs = cr_n_results(s->g);
     p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
     for (int i = 0; i < p->n_outputs; i++)
         p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], cr_output_name(s->g, i));

@@ -2,6 +2,7 @@
  * with the epilogue on its tile. */
 #include <string.h>
 
+#include "in_place.h"
 #include "schedule_gemm.h"
 
 /* ---- sizes ---- */
@@ -144,7 +145,8 @@ static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
         job->dest.ld = cr_coef(&k->dest, k->row);
     }
     job->core = job->dest;
-    if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K)) {
+    if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K) ||
+        cr_writes_over(b->m, k)) {
         int slot = cr_scratch(b, "product", CR_FORMAT_f32, s->rows * s->cols,
                               "a tile of the product");
         job->core = (struct cr_tile){cr_start_of(slot), s->cols};

@@ -19,6 +19,28 @@ static bool all_by_row(const struct cr_tiles *tiles)
     return true;
 }
 
+/* Finds the row that an item of a write goes to; what follows is done only if there is that row. */
+static struct cr_written_row begin_written_row(struct cr_builder *b)
+{
+    const struct cr_write *w = &b->k->write;
+    struct cr_written_row written = {.dest = b->k->dest, .step = w->step};
+    cr_expr at = w->at.ref < 0 ? cr_number(b, w->at.at.base)
+                               : cr_load(b, b->ref[w->at.ref], w->at.at.base);
+    cr_expr row = cr_affine_value(b, &w->row, -1, CR_NONE, -1, CR_NONE);
+    if (b->f->exprs[row].op == CR_EXPR_NUMBER) /* the first */
+        written.var = cr_let(b, "to", at);
+    else /* no more than the end, so that the sum cannot overflow */
+        written.var = cr_let(b, "to", cr_binary(b, CR_EXPR_ADD, row,
+                                                cr_binary(b, CR_EXPR_MIN, at,
+                                                          cr_number(b, w->rows))));
+    cr_expr begins = cr_binary(b, CR_EXPR_GREATER, cr_var(b, written.var), cr_number(b, -1));
+    cr_expr ends = cr_binary(b, CR_EXPR_LESS, cr_var(b, written.var), cr_number(b, w->rows));
+    cr_begin_if(b, cr_binary(b, CR_EXPR_AND, begins, ends), NULL);
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        written.dest.coef[a] -= w->row.coef[a] * w->step;
+    return written;
+}
+
 /* An item is a block of rows; wide rows are done some columns at a time unless they are reduced. */
 int64_t cr_schedule_tile(struct cr_builder *b)
 {
@@ -39,7 +61,14 @@ int64_t cr_schedule_tile(struct cr_builder *b)
                               .rows = cr_size(b, k->row),
                               .cols = cr_size(b, k->col),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1};
+    const struct cr_affine *dest = &k->dest;
+    struct cr_written_row written;
     cr_begin_items(b, blocks);
+    if (k->write.rows) {
+        written = begin_written_row(b);
+        job.written = &written;
+        dest = &written.dest;
+    }
     if (past) {
         struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job.rows);
         struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
@@ -58,12 +87,15 @@ int64_t cr_schedule_tile(struct cr_builder *b)
         job.cols = cr_var(b, j.count);
     }
     job.dest.ld = cr_coef(&k->dest, k->row);
-    job.dest.address =
-        cr_result_at(b, &k->dest, k->row, job.first_row, k->col, job.first_col);
+    job.dest.address = cr_result_at(b, dest, k->row, job.first_row, k->col, job.first_col);
+    if (k->write.rows)
+        job.dest.address = cr_offset(b, job.dest.address, written.var, CR_NONE, written.step);
     cr_schedule_tiles(b, &job);
     if (cut)
         cr_end(b);
     if (past)
+        cr_end(b);
+    if (k->write.rows)
         cr_end(b);
     cr_end_items(b);
     return cr_outer_items(k) * blocks;
@@ -72,4 +104,15 @@ int64_t cr_schedule_tile(struct cr_builder *b)
 void cr_describe_tile(struct cr_text *text, const struct cr_kernel *kernel)
 {
     (void)text, (void)kernel; /* its ops say it all */
+}
+
+int64_t cr_schedule_write(struct cr_builder *b)
+{
+    return cr_schedule_tile(b);
+}
+
+void cr_describe_write(struct cr_text *text, const struct cr_kernel *kernel)
+{
+    (void)kernel;
+    cr_put(text, ", of which rows are written");
 }

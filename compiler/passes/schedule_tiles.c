@@ -350,11 +350,14 @@ static void store_strided(struct tiling *t, struct spot *from)
 {
     const struct cr_tile_job *j = t->job;
     struct cr_builder *b = t->b;
-    const struct cr_affine *dest = &b->k->dest;
+    const struct cr_affine *dest = j->written ? &j->written->dest : &b->k->dest;
+    struct cr_address start = element(t, b->out, dest);
+    if (j->written)
+        start = cr_offset(b, start, j->written->var, CR_NONE, j->written->step);
     if (from->by_row && j->col >= 0 && coef(dest, j->col))
         spread(t, from, false);
     struct cr_argument row_step = cr_n(b, coef(dest, j->row));
-    struct cr_argument to = cr_at(element(t, b->out, dest));
+    struct cr_argument to = cr_at(start);
     if (from->by_row) {
         spread(t, from, true);
         CR_CALL(b, CR_CALLEE_store, from->format, cr_n(b, 1), cr_x(j->rows), to, cr_n(b, 0),

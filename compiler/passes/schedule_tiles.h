@@ -10,6 +10,14 @@ struct cr_tile {
     int64_t ld;
 };
 
+/* The row of a write that a tile goes to: the value of a variable.  `dest` is where the element
+ * would go in row 0. */
+struct cr_written_row {
+    struct cr_affine dest;
+    int var;
+    int64_t step; /* elements from row to row */
+};
+
 /* One tile program, at one tile of a loop nest. */
 struct cr_tile_job {
     const struct cr_tiles *tiles;
@@ -20,6 +28,7 @@ struct cr_tile_job {
     struct cr_tile core; /* where CR_CORE is */
     struct cr_tile dest; /* where the result goes if dest_strided is not set */
     bool dest_strided;   /* ... else to the root's place, element by element */
+    const struct cr_written_row *written; /* or null */
 };
 
 /* Appends the calls; temporaries are parts of scratch, and are used again when a value is dead. */

@@ -9,6 +9,7 @@
 struct cr_titles {
     const struct cr_graph *g;
     const char **name;     /* by node: its own, or that of the first view that has one; or null */
+    bool *replaces;         /* by node: the name is that of a state, whose next value it is */
     struct cr_names leaves; /* of inputs and parameters */
 };
 
@@ -17,7 +18,8 @@ void cr_titles_free(struct cr_titles *titles);
 
 /*
  * What a kernel is called after: the name of its result, or of what is a view of it, else the
- * scope it was made in.  Of what replaces a parameter or an input of its name, "next NAME".
+ * scope it was made in.  Of what replaces a state, or a parameter or an input of its name,
+ * "next NAME".
  */
 void cr_kernel_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id root);
 

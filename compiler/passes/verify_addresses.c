@@ -117,23 +117,6 @@ static int find_region(struct cr_walk *w, const struct cr_call *call, const stru
 
 /* ---- where that is ---- */
 
-/* Extends the reach of an argument by lowest .. highest; the written part too, if `written`. */
-static void widen(struct cr_reach *r, bool written, int64_t lowest, int64_t highest)
-{
-    if (!r->touched || lowest < r->lowest)
-        r->lowest = lowest;
-    if (!r->touched || highest > r->highest)
-        r->highest = highest;
-    r->touched = true;
-    if (!written)
-        return;
-    if (!r->written || lowest < r->first)
-        r->first = lowest;
-    if (!r->written || highest > r->last)
-        r->last = highest;
-    r->written = true;
-}
-
 /* A region of scratch or a constant must lie inside; that of an argument extends its reach. */
 static int check_region(struct cr_walk *w, const struct cr_parameter *p, int slot,
                         const struct region *r)
@@ -143,8 +126,7 @@ static int check_region(struct cr_walk *w, const struct cr_parameter *p, int slo
     if (!cr_find_least(&w->u, &r->first, &lowest) || !cr_find_most(&w->u, &r->last, &highest))
         return cr_program_fault(w->c, "it is not known how far it reaches in %s", s->name);
     if (s->kind == CR_SLOT_ARGUMENT) {
-        widen(&w->c->reaches[w->c->first_reach[w->c->function] + slot], p->written, lowest,
-              highest);
+        cr_widen_reach(w, slot, p->written, lowest, highest);
         return 0;
     }
     if (lowest < 0 || highest >= elements)

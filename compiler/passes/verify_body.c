@@ -24,6 +24,8 @@ struct cr_walk_block {
     int n_sets; /* that there were */
     struct fact facts[MOST_FACTS];
     int n_facts;
+    int narrowed; /* a variable of which the condition says more, or CR_NONE */
+    struct cr_kept_linear before; /* what that is outside */
     bool exact; /* the condition is one comparison and no more */
 };
 
@@ -56,7 +58,7 @@ static bool add_facts(struct cr_walk *w, struct cr_walk_block *b, cr_expr expr)
 static struct cr_walk_block *open_block(struct cr_walk *w, const struct cr_statement *begin)
 {
     struct cr_walk_block *b = CR_PUSH(w->blocks, w->n_blocks, w->cap_blocks);
-    *b = (struct cr_walk_block){.begin = begin, .n_sets = w->n_sets};
+    *b = (struct cr_walk_block){.begin = begin, .n_sets = w->n_sets, .narrowed = CR_NONE};
     return b;
 }
 
@@ -91,6 +93,43 @@ static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
     return 0;
 }
 
+/* The number that a variable is compared with, or false: "var < number" or "var > number". */
+static bool compares(const struct cr_walk *w, cr_expr expr, enum cr_expr_op op, int *var,
+                     int64_t *number)
+{
+    const struct cr_expr_node *e = cr_node_of(w, expr);
+    if (e->op != op || cr_node_of(w, e->a)->op != CR_EXPR_VAR ||
+        cr_node_of(w, e->b)->op != CR_EXPR_NUMBER)
+        return false;
+    *var = cr_node_of(w, e->a)->a;
+    *number = cr_node_of(w, e->b)->number;
+    return true;
+}
+
+/* Where "var > least and var < end" is true, a variable that does not change is between the two,
+ * whatever it was made of. */
+static void narrow(struct cr_walk *w, struct cr_walk_block *b, cr_expr condition)
+{
+    const struct cr_expr_node *e = cr_node_of(w, condition);
+    int var, other;
+    int64_t least, end;
+    if (e->op != CR_EXPR_AND || !compares(w, e->a, CR_EXPR_GREATER, &var, &least) ||
+        !compares(w, e->b, CR_EXPR_LESS, &other, &end) || var != other ||
+        w->c->f->vars[var].changes)
+        return;
+    struct cr_linear value, bound;
+    cr_kept(&w->u, &w->vars[var], &value);
+    int unknown = cr_new_unknown(&w->u, cr_grain(&w->u, &value));
+    cr_linear_set(&bound, least + 1);
+    cr_at_least(&w->u, unknown, &bound);
+    cr_linear_set(&bound, end - 1);
+    cr_at_most(&w->u, unknown, &bound);
+    b->narrowed = var;
+    b->before = w->vars[var];
+    cr_linear_set_unknown(&value, unknown);
+    cr_walk_set_var(w, var, &value);
+}
+
 /* Opens a block under a condition, which may be one that keeps what the block makes for later items
  * (see keeps). */
 static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr condition)
@@ -102,6 +141,8 @@ static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr c
         return -1;
     struct cr_walk_block *b = open_block(w, s);
     b->exact = s->kind == CR_STATEMENT_IF && add_facts(w, b, condition) && b->n_facts == 1;
+    if (s->kind == CR_STATEMENT_IF)
+        narrow(w, b, condition);
     w->c->kept[w->c->statement] = kept;
     if (kept && w->keeping.block != CR_NONE)
         return cr_program_fault(w->c, "what is kept from item to item is made of what is kept");
@@ -227,6 +268,8 @@ static int end_block(struct cr_walk *w)
     struct cr_walk_block b = w->blocks[--w->n_blocks];
     if (b.begin->kind == CR_STATEMENT_IF) {
         end_if(w, &b);
+        if (b.narrowed != CR_NONE)
+            w->vars[b.narrowed] = b.before;
     } else {
         w->n_sets = b.n_sets;
         forget_sets(w, b.begin);

@@ -56,6 +56,9 @@ int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value);
 int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                    struct cr_linear *value);
 
+/* Extends the reach of an argument by lowest .. highest; the written part too, if `written`. */
+void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, int64_t highest);
+
 /* Bounds the addresses of a call, and checks that its counts are not negative. */
 int cr_walk_call(struct cr_walk *w, const struct cr_call *call);
 

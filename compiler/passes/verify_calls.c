@@ -20,6 +20,8 @@ struct run {
     const struct cr_program *p;
     const struct cr_entry *entry;
     struct state *states; /* by buffer */
+    int *held;            /* by input that is a state: the buffer whose value it holds; CR_NONE: the
+                           * one that it had when the run began */
     struct cr_last_writer arena;
     const struct cr_step *loop; /* that is open, or null */
     int step, iteration;
@@ -213,10 +215,16 @@ static int verify_reach(const struct run *r, const struct cr_step *call, int slo
     return 0;
 }
 
+/* True if a buffer is what a state is to hold, and so written; else it is what the state held. */
+static bool is_next(const struct cr_buffer *b)
+{
+    return b->space == CR_SPACE_STATE && b->alias != CR_NONE;
+}
+
 /*
  * The buffer of an argument has the argument's format, belongs to this entry, lies where the form
  * of the binding says, and is as large as the function reaches.  If the function writes it, it is
- * in the arena or an output; if the argument is packed, it is a weight.
+ * in the arena, an output or the next value of a state; if the argument is packed, it is a weight.
  */
 static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot, int64_t bound)
 {
@@ -224,7 +232,7 @@ static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot,
     if (bound < 0 || bound >= r->p->n_buffers)
         return broken(r, "argument %d: there is no buffer %lld", slot, (long long)bound);
     const struct cr_buffer *b = &r->p->buffers[bound];
-    bool made = b->space == CR_SPACE_ARENA || b->space == CR_SPACE_OUTPUT;
+    bool made = b->space == CR_SPACE_ARENA || b->space == CR_SPACE_OUTPUT || is_next(b);
     if (s->format != b->format)
         return broken(r, "argument %d (%s) is %s, its buffer %s", slot, s->name,
                       cr_formats[s->format].name, cr_formats[b->format].name);
@@ -269,19 +277,11 @@ static struct cr_range range_of(const struct run *r, int64_t buffer)
     return (struct cr_range){b->offset, b->offset + b->bytes};
 }
 
-/* The first call that writes a part of a buffer takes the place in the arena; those that write
- * other parts must find it unchanged. */
-static int write_buffer(struct run *r, int buffer, const struct cr_reach *reach)
+/* Checks that what is in the arena is not overwritten by another. */
+static int check_place(struct run *r, int buffer)
 {
-    struct state *s = &r->states[buffer];
-    if (!s->made || reach->first < s->first)
-        s->first = reach->first;
-    if (!s->made || reach->last > s->last)
-        s->last = reach->last;
     if (r->p->buffers[buffer].space != CR_SPACE_ARENA)
         return 0;
-    if (!s->made)
-        cr_write_range(&r->arena, range_of(r, buffer), buffer);
     int writer = cr_other_writer(&r->arena, range_of(r, buffer), buffer);
     if (writer != buffer)
         return broken(r, "it writes a part of buffer %d, where buffer %d is written over another",
@@ -289,11 +289,100 @@ static int write_buffer(struct run *r, int buffer, const struct cr_reach *reach)
     return 0;
 }
 
-/* A buffer that a call reads must be complete, and must not be overwritten by the call itself. */
-static int read_buffer(struct run *r, int buffer)
+/* What is written in part has to be there as a whole: made by calls before, or held by a state. */
+static int write_partly(struct run *r, int buffer)
 {
+    struct state *s = &r->states[buffer];
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    int64_t elements = b->bytes * 8 / cr_formats[b->format].bits;
+    if (is_next(b) && !s->made && r->held[b->offset] == CR_NONE) {
+        *s = (struct state){.parts = s->parts, .last = elements - 1};
+        r->held[b->offset] = buffer;
+    } else if (!s->made || s->first > 0 || s->last < elements - 1) {
+        return broken(r, "it writes over a part of buffer %d, of which not all is there", buffer);
+    }
+    return check_place(r, buffer);
+}
+
+/* The first of several calls that write parts of a buffer takes its place, the others find it as it
+ * was. */
+static int write_buffer(struct run *r, int buffer, bool partly, const struct cr_reach *reach)
+{
+    struct state *s = &r->states[buffer];
+    if (partly)
+        return write_partly(r, buffer);
+    if (!s->made || reach->first < s->first)
+        s->first = reach->first;
+    if (!s->made || reach->last > s->last)
+        s->last = reach->last;
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    if (b->space == CR_SPACE_STATE && !s->made && r->held[b->offset] != CR_NONE)
+        return broken(r, "it writes buffer %d over buffer %d", buffer, r->held[b->offset]);
+    if (b->space == CR_SPACE_STATE)
+        r->held[b->offset] = buffer;
+    if (b->space != CR_SPACE_ARENA)
+        return 0;
+    if (!s->made)
+        cr_write_range(&r->arena, range_of(r, buffer), buffer);
+    return check_place(r, buffer);
+}
+
+static bool same_address(const struct cr_function *f, const struct cr_address *a,
+                         const struct cr_address *b)
+{
+    bool same = a->base == b->base && a->n_terms == b->n_terms;
+    for (int i = 0; same && i < a->n_terms; i++) {
+        const struct cr_term *x = &f->terms[a->first_term + i], *y = &f->terms[b->first_term + i];
+        same = x->var == y->var && x->origin == y->origin && x->coef == y->coef;
+    }
+    return same;
+}
+
+/* True if a function reads one slot only where it writes another: element by element. */
+static bool reads_in_place(const struct cr_function *f, int read, int written)
+{
+    for (int i = 0; i < f->n_exprs; i++)
+        if (f->exprs[i].op == CR_EXPR_LOAD && f->exprs[i].a == read)
+            return false;
+    for (int i = 0; i < f->n_arguments; i++) {
+        const struct cr_argument *a = &f->arguments[i];
+        bool found = a->kind != CR_ARGUMENT_ADDRESS || a->address.slot != read;
+        for (int j = 0; j < f->n_arguments && !found; j++)
+            found = f->arguments[j].kind == CR_ARGUMENT_ADDRESS &&
+                    f->arguments[j].address.slot == written &&
+                    same_address(f, &a->address, &f->arguments[j].address);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* What a state held is there until it is written over; the call that does so may read just the
+ * elements that it makes anew. */
+static int read_state(const struct run *r, const struct cr_step *call, int slot)
+{
+    int buffer = (int)bound_to(r, call, slot);
+    const struct cr_buffer *b = &r->p->buffers[buffer];
+    int held = r->held[b->offset];
+    if (held == (is_next(b) ? buffer : CR_NONE))
+        return !is_next(b) || r->states[buffer].made == r->states[buffer].parts
+                   ? 0
+                   : broken(r, "it reads buffer %d before all of it is written", buffer);
+    const struct cr_function *f = &r->p->functions[call->function];
+    for (int i = 0; i < f->n_bound && !is_next(b) && r->states[held].parts == 1; i++)
+        if (f->slots[i].written && bound_to(r, call, i) == held && reads_in_place(f, slot, i))
+            return 0;
+    return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
+}
+
+/* What a call reads is whole, and still there although the call has begun to write. */
+static int read_buffer(struct run *r, const struct cr_step *call, int slot)
+{
+    int buffer = (int)bound_to(r, call, slot);
     const struct state *s = &r->states[buffer];
     const struct cr_buffer *b = &r->p->buffers[buffer];
+    if (b->space == CR_SPACE_STATE)
+        return read_state(r, call, slot);
     if (b->space != CR_SPACE_ARENA && b->space != CR_SPACE_OUTPUT)
         return 0;
     if (!s->made || s->made != s->parts)
@@ -315,11 +404,12 @@ static int see_memory(struct run *r, const struct cr_step *call)
     int n = r->p->functions[call->function].n_bound;
     for (int i = 0; i < n; i++)
         if (slot_of(r, call, i)->written &&
-            write_buffer(r, (int)bound_to(r, call, i), reach_of(r, call, i)))
+            write_buffer(r, (int)bound_to(r, call, i), slot_of(r, call, i)->partly,
+                         reach_of(r, call, i)))
             return -1;
     for (int i = 0; i < n; i++)
         if (slot_of(r, call, i)->kind == CR_SLOT_ARGUMENT && !slot_of(r, call, i)->written &&
-            read_buffer(r, (int)bound_to(r, call, i)))
+            read_buffer(r, call, i))
             return -1;
     for (int i = 0; i < n; i++)
         if (slot_of(r, call, i)->written)
@@ -363,10 +453,13 @@ static void begin_arena(struct run *r)
     free(ranges);
 }
 
+/* An entry alone: nothing is made and each state holds its old value when it begins. */
 static int verify_entry(struct run *r, bool *written)
 {
     for (int i = 0; i < r->p->n_buffers; i++)
         r->states[i] = (struct state){0};
+    for (int i = 0; i < r->p->n_inputs; i++)
+        r->held[i] = CR_NONE;
     if (run_steps(r, see_arguments))
         return -1;
     begin_arena(r);
@@ -409,8 +502,10 @@ int cr_verify_calls(struct cr_program_check *c)
     struct run r = {.c = c, .p = c->p};
     bool *written = cr_calloc((size_t)c->p->n_outputs, sizeof *written);
     r.states = cr_calloc((size_t)c->p->n_buffers, sizeof *r.states);
+    r.held = cr_calloc((size_t)c->p->n_inputs, sizeof *r.held);
     int status = verify_names(&r) || verify_entries(&r, written);
     free(r.states);
+    free(r.held);
     free(written);
     return status ? -1 : 0;
 }

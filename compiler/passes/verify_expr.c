@@ -162,6 +162,36 @@ static int evaluate_select(struct cr_walk *w, const struct cr_expr_node *e, stru
     return 0;
 }
 
+void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, int64_t highest)
+{
+    struct cr_reach *r = &w->c->reaches[w->c->first_reach[w->c->function] + slot];
+    if (!r->touched || lowest < r->lowest)
+        r->lowest = lowest;
+    if (!r->touched || highest > r->highest)
+        r->highest = highest;
+    r->touched = true;
+    if (!written)
+        return;
+    if (!r->written || lowest < r->first)
+        r->first = lowest;
+    if (!r->written || highest > r->last)
+        r->last = highest;
+    r->written = true;
+}
+
+/* Any i32. */
+static void load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
+{
+    int unknown = cr_new_unknown(&w->u, 1);
+    struct cr_linear least, most;
+    cr_linear_set(&least, INT32_MIN);
+    cr_linear_set(&most, INT32_MAX);
+    cr_at_least(&w->u, unknown, &least);
+    cr_at_most(&w->u, unknown, &most);
+    cr_widen_reach(w, e->a, false, e->number, e->number);
+    cr_linear_set_unknown(value, unknown);
+}
+
 int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr);
@@ -180,6 +210,9 @@ int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
     case CR_EXPR_CALL: /* what it finds in memory may be another for each item */
         cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));
         return w->walk_call(w, &w->c->f->calls[e->a]);
+    case CR_EXPR_LOAD:
+        load(w, e, value);
+        return 0;
     case CR_EXPR_SELECT:
         return evaluate_select(w, e, value);
     case CR_EXPR_NOT:

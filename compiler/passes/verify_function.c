@@ -25,6 +25,8 @@ static int verify_slot(const struct cr_program_check *c, int i)
         return cr_program_fault(c, "slot %d is no such length as %d", i, s->length);
     if (s->kind != CR_SLOT_ARGUMENT && (s->written || s->packed))
         return cr_program_fault(c, "slot %d is no argument, but written or packed", i);
+    if (s->partly && !s->written)
+        return cr_program_fault(c, "slot %d is written in part, but not written", i);
     if (s->kind == CR_SLOT_SCRATCH && (s->elements < 1 || s->elements > CR_MAX_ELEMENTS))
         return cr_program_fault(c, "scratch %s has %lld elements", s->name, (long long)s->elements);
     return 0;
@@ -51,6 +53,7 @@ static int operands_of(enum cr_expr_op op)
     case CR_EXPR_VAR:
     case CR_EXPR_FIELD:
     case CR_EXPR_CALL:
+    case CR_EXPR_LOAD:
         return 0;
     case CR_EXPR_NOT:
         return 1;
@@ -64,6 +67,15 @@ static int operands_of(enum cr_expr_op op)
 static bool is_field(const struct cr_function *f, int slot)
 {
     return is_index(slot, f->n_bound) && f->slots[slot].kind == CR_SLOT_NUMBER;
+}
+
+/* True for an i32 of an argument that is only read. */
+static bool is_loaded(const struct cr_function *f, const struct cr_expr_node *e)
+{
+    const struct cr_slot *s = is_index(e->a, f->n_bound) ? &f->slots[e->a] : NULL;
+    return s && s->kind == CR_SLOT_ARGUMENT && !s->written && !s->packed &&
+           cr_formats[s->format].dtype == CR_I32 && e->number >= 0 &&
+           e->number < CR_MAX_ELEMENTS;
 }
 
 /* True if an expression comes after all expressions in the arguments of the call in it. */
@@ -82,13 +94,14 @@ static int verify_expr(const struct cr_program_check *c, int i)
 {
     const struct cr_expr_node *e = &c->f->exprs[i];
     const int operands[] = {e->a, e->b, e->c};
-    if (!is_index((int)e->op, CR_EXPR_CALL + 1))
+    if (!is_index((int)e->op, CR_EXPR_LOAD + 1))
         return cr_program_fault(c, "expression %d: no such op as %d", i, (int)e->op);
     for (int k = 0; k < operands_of(e->op); k++)
         if (!is_index(operands[k], i))
             return cr_program_fault(c, "expression %d is made of expression %d", i, operands[k]);
     if ((e->op == CR_EXPR_VAR && !is_index(e->a, c->f->n_vars)) ||
         (e->op == CR_EXPR_FIELD && !is_field(c->f, e->a)) ||
+        (e->op == CR_EXPR_LOAD && !is_loaded(c->f, e)) ||
         (e->op == CR_EXPR_CALL && !is_behind_call(c->f, i, e->a)))
         return cr_program_fault(c, "expression %d is made of %d, which is not there", i, e->a);
     return 0;
@@ -401,7 +414,7 @@ static bool is_of_numbers(const struct cr_function *f, cr_expr expr)
 {
     const struct cr_expr_node *e = &f->exprs[expr];
     const int operands[] = {e->a, e->b, e->c};
-    bool numbers = e->op != CR_EXPR_VAR && e->op != CR_EXPR_CALL;
+    bool numbers = e->op != CR_EXPR_VAR && e->op != CR_EXPR_CALL && e->op != CR_EXPR_LOAD;
     for (int i = 0; i < operands_of(e->op); i++)
         numbers = numbers && is_of_numbers(f, operands[i]);
     return numbers;

@@ -407,12 +407,12 @@ static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, str
     return i == n && (runs->count == 1 || runs->step > runs->width);
 }
 
-/* How the axis of a concat, or the whole of another node, lies in memory. */
+/* How the axis of a concat or a write, or the whole of another node, lies in memory. */
 static struct runs room_of(const struct check *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
     struct runs room = {0, elements(c, id), 0, 1};
-    if (node->op != CR_OP_concat)
+    if (node->op != CR_OP_concat && node->op != CR_OP_write)
         return room;
     for (int i = 0; i < node->axis; i++)
         room.count *= node->shape[i];
@@ -423,11 +423,11 @@ static struct runs room_of(const struct check *c, cr_id id)
 /* What kernels made of a node so far. */
 struct made {
     int64_t stored; /* elements */
-    int part;       /* of a concat: the operand that is stored next ... */
+    int part;       /* of a concat or a write: the operand that is stored next ... */
     int64_t start;  /* ... and where it begins in each run */
 };
 
-/* How much of each run of a concat an operand takes. */
+/* How much of each run of a concat, or of a write, an operand takes. */
 static int64_t part_width(const struct check *c, cr_id concat, int part)
 {
     const struct cr_node *node = &c->g->nodes[concat];
@@ -461,10 +461,15 @@ static int verify_result(const struct check *c, const struct cr_affine *at, unsi
     return 0;
 }
 
-/* The columns of a TILE may be those of a reduction, which its result has not. */
+static bool makes_rows(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_TILE || k->kind == CR_KERNEL_WRITE;
+}
+
+/* The columns of a TILE or WRITE may be those of a reduction, which its result has not. */
 static unsigned result_loops(const struct cr_kernel *k)
 {
-    bool reduced = k->kind == CR_KERNEL_TILE && k->col >= 0 && k->dest.coef[k->col] == 0;
+    bool reduced = makes_rows(k) && k->col >= 0 && k->dest.coef[k->col] == 0;
     return cr_parts_of(k)->results[0] & ~(reduced ? (unsigned)CR_LOOP_COL : 0);
 }
 
@@ -489,14 +494,41 @@ static int verify_gradients(const struct check *c, struct made *made)
     return 0;
 }
 
+/* The rows of a write: the row that one goes to is at the number plus where the loops are. */
+static int verify_write(const struct check *c)
+{
+    const struct cr_write *w = &c->k->write;
+    const struct cr_node *node = &c->g->nodes[c->k->buffer];
+    int axis = node->axis, ref = w->at.ref;
+    int64_t rows = c->g->nodes[cr_in(c->g, c->k->buffer, 1)].shape[axis];
+    if (c->k->kind != CR_KERNEL_WRITE || w->rows != node->shape[axis] ||
+        w->step != cr_elements(node->rank - axis - 1, node->shape + axis + 1))
+        return broken(c, "it does not write rows as v[%d] has them", (int)c->k->buffer);
+    if (ref < -1 || ref >= c->k->n_refs ||
+        (ref >= 0 && c->g->nodes[c->k->refs[ref]].dtype != CR_I32))
+        return broken(c, "there is no number where its rows begin");
+    if (ref >= 0 && verify_index(c, &w->at.at, 0, elements(c, c->k->refs[ref]), "that number"))
+        return -1;
+    if (verify_index(c, &w->row, CR_LOOP_OUTER, rows, "its rows"))
+        return -1;
+    for (int a = 0; a < c->k->atoms.n; a++)
+        if (w->row.coef[a] && c->k->dest.coef[a] != w->row.coef[a] * w->step)
+            return broken(c, "atom %d moves its result by other than rows", a);
+    return 0;
+}
+
 /* The result covers the kernel's part of the buffer, behind the parts of the kernels before it. */
 static int verify_results(const struct check *c, struct made *made)
 {
     const struct cr_kernel *k = c->k;
     unsigned loops = result_loops(k);
-    bool part = k->root != k->buffer;
+    bool part = k->root != k->buffer, write = c->g->nodes[k->buffer].op == CR_OP_write;
+    if (k->write.rows && verify_write(c))
+        return -1;
+    if (write) /* each of the two begins at the first row */
+        return verify_result(c, &k->dest, loops, 0, part_width(c, k->buffer, made->part++));
     int64_t width = part ? part_width(c, k->buffer, made->part++) : elements(c, k->buffer);
-    if (k->kind == CR_KERNEL_TILE && !(loops & CR_LOOP_COL) && extent(k, k->col) > 1 &&
+    if (makes_rows(k) && !(loops & CR_LOOP_COL) && extent(k, k->col) > 1 &&
         !k->program.values[k->program.result].by_row)
         return broken(c, "its columns are not reduced");
     if (verify_result(c, &k->dest, loops, made->start, width))
@@ -507,8 +539,23 @@ static int verify_results(const struct check *c, struct made *made)
 
 /* ---- a kernel ---- */
 
+/* What it is made for: what a write goes over, unless that is there, as it is a state that the
+ * write replaces; and then the rows. */
+static int verify_write_root(const struct check *c, struct made *made)
+{
+    const struct cr_kernel *k = c->k;
+    cr_id below = cr_in(c->g, k->buffer, 0);
+    bool rows = k->root == k->buffer;
+    bool in_place = cr_state_of(c->m, k->buffer) == below && c->g->nodes[below].op == CR_OP_state;
+    if (rows && !made->part && in_place)
+        made->part = 1;
+    if (rows != (k->write.rows > 0) || made->part != rows || (!rows && k->root != below))
+        return broken(c, "v[%d] is not the next part of v[%d]", (int)k->root, (int)k->buffer);
+    return 0;
+}
+
 /* What it is made for: a stored node, or the next operand of a stored concat. */
-static int verify_root(const struct check *c, const struct made *all)
+static int verify_root(const struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
     if ((unsigned)k->kind >= CR_KERNEL_KINDS)
@@ -516,15 +563,20 @@ static int verify_root(const struct check *c, const struct made *all)
     if (!is_node(c, k->root) || !is_node(c, k->buffer))
         return broken(c, "no such node");
     const struct cr_node *buffer = &c->g->nodes[k->buffer];
-    const struct made *made = &all[k->buffer];
+    struct made *made = &all[k->buffer];
     if (k->entry != buffer->where.entry)
         return broken(c, "it is called for another entry than v[%d]", (int)k->buffer);
     if (c->kernel && k[-1].entry > k->entry)
         return broken(c, "it is not listed by entry");
     if (!c->m->materialised[k->buffer] || buffer->name)
         return broken(c, "v[%d] is not to be stored", (int)k->buffer);
-    if (made->stored == elements(c, k->buffer) || (k->root == k->buffer && made->stored))
+    if (made->stored == elements(c, k->buffer) ||
+        (k->root == k->buffer && made->stored && buffer->op != CR_OP_write))
         return broken(c, "it stores v[%d] a second time", (int)k->buffer);
+    if (buffer->op == CR_OP_write)
+        return verify_write_root(c, made);
+    if (k->write.rows)
+        return broken(c, "it has rows to write, but v[%d] is no write", (int)k->buffer);
     if (k->root != k->buffer && (buffer->op != CR_OP_concat || made->part >= buffer->n_in ||
                                  cr_in(c->g, k->buffer, made->part) != k->root))
         return broken(c, "v[%d] is not the next part of v[%d]", (int)k->root, (int)k->buffer);
@@ -550,6 +602,7 @@ static int verify_refs(const struct check *c, const struct made *made)
     return 0;
 }
 
+/* All of a kernel, and that it stores what its node has no part of yet. */
 static int verify_kernel(struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
@@ -559,7 +612,8 @@ static int verify_kernel(struct check *c, struct made *all)
         return -1;
     made = &all[k->buffer];
     bool gradients = k->kind == CR_KERNEL_ATTENTION_BACKWARD;
-    made->stored += elements(c, k->root);
+    bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
+    made->stored += below ? 0 : elements(c, k->root); /* a write is whole with its rows */
     return gradients ? verify_gradients(c, made) : verify_results(c, made);
 }
 

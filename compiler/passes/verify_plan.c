@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "in_place.h"
 #include "last_writer.h"
 #include "verify_module.h"
 
@@ -13,8 +14,10 @@ struct run {
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_error *error;
-    int *inputs;       /* by node: the number of an input, or -1 */
+    int *inputs;       /* by node: the number of an input or a state, or -1 */
     int *outputs;      /* by node: the number of an output, or -1 */
+    int *replaced;     /* by node: the state that it replaces, or -1 */
+    int *held;         /* by state: the node whose value its memory holds */
     int *parts;        /* by node: kernels that make it ... */
     int *made;         /* ... and those of them that ran */
     int *first, *last; /* by node: when it is written first, and written or read last */
@@ -51,7 +54,9 @@ static struct cr_range range_of(const struct run *r, cr_id id)
 static int verify_result(const struct run *r, int kernel, cr_id id)
 {
     const struct cr_storage *at = &r->m->storage[id];
-    if (r->outputs[id] >= 0
+    int state = r->replaced[id];
+    if (state >= 0 ? at->space != CR_SPACE_STATE || at->offset != r->inputs[state]
+        : r->outputs[id] >= 0
             ? at->space != CR_SPACE_OUTPUT || at->offset != r->outputs[id]
             : at->space != CR_SPACE_ARENA)
         return broken(r, kernel, "its result v[%d] lies in the wrong space", (int)id);
@@ -65,8 +70,10 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
 static int verify_leaf(const struct run *r, int kernel, cr_id id)
 {
     const struct cr_storage *at = &r->m->storage[id];
-    bool input = r->g->nodes[id].op == CR_OP_input;
-    if (at->space != (input ? CR_SPACE_INPUT : CR_SPACE_WEIGHTS) ||
+    bool input = cr_is_input(&r->g->nodes[id]), state = r->g->nodes[id].op == CR_OP_state;
+    if (at->space != (state   ? CR_SPACE_STATE
+                      : input ? CR_SPACE_INPUT
+                              : CR_SPACE_WEIGHTS) ||
         (input && at->offset != r->inputs[id]))
         return broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
     if (!input && !cr_is_inside(at->offset, elements(r, id), r->m->weights_floats))
@@ -89,9 +96,21 @@ static int verify_storage(const struct run *r)
 
 /* ---- the run ---- */
 
+/* A state holds its old value yet, or the kernel writes over just those elements that it reads. */
+static int read_state(struct run *r, int kernel, cr_id id)
+{
+    const struct cr_kernel *k = &r->m->kernels[kernel];
+    int held = r->held[id];
+    if (held == id || (held == k->buffer && r->parts[held] == 1 && cr_reads_in_place(k, id)))
+        return 0;
+    return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, held);
+}
+
 /* What kernel i reads must be whole, and still be there although it has begun to write. */
 static int read_operand(struct run *r, int kernel, cr_id id, int now)
 {
+    if (r->g->nodes[id].op == CR_OP_state)
+        return read_state(r, kernel, id);
     if (r->g->nodes[id].name)
         return 0;
     if (!r->made[id] || r->made[id] != r->parts[id])
@@ -113,6 +132,8 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
     r->last[id] = now;
     if (!r->made[id])
         r->first[id] = now;
+    if (r->replaced[id] >= 0)
+        r->held[r->replaced[id]] = id;
     if (r->m->storage[id].space != CR_SPACE_ARENA)
         return 0;
     if (!r->made[id])
@@ -220,15 +241,22 @@ static int verify_loops(const struct run *r)
 
 /* ---- all of it ---- */
 
+/* Notes by node which port it is and which state it replaces; states hold what they held before. */
 static void number_ports(struct run *r)
 {
     int n = 0;
     for (cr_id id = 0; id < r->g->n_nodes; id++) {
-        r->inputs[id] = r->g->nodes[id].op == CR_OP_input ? n++ : -1;
-        r->outputs[id] = -1;
+        r->inputs[id] = cr_is_input(&r->g->nodes[id]) ? n++ : -1;
+        r->outputs[id] = r->replaced[id] = -1;
+        r->held[id] = id;
     }
-    for (int i = 0; i < r->g->n_outputs; i++)
-        r->outputs[r->g->outputs[i].id] = i;
+    for (int i = 0; i < r->g->n_outputs; i++) {
+        const struct cr_output *output = &r->g->outputs[i];
+        if (output->state == CR_NONE)
+            r->outputs[output->id] = i;
+        else
+            r->replaced[output->id] = output->state;
+    }
 }
 
 /* The record of the arena, for the values that kernels make in it. */
@@ -248,7 +276,8 @@ static void begin_arena(struct run *r)
 int cr_verify_plan(const struct cr_module *m, struct cr_error *error)
 {
     struct run r = {.m = m, .g = m->graph, .error = error};
-    int **arrays[] = {&r.inputs, &r.outputs, &r.parts, &r.made, &r.first, &r.last};
+    int **arrays[] = {&r.inputs, &r.outputs, &r.replaced, &r.held,
+                      &r.parts,  &r.made,    &r.first,    &r.last};
     enum { N = sizeof arrays / sizeof *arrays };
     for (int i = 0; i < N; i++)
         *arrays[i] = cr_calloc((size_t)m->graph->n_nodes, sizeof **arrays[i]);

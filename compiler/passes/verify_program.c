@@ -33,6 +33,8 @@ static int verify_port(const struct cr_program_check *c, int i, const struct cr_
     if (b->offset < 0 || b->offset >= n)
         return broken(c, i, "there is no such input or output");
     const struct cr_port *port = &ports[b->offset];
+    if (port->state != (b->space == CR_SPACE_STATE))
+        return broken(c, i, "it is a state, and its port is not, or the other way round");
     if (cr_formats[b->format].dtype != port->dtype ||
         elements_of(b->rank, b->shape) != elements_of(port->rank, port->shape))
         return broken(c, i, "its type or size is not that of its input or output");
@@ -51,7 +53,13 @@ static int verify_inside(const struct cr_program_check *c, int i, int64_t bytes)
     return 0;
 }
 
-/* `offset` means bytes for the arena and the weights, and an index for inputs and outputs. */
+static bool is_same_state(const struct cr_program_check *c, int next, int now)
+{
+    const struct cr_buffer *a = &c->p->buffers[next], *b = &c->p->buffers[now];
+    return b->space == CR_SPACE_STATE && b->alias == CR_NONE && a->offset == b->offset;
+}
+
+/* `offset` means bytes for the arena and the weights, and an index for inputs, outputs and states. */
 static int verify_space(const struct cr_program_check *c, int i)
 {
     switch (c->p->buffers[i].space) {
@@ -63,6 +71,10 @@ static int verify_space(const struct cr_program_check *c, int i)
         return verify_port(c, i, c->p->inputs, c->p->n_inputs);
     case CR_SPACE_OUTPUT:
         return verify_port(c, i, c->p->outputs, c->p->n_outputs);
+    case CR_SPACE_STATE:
+        if (c->p->buffers[i].alias != CR_NONE && !is_same_state(c, i, c->p->buffers[i].alias))
+            return broken(c, i, "it is the next value of what is another state, or none");
+        return verify_port(c, i, c->p->inputs, c->p->n_inputs);
     default:
         return broken(c, i, "it lies nowhere");
     }

@@ -159,6 +159,7 @@ static int see_expr(struct writes *w, cr_expr expr)
     case CR_EXPR_NUMBER:
     case CR_EXPR_VAR:
     case CR_EXPR_FIELD:
+    case CR_EXPR_LOAD: /* of an argument that is only read */
         return 0;
     case CR_EXPR_CALL:
         return see_call(w, &w->c->f->calls[e->a]);
@@ -258,7 +259,7 @@ static int verify_writes(struct cr_program_check *c)
     }
     c->statement = CR_NONE;
     for (int i = 0; i < c->f->n_bound && !status; i++)
-        if (c->f->slots[i].written && !w.written[i])
+        if (c->f->slots[i].written && !c->f->slots[i].partly && !w.written[i])
             status = cr_program_fault(c, "%s is not written for sure", c->f->slots[i].name);
     free(w.written);
     free(w.order);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "in_place.h"
 #include "verify_module.h"
 
 static int broken(struct cr_error *error, int kernel, const char *what)
@@ -43,6 +44,12 @@ static bool same_tiles(const struct cr_graph *g, const struct cr_tiles *a, const
 static bool same_operand(const struct cr_operand *a, const struct cr_operand *b)
 {
     return a->ref == b->ref && same_affine(&a->at, &b->at);
+}
+
+static bool same_write(const struct cr_write *a, const struct cr_write *b)
+{
+    return a->rows == b->rows && a->step == b->step && same_affine(&a->row, &b->row) &&
+           same_operand(&a->at, &b->at);
 }
 
 static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
@@ -97,7 +104,8 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
     return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
            a->factor == b->factor && a->chooses == b->chooses && a->sees_all == b->sees_all &&
            a->hides_gradients == b->hides_gradients && a->n_streams == b->n_streams &&
-           (a->packed == CR_NONE) == (b->packed == CR_NONE) && same_parts(g, a, b);
+           (a->packed == CR_NONE) == (b->packed == CR_NONE) && same_parts(g, a, b) &&
+           same_write(&a->write, &b->write);
 }
 
 static int verify_functions(const struct cr_module *m, struct cr_error *error)
@@ -106,7 +114,8 @@ static int verify_functions(const struct cr_module *m, struct cr_error *error)
         int function = m->function[i];
         if (function < 0 || function > i || m->function[function] != function)
             return broken(error, i, "its function is not that of an earlier kernel");
-        if (!are_alike(m->graph, &m->kernels[i], &m->kernels[function]))
+        const struct cr_kernel *k = &m->kernels[i], *first = &m->kernels[function];
+        if (!are_alike(m->graph, k, first) || cr_writes_over(m, k) != cr_writes_over(m, first))
             return broken(error, i, "it differs from the kernel whose function it shares");
     }
     return 0;

@@ -405,6 +405,27 @@ static void add_scatter(struct evaluation *e)
     }
 }
 
+/* What is written over, and over it those rows that have a place there. */
+static void add_write(struct evaluation *e)
+{
+    const struct cr_node *rows = &e->g->nodes[e->in[1]];
+    int axis = e->node->axis;
+    int64_t width = cr_elements(rows->rank - axis - 1, rows->shape + axis + 1);
+    int64_t n = rows->shape[axis], at = (int64_t)bounds_of(e, 2)->value[0];
+    memcpy(e->out->value, bounds_of(e, 0)->value, (size_t)e->n * sizeof(double));
+    memcpy(e->out->error, bounds_of(e, 0)->error, (size_t)e->n * sizeof(double));
+    for (int64_t i = 0; i < cr_elements(rows->rank, rows->shape); i++) {
+        int64_t block = i / (n * width), row = i / width % n + at;
+        int64_t to = (block * e->node->shape[axis] + row) * width + i % width;
+        if (row < 0 || row >= e->node->shape[axis])
+            continue;
+        e->out->value[to] = bounds_of(e, 1)->value[i];
+        e->out->error[to] = bounds_of(e, 1)->error[i];
+    }
+    for (int64_t i = 0; i < e->n && bounds_of(e, 2)->error[0] > 0; i++)
+        e->out->error[i] = INFINITY;
+}
+
 static void add_random(struct evaluation *e)
 {
     uint64_t seed = (uint64_t)(int64_t)bounds_of(e, 0)->value[0];
@@ -449,6 +470,9 @@ static void evaluate(const struct cr_graph *g, cr_id id, const void *data, struc
         break;
     case CR_KIND_SCATTER:
         add_scatter(&e);
+        break;
+    case CR_KIND_WRITE:
+        add_write(&e);
         break;
     case CR_KIND_RANDOM:
         add_random(&e);

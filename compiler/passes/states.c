@@ -1,0 +1,322 @@
+#include "states.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/guard.h"
+#include "compiler/ir/mem.h"
+#include "in_place.h"
+#include "lower.h"
+
+/* ---- the order of kernels ---- */
+
+/* Kernels and who must wait for whom. */
+struct order {
+    const struct cr_module *m;
+    int *first, *last; /* by node: the kernels that store it, or -1 */
+    cr_id *next;       /* by state: the node that is stored over it, or CR_NONE */
+    int *from, *to;    /* kernel `from` comes before kernel `to` */
+    bool *late;        /* by kernel: it can wait for the end */
+    int n, cap, cap_to;
+    int *found; /* the order, as numbers of kernels; or as far as it goes */
+    int n_found;
+};
+
+/* Finds the kernels of each node: those of one follow one another.  Nothing is stored over a state
+ * as yet. */
+static void begin_order(struct order *o, const struct cr_module *m)
+{
+    size_t nodes = (size_t)m->graph->n_nodes;
+    *o = (struct order){.m = m};
+    o->first = cr_calloc(nodes, sizeof *o->first);
+    o->last = cr_calloc(nodes, sizeof *o->last);
+    o->next = cr_calloc(nodes, sizeof *o->next);
+    o->found = cr_calloc((size_t)m->n_kernels, sizeof *o->found);
+    o->late = cr_calloc((size_t)m->n_kernels, sizeof *o->late);
+    for (size_t i = 0; i < nodes; i++)
+        o->first[i] = o->last[i] = o->next[i] = CR_NONE;
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id id = m->kernels[i].buffer;
+        o->last[id] = i;
+        if (o->first[id] < 0)
+            o->first[id] = i;
+    }
+}
+
+static void end_order(struct order *o)
+{
+    free(o->first);
+    free(o->last);
+    free(o->next);
+    free(o->from);
+    free(o->to);
+    free(o->found);
+    free(o->late);
+}
+
+static void add_edge(struct order *o, int from, int to)
+{
+    int n = o->n;
+    if (from < 0 || from == to)
+        return;
+    *CR_PUSH(o->from, n, o->cap) = from;
+    *CR_PUSH(o->to, o->n, o->cap_to) = to;
+}
+
+/* Makers before readers, the parts of a value in their order, and readers of a state's old value
+ * before what is stored over it. */
+static void find_edges(struct order *o)
+{
+    const struct cr_module *m = o->m;
+    o->n = 0;
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        if (i && m->kernels[i - 1].buffer == k->buffer)
+            add_edge(o, i - 1, i);
+        for (int r = 0; r < k->n_refs; r++) {
+            cr_id next = o->next[k->refs[r]];
+            add_edge(o, o->last[k->refs[r]], i);
+            if (next != CR_NONE && next != k->buffer)
+                add_edge(o, i, o->first[next]);
+        }
+    }
+}
+
+/* A kernel that only writes to a state, and has to wait for kernels behind it, waits for all:
+ * behind the last reader it would stand between the kernels of a layer, and make that another than
+ * the rest. */
+static void find_late(struct order *o)
+{
+    for (int i = 0; i < o->m->n_kernels; i++)
+        o->late[i] = false;
+    for (int e = 0; e < o->n; e++)
+        o->late[o->to[e]] |= o->from[e] > o->to[e];
+    for (int e = 0; e < o->n; e++)
+        o->late[o->from[e]] = false;
+}
+
+/* A heap of kernels, the least number on top. */
+static void push_ready(int *heap, int *n, int kernel)
+{
+    int at = (*n)++;
+    for (; at > 0 && heap[(at - 1) / 2] > kernel; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = kernel;
+}
+
+static int pop_ready(int *heap, int *n)
+{
+    int least = heap[0], moved = heap[--*n], at = 0;
+    for (int child; (child = 2 * at + 1) < *n; at = child) {
+        child += child + 1 < *n && heap[child + 1] < heap[child];
+        if (heap[child] >= moved)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+    return least;
+}
+
+/* The number by which a kernel stands in the heap: those that are late behind all others. */
+static int turn_of(const struct order *o, int kernel)
+{
+    return o->late[kernel] ? kernel + o->m->n_kernels : kernel;
+}
+
+/* Finds the order: of the kernels that wait for none, always the first.  False if some wait for
+ * each other. */
+static bool find_order(struct order *o)
+{
+    int n_kernels = o->m->n_kernels, n_ready = 0;
+    o->n_found = 0;
+    int *waits = cr_calloc((size_t)n_kernels, sizeof *waits);
+    int *first = cr_calloc((size_t)n_kernels + 2, sizeof *first);
+    int *heap = cr_calloc((size_t)n_kernels, sizeof *heap);
+    find_edges(o);
+    find_late(o);
+    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* by kernel: whom it lets go */
+    for (int e = 0; e < o->n; e++)
+        first[o->from[e] + 2]++;
+    for (int i = 2; i <= n_kernels + 1; i++)
+        first[i] += first[i - 1];
+    for (int e = 0; e < o->n; e++) {
+        edges[first[o->from[e] + 1]++] = o->to[e];
+        waits[o->to[e]]++;
+    }
+    for (int i = 0; i < n_kernels; i++)
+        if (!waits[i])
+            push_ready(heap, &n_ready, turn_of(o, i));
+    while (n_ready) {
+        int kernel = o->found[o->n_found++] = pop_ready(heap, &n_ready) % n_kernels;
+        for (int e = first[kernel]; e < first[kernel + 1]; e++)
+            if (!--waits[edges[e]])
+                push_ready(heap, &n_ready, turn_of(o, edges[e]));
+    }
+    free(waits);
+    free(first);
+    free(heap);
+    free(edges);
+    return o->n_found == n_kernels;
+}
+
+/* ---- in place or copied ---- */
+
+/* True if a value is a state over which rows are written, so that no more than they are stored. */
+static bool is_own_write(const struct cr_graph *g, const struct cr_output *output)
+{
+    return g->nodes[output->id].op == CR_OP_write && cr_in(g, output->id, 0) == output->state;
+}
+
+/* True if the kernels that make a value may write over the state it replaces, as far as they
+ * read it themselves. */
+static bool may_write_over(const struct order *o, const struct cr_output *output)
+{
+    int first = o->first[output->id], last = o->last[output->id];
+    for (int i = first; i <= last; i++) {
+        const struct cr_kernel *k = &o->m->kernels[i];
+        if (cr_reads_node(k, output->state) &&
+            (first != last || !cr_reads_in_place(k, output->state)))
+            return false;
+    }
+    return true;
+}
+
+/* Settles what can be made in place: all that may, if there is an order for it.  Else those that
+ * wait for each other, or for such, are taken one after another as long as there is an order. */
+static void find_in_place(struct order *o)
+{
+    const struct cr_graph *g = o->m->graph;
+    const struct cr_output *begin = g->outputs + cr_n_results(g), *end = begin + g->n_replaced;
+    for (const struct cr_output *at = begin; at < end; at++)
+        if (may_write_over(o, at))
+            o->next[at->state] = at->id;
+    if (find_order(o))
+        return;
+    bool *done = cr_calloc((size_t)o->m->n_kernels, sizeof *done);
+    bool *open = cr_calloc((size_t)g->n_replaced, sizeof *open);
+    for (int i = 0; i < o->n_found; i++)
+        done[o->found[i]] = true;
+    for (const struct cr_output *at = begin; at < end; at++) {
+        open[at - begin] = o->next[at->state] != CR_NONE && !done[o->first[at->id]];
+        o->next[at->state] = open[at - begin] ? CR_NONE : o->next[at->state];
+    }
+    for (const struct cr_output *at = begin; at < end; at++) {
+        if (!open[at - begin])
+            continue;
+        o->next[at->state] = at->id;
+        if (!find_order(o))
+            o->next[at->state] = CR_NONE;
+    }
+    free(done);
+    free(open);
+}
+
+/* Adds a kernel that copies one stored value as it lies. */
+static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id root, cr_id buffer)
+{
+    struct cr_goal goal = {.root = root, .buffer = buffer};
+    struct cr_kernel kernel;
+    CR_CHECK(cr_find_obstacle(lowering, &goal) == CR_NONE);
+    CR_CHECK(cr_lower(lowering, &goal, &kernel));
+    kernel.entry = m->graph->nodes[buffer].where.entry;
+    *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = kernel;
+}
+
+/* Has the value stored apart, to be copied over the state by a node of its own. */
+static void add_copied(struct cr_module *m, struct cr_output *o)
+{
+    struct cr_graph *g = m->graph;
+    struct cr_attr attr = cr_attr_of(&g->nodes[o->id]);
+    g->here = g->nodes[o->id].where;
+    o->id = cr_must(g, CR_OP_reshape, 1, &o->id, &attr);
+    m->materialised[o->id] = true;
+}
+
+/* The kernels that copy: of a write, what was to be there already; and then the value. */
+static void copy_values(struct cr_module *m, const bool *copied)
+{
+    const struct cr_graph *g = m->graph;
+    struct cr_lowering *lowering = cr_lowering_new(m);
+    for (int i = cr_n_results(g); i < g->n_outputs; i++) {
+        const struct cr_output *o = &g->outputs[i];
+        if (!copied[i])
+            continue;
+        cr_id value = cr_in(g, o->id, 0);
+        if (is_own_write(g, &(struct cr_output){.id = value, .state = o->state}))
+            add_copy(m, lowering, o->state, value);
+        add_copy(m, lowering, o->id, o->id);
+    }
+    cr_lowering_free(lowering);
+}
+
+/* Room for the nodes of copies, of which there is at most one for a state. */
+static void make_room(struct cr_module *m)
+{
+    size_t nodes = (size_t)m->graph->n_nodes, most = nodes + (size_t)m->graph->n_replaced;
+    bool *materialised = cr_calloc(most, sizeof *materialised);
+    memcpy(materialised, m->materialised, nodes * sizeof *materialised);
+    free(m->materialised);
+    m->materialised = materialised;
+    m->in_state = cr_calloc(most, sizeof *m->in_state);
+    for (size_t i = 0; i < most; i++)
+        m->in_state[i] = CR_NONE;
+}
+
+/* Settles for each state whether its next value is made in place. */
+static void settle(struct cr_module *m)
+{
+    struct order o;
+    struct cr_graph *g = m->graph;
+    bool *copied = cr_calloc((size_t)g->n_outputs, sizeof *copied);
+    begin_order(&o, m);
+    find_in_place(&o);
+    make_room(m);
+    for (int i = cr_n_results(g); i < g->n_outputs; i++) {
+        struct cr_output *output = &g->outputs[i];
+        copied[i] = o.next[output->state] == CR_NONE;
+        if (copied[i])
+            add_copied(m, output);
+        m->in_state[output->id] = output->state;
+    }
+    end_order(&o);
+    copy_values(m, copied);
+    free(copied);
+}
+
+/* ---- the order, settled ---- */
+
+static int by_root(const void *a, const void *b)
+{
+    const struct cr_kernel *x = a, *y = b;
+    if (x->buffer != y->buffer)
+        return x->buffer < y->buffer ? -1 : 1;
+    if (x->dest.base != y->dest.base)
+        return x->dest.base < y->dest.base ? -1 : 1;
+    return (x->root == x->buffer) - (y->root == y->buffer); /* rows come over what is below */
+}
+
+/* Puts the kernels in an order in which each comes behind those that make what it reads, and what
+ * writes to a state behind all that read its old value.  Others stay as they are. */
+static void order_kernels(struct cr_module *m)
+{
+    struct order o;
+    struct cr_kernel *ordered = NULL;
+    int n = 0, cap = 0;
+    begin_order(&o, m);
+    for (int i = cr_n_results(m->graph); i < m->graph->n_outputs; i++)
+        o.next[m->graph->outputs[i].state] = m->graph->outputs[i].id;
+    CR_CHECK(find_order(&o)); /* settle saw to it */
+    for (int i = 0; i < m->n_kernels; i++)
+        *CR_PUSH(ordered, n, cap) = m->kernels[o.found[i]];
+    free(m->kernels);
+    m->kernels = ordered;
+    m->cap_kernels = cap;
+    end_order(&o);
+}
+
+void cr_settle_states(struct cr_module *m)
+{
+    settle(m);
+    qsort(m->kernels, (size_t)m->n_kernels, sizeof *m->kernels, by_root);
+    order_kernels(m);
+}
