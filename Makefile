@@ -163,7 +163,7 @@ built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
 
 # What random graphs found before, and a look at some; see `fuzz` below.
 fuzz_corpus = $(sort $(wildcard tests/fuzz/corpus/*.lua))
-fuzz_look = N=2000 SEED=1 JOBS=2 SECONDS=30 REACH=1
+fuzz_look = N=4000 SEED=1 JOBS=2 SECONDS=30 REACH=1
 
 # Includes follow the layers, and no file calls others in circles.
 layers = 'sh tests/check_layers.sh $(BUILD)/obj $(LUA)'

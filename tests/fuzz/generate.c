@@ -54,7 +54,7 @@ static cr_id attempt(struct cr_maker *m, cr_recipe *recipe, cr_id x)
     cr_id y = recipe(m, x);
     if (y != CR_NONE && is_tame(m, y))
         return y;
-    cr_case_cut(m->c, n_nodes, n_operands);
+    cr_make_cut(m, n_nodes, n_operands);
     m->work = work;
     return CR_NONE;
 }
@@ -90,7 +90,7 @@ static uint64_t layer_seed(struct cr_maker *m, cr_id x, int n_steps)
     for (int i = 0; i < 10 && y == CR_NONE; i++) {
         m->state = seed = cr_next(m);
         y = layer(m, x, n_steps, 0);
-        cr_case_cut(m->c, n_nodes, n_operands);
+        cr_make_cut(m, n_nodes, n_operands);
         m->n_leaves = n_leaves;
         m->work = work;
     }
@@ -181,13 +181,69 @@ static void add_gradients(struct cr_maker *m)
     char name[16];
     cr_add_gradients(m->g, 1, &seed, n, wanted, gradients);
     if (m->g->n_nodes > MAX_NODES) {
-        cr_case_cut(m->c, before, n_operands);
+        cr_make_cut(m, before, n_operands);
         return;
     }
     cr_case_evaluate(m->c);
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof name, "yg%02d", i); /* behind the others by name */
         cr_add_output(m->g, name, gradients[i]);
+    }
+}
+
+/* ---- what states become ---- */
+
+/* Any value of the state's shape and type, another state or itself. */
+static cr_id value_for(struct cr_maker *m, cr_id state)
+{
+    const struct cr_node *s = cr_node_of(m, state);
+    cr_id first = (cr_id)cr_below(m, m->g->n_nodes);
+    for (cr_id i = 0; i < m->g->n_nodes; i++) {
+        cr_id id = (first + i) % m->g->n_nodes;
+        const struct cr_node *node = cr_node_of(m, id);
+        bool other = node->op != CR_OP_const && (id != state || cr_chance(m, 20));
+        if (other && node->dtype == s->dtype && cr_same_shape(node, s))
+            return id;
+    }
+    return state;
+}
+
+/* Some rows of a value over those of the state, as of a cache. */
+static cr_id rows_for(struct cr_maker *m, cr_id state, cr_id value)
+{
+    struct cr_node s = *cr_node_of(m, state);
+    if (s.rank == 0)
+        return value;
+    int axis = (int)cr_below(m, s.rank);
+    int64_t n = 1 + cr_below(m, cr_chance(m, 60) ? 1 : s.shape[axis]);
+    cr_id rows = cr_make_slice(m, value, axis, cr_below(m, s.shape[axis] - n + 1), n);
+    cr_id at = cr_make_integers(m, 0, NULL, -1, (int)(s.shape[axis] - n) + 1);
+    return cr_make(m, CR_OP_write, 3, (cr_id[]){state, rows, at}, &(struct cr_attr){.axis = axis});
+}
+
+/* What a state becomes that no step has replaced; where that is too much work, what it is. */
+static cr_id some_value_for(struct cr_maker *m, cr_id state)
+{
+    cr_id value = value_for(m, state);
+    int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands;
+    if (cr_chance(m, 40))
+        value = rows_for(m, state, value);
+    if (m->c->n == m->g->n_nodes)
+        return value;
+    cr_make_cut(m, n_nodes, n_operands);
+    return state;
+}
+
+/* Replaces every state, also those that come along. */
+static void replace_states(struct cr_maker *m)
+{
+    int kept = 0;
+    m->work = 0;
+    for (cr_id id = 0; id < m->g->n_nodes; id++) {
+        if (m->g->nodes[id].op != CR_OP_state)
+            continue;
+        bool known = kept < m->n_kept && m->kept[kept].state == id;
+        cr_add_replacement(m->g, id, known ? m->kept[kept++].value : some_value_for(m, id));
     }
 }
 
@@ -251,7 +307,7 @@ static void add_typed_outputs(struct cr_maker *m)
             cr_add_output(m->g, name, id);
             continue;
         }
-        cr_case_cut(m->c, n_nodes, n_operands);
+        cr_make_cut(m, n_nodes, n_operands);
         m->work = work;
     }
 }
@@ -261,6 +317,7 @@ static void choose_size(struct cr_maker *m, enum subject subject)
 {
     int64_t way = cr_below(m, 100);
     m->wild = cr_chance(m, 20);
+    m->states = cr_chance(m, 70) ? 0 : cr_chance(m, 50) ? 20 : 60;
     m->budget = way < 65 ? 120 : way < 93 ? 500 : way < 99 ? 2500 : 12000;
     if (subject == ATTENTION && m->budget < 500)
         m->budget = 500;
@@ -285,6 +342,7 @@ struct cr_case *cr_generate(uint64_t seed, uint64_t number)
         add_typed_outputs(&m);
     if (cr_chance(&m, subject == ATTENTION ? 70 : 40))
         add_gradients(&m);
+    replace_states(&m);
     cr_case_evaluate(c);
     return c;
 }

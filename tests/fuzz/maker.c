@@ -59,6 +59,13 @@ cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in, const s
     return id;
 }
 
+void cr_make_cut(struct cr_maker *m, int n_nodes, int n_operands)
+{
+    cr_case_cut(m->c, n_nodes, n_operands);
+    while (m->n_kept && m->kept[m->n_kept - 1].value >= n_nodes)
+        m->n_kept--;
+}
+
 cr_id cr_make1(struct cr_maker *m, enum cr_op op, cr_id a)
 {
     return cr_make(m, op, 1, &a, NULL);
@@ -146,12 +153,18 @@ cr_id cr_make_with(struct cr_maker *m, enum cr_op op, cr_id a, double value)
 
 /* ---- leaves ---- */
 
+/* An input may as well be a state; those of layers are shared, and stay what they are. */
 cr_id cr_make_leaf_of(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, int rank,
                       const int64_t *shape, const char *kind)
 {
     char name[64];
-    snprintf(name, sizeof name, "%s%d%s%s", op == CR_OP_param ? "w" : "x", m->n_leaves++,
-             *kind ? "_" : "", kind);
+    if (op == CR_OP_input && !m->in_layer && cr_chance(m, m->states))
+        op = CR_OP_state;
+    snprintf(name, sizeof name, "%s%d%s%s",
+             op == CR_OP_param   ? "w"
+             : op == CR_OP_state ? "s"
+                                 : "x",
+             m->n_leaves++, *kind ? "_" : "", kind);
     struct cr_attr attr = {.dtype = dtype,
                            .rank = rank,
                            .name = name,

@@ -9,7 +9,7 @@
 
 #include "case.h"
 
-enum { CR_MAX_SHARED = 32 };
+enum { CR_MAX_SHARED = 32, CR_MAX_KEPT = 64 };
 
 /* A graph being made. */
 struct cr_maker {
@@ -24,11 +24,16 @@ struct cr_maker {
     int n_pool;
     cr_id spare; /* from inside the step that is made, to go on from as well */
     int n_leaves;
+    int states;                  /* of 100 inputs so many are states */
     int64_t budget;              /* elements of a leaf */
     int n_layers;                /* of the last stack */
     bool in_layer;               /* of a block */
     cr_id shared[CR_MAX_SHARED]; /* i32 inputs that its layers share */
     int n_shared, next_shared;
+    struct {
+        cr_id state, value;
+    } kept[CR_MAX_KEPT]; /* states that a step made, and what they become; by number */
+    int n_kept;
 };
 
 /* A step: from a value to another; CR_NONE if the value does not suit it. */
@@ -107,5 +112,8 @@ cr_recipe *cr_moving_recipe(struct cr_maker *m);
 cr_recipe *cr_other_recipe(struct cr_maker *m);
 cr_recipe *cr_heavy_recipe(struct cr_maker *m);
 cr_recipe cr_recipe_typed;
+
+/* Takes back all nodes from number n_nodes on. */
+void cr_make_cut(struct cr_maker *m, int n_nodes, int n_operands);
 
 #endif

@@ -17,7 +17,7 @@ static bool check_run(struct cr_subject *s, const char *isa, int threads, struct
     snprintf(how, sizeof how, "%s, %d threads", isa ? isa : "best", threads);
     if (!cr_run(s->c, &s->plain, isa, threads, &o, report))
         return false;
-    bool good = cr_check_same(s->plain.program, &s->expected, &o, how, report);
+    bool good = cr_check_same(&s->expected, &o, how, report);
     cr_outputs_free(&o);
     return good;
 }
@@ -69,8 +69,8 @@ static bool check_program(struct cr_subject *s, struct cr_program *program,
         return false;
     bool good = cr_run(s->c, &other, NULL, backend == compile_standalone ? 2 : 1, &o, report);
     if (good) {
-        good = same ? cr_check_same(other.program, &s->expected, &o, how, report)
-                    : check_values(s, &o, how, report);
+        good =
+            same ? cr_check_same(&s->expected, &o, how, report) : check_values(s, &o, how, report);
         cr_outputs_free(&o);
     }
     cr_compiled_free(&other);

@@ -9,14 +9,14 @@ enum { ENTRIES = 2 };
 static const char *const names[ENTRIES] = {"first", "second"};
 
 /* The case's nodes, with the outputs whose sets have one of these bits: of one entry without a
- * name, or of both. */
+ * name, or of both.  States stay what they are. */
 static struct cr_graph *graph_with(const struct cr_graph *g, const unsigned *sets, unsigned bits)
 {
     struct cr_graph *copy = cr_graph_copy_nodes(g);
     for (int e = 0; e < ENTRIES; e++) {
         if (bits == (1u << ENTRIES) - 1)
             cr_add_entry(copy, names[e]);
-        for (int i = 0; i < g->n_outputs; i++)
+        for (int i = 0; i < cr_n_results(g); i++)
             if (bits & sets[i] & 1u << e)
                 cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
     }
@@ -46,13 +46,14 @@ static bool check_entry(struct cr_subject *s, const unsigned *sets, int number,
 {
     struct cr_compiled alone;
     struct cr_outputs expected;
-    const struct cr_outputs o = {.data = all->data + entry->first_output,
+    const struct cr_outputs o = {.port = all->port + entry->first_output,
+                                 .data = all->data + entry->first_output,
                                  .floats = all->floats + entry->first_output,
                                  .n = entry->n_outputs};
     if (!run_graph(s, graph_with(s->c->graph, sets, 1u << number), &alone, &expected, report))
         return false;
-    bool good = expected.n == o.n || cr_found(report, "entries: outputs are missing");
-    good = good && cr_check_same(alone.program, &expected, &o, "as an entry", report);
+    bool good = expected.n_results == o.n || cr_found(report, "entries: outputs are missing");
+    good = good && cr_check_same(&expected, &o, "as an entry", report);
     cr_outputs_free(&expected);
     cr_compiled_free(&alone);
     return good;
@@ -65,10 +66,10 @@ bool cr_oracle_entries(struct cr_subject *s, struct cr_report *report)
     unsigned *sets = cr_calloc((size_t)g->n_outputs + 1, sizeof *sets);
     struct cr_compiled both;
     struct cr_outputs all;
-    for (int i = 0; i < g->n_outputs; i++)
+    for (int i = 0; i < cr_n_results(g); i++)
         sets[i] = 1 + (unsigned)cr_pick(s, (1 << ENTRIES) - 1);
     sets[0] |= 1;
-    sets[g->n_outputs - 1] |= 2;
+    sets[cr_n_results(g) - 1] |= 2;
     bool good = run_graph(s, graph_with(g, sets, (1u << ENTRIES) - 1), &both, &all, report);
     if (good) {
         for (int e = 0; e < ENTRIES && good; e++)

@@ -173,6 +173,23 @@ static cr_id part_of_gather(struct parting *p, const struct range *r)
     return narrowed(p, r, (cr_id[]){table, index});
 }
 
+/* Across the rows that are written. */
+static cr_id part_of_write(struct parting *p, const struct range *r)
+{
+    const struct cr_node *node = &p->from->nodes[r->id];
+    cr_id in[3] = {CR_NONE};
+    for (int i = 0; i < 2 && r->axis != node->axis; i++) {
+        struct range below = *r;
+        below.id = cr_inputs(p->from, node)[i];
+        if ((in[i] = part_of(p, below)) == CR_NONE)
+            return CR_NONE;
+    }
+    if (in[0] == CR_NONE)
+        return CR_NONE;
+    in[2] = whole_of(p, cr_inputs(p->from, node)[2]);
+    return narrowed(p, r, in);
+}
+
 static cr_id part_by_kind(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -190,6 +207,8 @@ static cr_id part_by_kind(struct parting *p, const struct range *r)
         return part_of_move(p, r);
     case CR_KIND_GATHER:
         return part_of_gather(p, r);
+    case CR_KIND_WRITE:
+        return part_of_write(p, r);
     default:
         return CR_NONE;
     }

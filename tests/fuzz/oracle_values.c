@@ -30,7 +30,7 @@ static bool interpret(const struct cr_case *c, double **outputs, struct cr_repor
     for (cr_id id = 0; id < g->n_nodes; id++) {
         if (g->nodes[id].op == CR_OP_param)
             params[n_params++] = c->data[id];
-        if (g->nodes[id].op == CR_OP_input)
+        if (cr_is_input(&g->nodes[id]))
             inputs[n_inputs++] = c->data[id];
     }
     for (int i = 0; i < g->n_outputs; i++) {
@@ -141,7 +141,7 @@ static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *repo
 static int add_seeds(struct cr_graph *g, struct cr_seed *seeds)
 {
     int n = 0;
-    for (int i = 0; i < g->n_outputs; i++) {
+    for (int i = 0; i < cr_n_results(g); i++) {
         struct cr_attr attr = cr_attr_of(&g->nodes[g->outputs[i].id]);
         char name[32];
         snprintf(name, sizeof name, "cotangent%d", i);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "compiler/passes/in_place.h"
+
 /* ---- kernels ---- */
 
 static bool has_source(const struct cr_tiles *tiles, enum cr_source source)
@@ -21,6 +23,11 @@ static bool is_gather(const struct cr_kernel *k)
 static bool is_scatter(const struct cr_kernel *k)
 {
     return k->kind == CR_KERNEL_SCATTER;
+}
+
+static bool is_write(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_WRITE;
 }
 
 static bool is_random(const struct cr_kernel *k)
@@ -134,6 +141,7 @@ static const struct {
 } kinds[] = {
     {"gather", is_gather},
     {"scatter", is_scatter},
+    {"write of rows", is_write},
     {"random numbers", is_random},
     {"row reduction", is_reduction},
     {"rows cut into tiles", is_long_row},
@@ -244,6 +252,16 @@ static bool is_making_outputs(const struct cr_module *m, const struct cr_loop *l
     return false;
 }
 
+/* True if each iteration makes the next value of a state of its own. */
+static bool is_updating_states(const struct cr_module *m, const struct cr_loop *loop)
+{
+    for (int at = 0; at < loop->period; at++)
+        if (cr_state_of(m, m->kernels[loop->first + at].buffer) != CR_NONE &&
+            cr_state_of(m, second(m, loop, at)->buffer) != CR_NONE)
+            return true;
+    return false;
+}
+
 static const struct {
     const char *name;
     bool (*is)(const struct cr_module *, const struct cr_loop *);
@@ -254,9 +272,68 @@ static const struct {
     {"loop that reads what another kept", is_reading_kept},
     {"loop whose last iteration makes an output", is_ending_in_output},
     {"loop that makes outputs", is_making_outputs},
+    {"loop that updates states", is_updating_states},
 };
 
 enum { N_LOOPS = sizeof loops / sizeof *loops };
+
+/* ---- states ---- */
+
+/* True if a kernel makes the next value of a state where the old one lies; `write`: by rows. */
+static bool is_made_in_state(const struct cr_module *m, bool write)
+{
+    for (int i = 0; i < m->n_kernels; i++) {
+        const struct cr_kernel *k = &m->kernels[i];
+        bool copy = m->graph->nodes[k->buffer].op == CR_OP_reshape && k->program.n == 1;
+        if (cr_state_of(m, k->buffer) != CR_NONE && !copy && is_write(k) == write)
+            return true;
+    }
+    return false;
+}
+
+static bool is_updating(const struct cr_module *m)
+{
+    return is_made_in_state(m, false);
+}
+
+static bool is_writing(const struct cr_module *m)
+{
+    return is_made_in_state(m, true);
+}
+
+/* True if a state is read by a kernel that writes over it. */
+static bool is_reading_over(const struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        if (cr_writes_over(m, &m->kernels[i]))
+            return true;
+    return false;
+}
+
+/* True if the next value of a state is stored apart, and copied at the end. */
+static bool is_copying(const struct cr_module *m)
+{
+    const struct cr_graph *g = m->graph;
+    for (int i = cr_n_results(g); i < g->n_outputs && m->storage; i++) {
+        const struct cr_node *node = &g->nodes[g->outputs[i].id];
+        if (node->op == CR_OP_reshape &&
+            m->storage[g->operands[node->first_in]].space == CR_SPACE_ARENA)
+            return true;
+    }
+    return false;
+}
+
+static const struct {
+    const char *name;
+    bool (*is)(const struct cr_module *);
+} states[] = {
+    {"state that is updated in place", is_updating},
+    {"state to which rows are written", is_writing},
+    {"kernel that writes over what it reads", is_reading_over},
+    {"state that is copied", is_copying},
+};
+
+enum { N_STATES = sizeof states / sizeof *states, N_ALL = N_KINDS + N_LOOPS + N_STATES };
 
 uint64_t cr_reach(const struct cr_module *m)
 {
@@ -267,15 +344,24 @@ uint64_t cr_reach(const struct cr_module *m)
     for (int l = 0; l < N_LOOPS; l++)
         for (int i = 0; i < m->n_loops && m->storage; i++)
             reached |= (uint64_t)loops[l].is(m, &m->loops[i]) << (N_KINDS + l);
+    for (int s = 0; s < N_STATES; s++)
+        reached |= (uint64_t)states[s].is(m) << (N_KINDS + N_LOOPS + s);
     return reached;
+}
+
+static const char *name_of(int i)
+{
+    return i < N_KINDS             ? kinds[i].name
+           : i < N_KINDS + N_LOOPS ? loops[i - N_KINDS].name
+                                   : states[i - N_KINDS - N_LOOPS].name;
 }
 
 int cr_print_missing(uint64_t reached)
 {
     int missing = 0;
-    for (int i = 0; i < N_KINDS + N_LOOPS; i++)
+    for (int i = 0; i < N_ALL; i++)
         if (!(reached >> i & 1)) {
-            printf("no graph has a %s\n", i < N_KINDS ? kinds[i].name : loops[i - N_KINDS].name);
+            printf("no graph has a %s\n", name_of(i));
             missing++;
         }
     return missing;

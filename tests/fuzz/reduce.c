@@ -124,8 +124,11 @@ static bool *live_nodes(const struct reduction *r, const struct change *c)
 {
     bool *live = cr_calloc((size_t)r->g->n_nodes + 1, sizeof *live);
     for (int i = 0; i < r->g->n_outputs; i++)
-        if (output_id(r, c, i) != CR_NONE)
+        if (output_id(r, c, i) != CR_NONE) {
             live[output_id(r, c, i)] = true;
+            if (r->g->outputs[i].state != CR_NONE)
+                live[r->g->outputs[i].state] = true;
+        }
     for (cr_id id = r->g->n_nodes - 1; id >= 0; id--) {
         bool here = c->node == id;
         for (int i = 0; live[id] && i < r->g->nodes[id].n_in; i++)
@@ -134,6 +137,22 @@ static bool *live_nodes(const struct reduction *r, const struct change *c)
                 live[cr_in(r->g, id, i)] = true;
     }
     return live;
+}
+
+/* Of what replaces a state that is none any more, nothing stays. */
+static bool add_output(struct cr_graph *to, const struct cr_output *output, cr_id id,
+                       const cr_id *map)
+{
+    cr_id state = output->state == CR_NONE ? CR_NONE : map[output->state];
+    if (output->state == CR_NONE)
+        cr_add_output(to, output->name, id);
+    else if (to->nodes[state].op != CR_OP_state)
+        return true;
+    else if (cr_check_replacement(to, state, id))
+        return false;
+    else
+        cr_add_replacement(to, state, id);
+    return true;
 }
 
 /* The graph with a change, or null. */
@@ -148,8 +167,8 @@ static struct cr_graph *rebuild(struct reduction *r, const struct change *c)
     }
     for (int i = 0; i < r->g->n_outputs && fits; i++)
         if (output_id(r, c, i) != CR_NONE)
-            cr_add_output(to, r->g->outputs[i].name, map[output_id(r, c, i)]);
-    fits = fits && to->n_outputs > 0;
+            fits = add_output(to, &r->g->outputs[i], map[output_id(r, c, i)], map);
+    fits = fits && cr_n_results(to) > 0;
     free(map);
     free(live);
     if (fits)
@@ -183,7 +202,7 @@ static bool try_outputs(struct reduction *r)
 {
     bool any = false;
     for (int i = 0; i < r->g->n_outputs && r->g->n_outputs > 1; i++)
-        if (attempt(r, &(struct change){.what = KEEP_OUTPUT, .node = i}))
+        if (i < cr_n_results(r->g) && attempt(r, &(struct change){.what = KEEP_OUTPUT, .node = i}))
             return true;
     for (int i = r->g->n_outputs - 1; i >= 0 && r->g->n_outputs > 1; i--)
         any |= attempt(r, &(struct change){.what = DROP_OUTPUT, .node = i});

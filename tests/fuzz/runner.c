@@ -120,6 +120,7 @@ static bool check_part(const struct layout *l, int64_t at, int64_t floats, const
 
 void cr_outputs_free(struct cr_outputs *o)
 {
+    free(o->port);
     free(o->data);
     free(o->floats);
     free(o->memory);
@@ -155,21 +156,58 @@ static struct cr_pool *pool_of(int threads)
     return pools[threads];
 }
 
-static void arrange_outputs(const struct cr_program *p, struct layout *l, struct cr_outputs *o)
+/* The input of the program that is the state of that name, or null. */
+static const struct cr_port *state_of(const struct cr_program *p, const char *name)
 {
-    *o = (struct cr_outputs){.n = p->n_outputs};
-    o->data = cr_calloc((size_t)o->n + 1, sizeof *o->data);
-    o->floats = cr_calloc((size_t)o->n + 1, sizeof *o->floats);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].state && strcmp(p->inputs[i].name, name) == 0)
+            return &p->inputs[i];
+    return NULL;
+}
+
+/* The states come in the order in which the case's graph replaces them. */
+static void find_ports(const struct cr_program *p, const struct cr_graph *g, struct cr_outputs *o)
+{
+    int most = p->n_outputs + g->n_replaced;
+    *o = (struct cr_outputs){.n = p->n_outputs, .n_results = p->n_outputs};
+    o->port = cr_calloc((size_t)most + 1, sizeof *o->port);
+    o->data = cr_calloc((size_t)most + 1, sizeof *o->data);
+    o->floats = cr_calloc((size_t)most + 1, sizeof *o->floats);
+    for (int i = 0; i < p->n_outputs; i++)
+        o->port[i] = &p->outputs[i];
+    for (int i = cr_n_results(g); i < g->n_outputs; i++) {
+        const struct cr_port *port = state_of(p, g->outputs[i].name);
+        if (port)
+            o->port[o->n++] = port;
+    }
+}
+
+static void arrange_outputs(const struct cr_program *p, const struct cr_case *c, struct layout *l,
+                            struct cr_outputs *o)
+{
+    find_ports(p, c->graph, o);
     int64_t *at = cr_calloc((size_t)o->n + 1, sizeof *at);
     for (int i = 0; i < o->n; i++) {
-        o->floats[i] = cr_elements(p->outputs[i].rank, p->outputs[i].shape);
+        o->floats[i] = cr_elements(o->port[i]->rank, o->port[i]->shape);
         at[i] = reserve(l, o->floats[i]);
     }
     make_memory(l);
     o->memory = l->memory;
     for (int i = 0; i < o->n; i++)
         o->data[i] = l->memory + at[i];
+    for (int i = o->n_results; i < o->n; i++)
+        memcpy(o->data[i], cr_case_data(c, o->port[i]->name), (size_t)o->floats[i] * sizeof(float));
     free(at);
+}
+
+/* What an input is given: a state its memory, which outputs are compared with afterwards. */
+static const void *input_of(const struct cr_case *c, const struct cr_outputs *o,
+                            const struct cr_port *port)
+{
+    for (int i = o->n_results; i < o->n; i++)
+        if (o->port[i] == port)
+            return o->data[i];
+    return cr_case_data(c, port->name);
 }
 
 static bool check_memory(const struct layout *l, const struct cr_outputs *o, int64_t weights,
@@ -193,11 +231,11 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
     int64_t n_weights = p->weights_bytes / 4;
     int64_t n_arena = (p->arena_bytes + cr_pool_threads(pool) * p->scratch_bytes) / 4;
     int64_t weights = reserve(&l, n_weights), arena = reserve(&l, n_arena);
-    arrange_outputs(p, &l, o);
+    arrange_outputs(p, c, &l, o);
     load_weights(c, p, rt, pool, l.memory + weights);
     const void **in = cr_calloc((size_t)p->n_inputs + 1, sizeof *in);
     for (int i = 0; i < p->n_inputs; i++)
-        in[i] = cr_case_data(c, p->inputs[i].name);
+        in[i] = input_of(c, o, &p->inputs[i]);
     int status = 0;
     for (int i = 0; i < p->n_entries && status == 0; i++)
         status = code->code.execute[i](rt, pool, l.memory + weights, in, (void *const *)o->data,
@@ -212,17 +250,17 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
 
 /* ---- results ---- */
 
-bool cr_check_same(const struct cr_program *p, const struct cr_outputs *expected,
-                   const struct cr_outputs *o, const char *how, struct cr_report *report)
+bool cr_check_same(const struct cr_outputs *expected, const struct cr_outputs *o, const char *how,
+                   struct cr_report *report)
 {
     for (int i = 0; i < o->n; i++)
         for (int64_t j = 0; j < o->floats[i]; j++) {
             float x = expected->data[i][j], y = o->data[i][j];
-            bool number = p->outputs[i].dtype != CR_I32;
+            bool number = o->port[i]->dtype != CR_I32;
             if (memcmp(&x, &y, sizeof x) != 0 && !(number && isnan(x) && isnan(y)))
                 return cr_found(
                     report, "%s: output %s, element %" PRId64 ": %.9g, expected the bits of %.9g",
-                    how, p->outputs[i].name, j, (double)y, (double)x);
+                    how, o->port[i]->name, j, (double)y, (double)x);
         }
     return true;
 }

@@ -44,11 +44,13 @@ void cr_compiled_free(struct cr_compiled *c);
 /* Whether two programs are the same code for the same memory: they give the same bits. */
 bool cr_same_program(const struct cr_program *a, const struct cr_program *b);
 
-/* What a run gave, by output of the program. */
+/* What a run gave: the outputs of the program, then what it left in the states, in the order of the
+ * graph's outputs. */
 struct cr_outputs {
+    const struct cr_port **port; /* of the program, which has to be there yet */
     float **data;
     int64_t *floats;
-    int n;
+    int n, n_results; /* those that are no states */
     float *memory;
 };
 
@@ -62,8 +64,8 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
             struct cr_outputs *o, struct cr_report *report);
 
 /* Bit for bit, but for NaN, which may be any. */
-bool cr_check_same(const struct cr_program *p, const struct cr_outputs *expected,
-                   const struct cr_outputs *o, const char *how, struct cr_report *report);
+bool cr_check_same(const struct cr_outputs *expected, const struct cr_outputs *o, const char *how,
+                   struct cr_report *report);
 
 /* Output i within the bounds of node id of the case; `slack` times. */
 bool cr_check_bounds(const struct cr_case *c, cr_id id, const struct cr_outputs *o, int i,

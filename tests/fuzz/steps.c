@@ -342,6 +342,48 @@ static cr_id step_scatter(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_scatter_add, 2, (cr_id[]){some_work(m, x), index}, &attr);
 }
 
+/* Rows over those of x, from a row on that comes in or is computed; some are outside. */
+static cr_id step_write(struct cr_maker *m, cr_id x)
+{
+    int rank = cr_node_of(m, x)->rank;
+    if (rank == 0)
+        return CR_NONE;
+    int axis = cr_chance(m, 50) ? 0 : (int)cr_below(m, rank);
+    int64_t all = cr_size_of(m, x, axis), n = 1 + cr_below(m, cr_chance(m, 50) ? 1 : all);
+    cr_id from = cr_chance(m, 50) ? x : cr_make_partner(m, x);
+    cr_id rows = some_work(m, cr_make_slice(m, from, axis, cr_below(m, all - n + 1), n));
+    cr_id at = cr_make_integers(m, 0, NULL, -1, (int)(all - n) + 1);
+    if (cr_chance(m, 15))
+        at = cr_make_const(m, at, (double)cr_below(m, all));
+    else if (cr_chance(m, 30))
+        at = cr_make2(m, CR_OP_sub, cr_make_const(m, at, (double)(all - n)), at);
+    return cr_make(m, CR_OP_write, 3, (cr_id[]){x, rows, at}, &(struct cr_attr){.axis = axis});
+}
+
+/* x, and a state of its own that becomes something of x, or has rows of x written to it. */
+static cr_id step_state(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node *node = cr_node_of(m, x);
+    int rank = node->rank, axis = rank ? (int)cr_below(m, rank) : 0;
+    int64_t shape[CR_MAX_RANK];
+    memcpy(shape, node->shape, sizeof shape);
+    if (!m->states || m->n_kept == CR_MAX_KEPT)
+        return CR_NONE;
+    cr_id state = cr_make_leaf_of(m, CR_OP_state, CR_F32, rank, shape, "s2"), next;
+    if (rank > 0 && cr_chance(m, 60)) {
+        int64_t all = shape[axis], n = 1 + cr_below(m, cr_chance(m, 50) ? 1 : all);
+        cr_id rows = some_work(m, cr_make_slice(m, x, axis, cr_below(m, all - n + 1), n));
+        cr_id at = cr_make_integers(m, 0, NULL, -1, (int)(all - n) + 1);
+        next =
+            cr_make(m, CR_OP_write, 3, (cr_id[]){state, rows, at}, &(struct cr_attr){.axis = axis});
+    } else {
+        next = cr_make2(m, CR_OP_add, some_work(m, x), cr_make_with(m, CR_OP_mul, state, 0.5));
+    }
+    m->kept[m->n_kept].state = state;
+    m->kept[m->n_kept++].value = next;
+    return cr_make2(m, CR_OP_add, x, cr_chance(m, 70) ? next : state);
+}
+
 static cr_id step_detach(struct cr_maker *m, cr_id x)
 {
     return cr_make2(m, CR_OP_mul, x, cr_make1(m, CR_OP_detach, some_work(m, x)));
@@ -365,7 +407,8 @@ static cr_recipe *const even_recipes[] = {
     cr_recipe_attention, cr_recipe_norm,
     step_convert,        cr_recipe_softmax,
     step_symmetry,       cr_recipe_dropout,
-    cr_recipe_typed,
+    cr_recipe_typed,     step_write,
+    step_state,
 };
 
 static cr_recipe *const moving_recipes[] = {
