@@ -714,7 +714,7 @@ static const char *const driver =
     "#include <stdio.h>\n"
     "#include \"session.h\"\n"
     "static _Alignas(64) char arena[SESSION_ARENA_BYTES + 64];\n"
-    "static float cache[2][SESSION_IN_CACHE_ELEMENTS];\n"
+    "static float cache[2][SESSION_STATE_CACHE_ELEMENTS];\n"
     "static int at[2];\n"
     "int main(void)\n"
     "{\n"

@@ -123,7 +123,10 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
-            cr_put(t, "#define %s_%s_", w->upper, side ? "OUT" : "IN");
+            cr_put(t, "#define %s_%s_", w->upper,
+                   side             ? "OUT"
+                   : ports[i].state ? "STATE"
+                                    : "IN");
             cr_put_port_upper(t, &ports[i]);
             cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(ports[i].rank, ports[i].shape));
         }
