@@ -264,14 +264,15 @@ int crescent_save_weights(const crescent_model *model, const char *path);
 /* ---- runs ----------------------------------------------------------------------------- */
 
 /* An input drawn from the seed: as the script says that it begins, else standard normal, or
- * uniform ids. */
+ * uniform ids; an i32 that an offset of rows is made of is 0. */
 int crescent_draw_input(const crescent_model *model, int index, int64_t seed, void *tensor);
 
 /* An input from a .npy file of its shape. */
 int crescent_read_input(const crescent_model *model, int index, const char *path, void *tensor);
 
 /* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
- * must not overlap each other or the inputs.  The model keeps its states from run to run. */
+ * must not overlap each other or the inputs.  The model keeps its states from run to run; a run that
+ * is refused, for an id or an offset outside, leaves them as they were. */
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs);
 
 /* The same, and what each kernel took, all its calls together, into kernel_ns (by kernel, see

@@ -312,6 +312,81 @@ START_TEST(states_of_an_entry)
 }
 END_TEST
 
+/* Scripts that write 2 rows to the 4 of `c`, an `at` that is good, one that is not, and why. */
+static const struct {
+    const char *text;
+    int32_t good, bad;
+    const char *why; /* null: it is not refused */
+} offsets[] = {
+    {"local w = write(c, x, at)\n", 2, 3,
+     "offsets.lua:3: write: the offset of 2 rows is 3, expected 0 to 2, as axis 1 has 4"},
+    {"local w = write(c, x, at)\n", 0, -1, "2 rows is -1, expected 0 to 2"},
+    {"local w = write(c, x, at)\n", 1, INT32_MAX, "2 rows is 2147483647, expected 0 to 2"},
+    {"local w = write(c, x, at)\n", 1, INT32_MIN, "2 rows is -2147483648, expected 0 to 2"},
+    {"local w = write(c, x:slice({0, 0}, {1, 3}), at)\n", 3, 4, "1 row is 4, expected 0 to 3"},
+    {"local w = write(c, x, 2 * (at - 3) + 1)\n", 3, 2, "2 rows is -1, expected 0 to 2"},
+    {"local w = write(c, x, where(gt(at, 2), -at, at))\n", 1, 3, "2 rows is -3, expected"},
+    {"local w = write(c:transpose(1, 2), x:transpose(1, 2), at, 2):transpose(1, 2)\n", 2, 3,
+     "is 3, expected 0 to 2, as axis 2 has 4"},
+    {"local w = write(c, input('z', {length('l', 2), 3}), at)\n", 3, 4,
+     "1 row is 4, expected 0 to 3"},
+    /* three runs are good, whatever `at` is */
+    {"local n = state('n', {}, 'i32') replace(n, n + 1) local w = write(c, x, n)\n", 0, 0,
+     "2 rows is 3, expected 0 to 2"},
+    {"local n = state('n', {2, 3}, 'i32') replace(n, n + iota({2, 3}, 1))\n"
+     "local w = write(c, x, n:transpose(1, 2):reshape{6}:slice({1}, {5}):slice({4}, {1}))\n",
+     0, 0, "offsets.lua:4: write: the offset of 2 rows is 3, expected 0 to 2"},
+    /* computed of what is no single number: such rows are left out */
+    {"local w = write(c, x, sum(expand(at, {2}), 1))\n", 1, 3, NULL},
+};
+
+/* Runs a model of a script above, whose other inputs are ones; the status. */
+static int run_at(crescent_model *model, int32_t at)
+{
+    static const float ones[6] = {1, 1, 1, 1, 1, 1};
+    static const int32_t length = 1;
+    const void *in[4];
+    float y[12];
+    int32_t z;
+    void *out[] = {y, &z};
+    crescent_port port;
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_INPUT); i++) {
+        GOOD(crescent_port_at(model, CRESCENT_INPUT, i, &port));
+        in[i] = port.type == CRESCENT_F32 ? (const void *)ones : *port.name == 'l' ? &length : &at;
+    }
+    return crescent_run(model, in, out);
+}
+
+/* What a run would write outside is refused before it begins: the states stay as they were. */
+START_TEST(offsets_outside)
+{
+    char text[512];
+    float before[12], after[12];
+    crescent_graph *graph;
+    crescent_model *model;
+    snprintf(text, sizeof text,
+             "local c, x = state('c', {4, 3}), input('x', {2, 3})\n"
+             "local at = input('at', {}, 'i32')\n%s"
+             "replace(c, w + sum(x, 1)) return {y = w, z = at}\n", offsets[_i].text);
+    GOOD(crescent_graph_open_text(context, "offsets.lua", text, strlen(text), NULL, &graph));
+    GOOD(crescent_compile(graph, NULL, &model));
+    int c = crescent_port_find(model, CRESCENT_STATE, "c");
+    for (int run = 0; run < 3; run++)
+        GOOD(run_at(model, offsets[_i].good));
+    GOOD(crescent_get_state(model, c, before));
+    if (offsets[_i].why)
+        REFUSED(run_at(model, offsets[_i].bad), offsets[_i].why);
+    else
+        GOOD(run_at(model, offsets[_i].bad));
+    GOOD(crescent_get_state(model, c, after));
+    ck_assert_int_eq(memcmp(before, after, sizeof after) == 0, offsets[_i].why != NULL);
+    GOOD(crescent_reset_states(model));
+    GOOD(run_at(model, offsets[_i].good));
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 START_TEST(a_text_is_a_script)
 {
     size_t length;
@@ -1401,6 +1476,7 @@ static void add_tests(TCase *all)
     tcase_add_test(all, entries_of_a_script);
     tcase_add_loop_test(all, states_stay, 0, CRESCENT_BACKENDS);
     tcase_add_loop_test(all, states_of_an_entry, 0, 2);
+    tcase_add_loop_test(all, offsets_outside, 0, sizeof offsets / sizeof *offsets);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);
     tcase_add_test(all, names_that_are_wrong);

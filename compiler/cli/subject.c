@@ -107,11 +107,19 @@ int cr_subject_fill(struct cr_subject *s, struct cr_error *error)
 
 /* ---- measuring ---- */
 
+bool cr_subject_again(const struct cr_subject *s)
+{
+    return crescent_port_count(s->model, CRESCENT_STATE) &&
+           crescent_reset_states(s->model) == CRESCENT_OK;
+}
+
 int cr_subject_run(struct cr_subject *s, struct cr_error *error)
 {
-    return cr_passed(&s->options,
-                     crescent_run(s->model, (const void *const *)s->inputs.data, s->outputs.data),
-                     error);
+    const void *const *inputs = (const void *const *)s->inputs.data;
+    int status = crescent_run(s->model, inputs, s->outputs.data);
+    if (status && cr_subject_again(s))
+        status = crescent_run(s->model, inputs, s->outputs.data);
+    return cr_passed(&s->options, status, error);
 }
 
 int cr_subject_round(struct cr_subject *s, int64_t nanoseconds, struct cr_error *error)

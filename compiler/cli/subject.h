@@ -28,7 +28,11 @@ int cr_subject_open(struct cr_subject *subject, const struct cr_options *options
 /* Parameters, inputs, and room for outputs. */
 int cr_subject_fill(struct cr_subject *subject, struct cr_error *error);
 
+/* One run.  Where the states allow no further one, as when a cache is full, they begin again. */
 int cr_subject_run(struct cr_subject *subject, struct cr_error *error);
+
+/* After a run that was refused: begins again with the states.  False if there are none. */
+bool cr_subject_again(const struct cr_subject *subject);
 
 /* One run that is not timed and then, for so many nanoseconds, runs that are. */
 int cr_subject_round(struct cr_subject *subject, int64_t nanoseconds, struct cr_error *error);

@@ -192,6 +192,7 @@ static void read_ports(struct cr_engine *e, const struct cr_graph *g)
     add_entries(e, g);
     limit_all_ids(e, g);
     read_lengths(e, g);
+    e->offsets = cr_offsets_find(g);
 }
 
 /* ---- ports of the program ---- */
@@ -553,6 +554,7 @@ void cr_engine_close(struct cr_engine *e)
     free(e->exact);
     free(e->wanted);
     free_entries(e);
+    cr_offsets_free(e->offsets);
     free(e->memory);
     free(e->to_state);
     cr_graph_free(e->graph);

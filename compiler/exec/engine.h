@@ -13,6 +13,7 @@
 #include "compiler/emit/pipeline.h"
 #include "exec.h"
 #include "fill.h"
+#include "offsets.h"
 
 enum cr_backend {
     CR_BACKEND_TCC,
@@ -60,6 +61,7 @@ struct cr_engine {
     int n_states;
     void **memory; /* of the states: int32_t for i32, float for the rest; zeros at first */
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
+    struct cr_offsets *offsets; /* of writes, or null */
 
     float **tensors; /* parameters, row-major; compilers: if cr_engine_keep_params was called */
 

@@ -212,10 +212,13 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 
 /* ---- inputs ---- */
 
-/* The rows of the table that the ids index; without a table 2, since 0 and 1 fit any. */
+/* The rows of the table that the ids index; without a table 2, since 0 and 1 fit any, but 1 for what
+ * an offset of rows is made of. */
 static int64_t id_limit(const struct cr_engine *e, int i)
 {
-    return e->id_limits[i] ? e->id_limits[i] : 2;
+    if (e->id_limits[i])
+        return e->id_limits[i];
+    return cr_offsets_use(e->offsets, i) ? 1 : 2;
 }
 
 /* Whole numbers without an init: uniform ids. */

@@ -58,14 +58,15 @@ static int check_tensors(const crescent_model *m, const struct cr_port *ports, i
     return 0;
 }
 
-/* Kernels read a table's rows where ids say, and look at no bounds. */
+/* Kernels read a table's rows where ids say, and look at no bounds; what they would write outside
+ * of a tensor they leave out. */
 static int check_ids(const crescent_model *m, const void *const *inputs, struct cr_error *error)
 {
     const struct cr_engine *e = &m->engine;
     for (int i = 0; i < e->n_inputs; i++)
         if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, inputs[i], error))
             return -1;
-    return 0;
+    return cr_offsets_check(e->offsets, ~0u, inputs, e->memory, error);
 }
 
 static int check_run(const crescent_model *m, const void *const *inputs, void *const *outputs,

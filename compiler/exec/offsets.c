@@ -1,0 +1,246 @@
+/* offsets.c - which rows a run would write; see offsets.h. */
+#include "offsets.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/eval.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/ir/mem.h"
+
+/* A node of one element, of those that offsets are made of. */
+struct number {
+    enum cr_op op;
+    enum cr_dtype dtype;
+    int in[3]; /* numbers before it */
+    int port;  /* inputs and states: which one, and which of its elements */
+    int64_t element;
+    double value;
+    unsigned entries; /* that need it */
+};
+
+struct offset {
+    int number;
+    int64_t rows, room; /* rows that are written, of those that there are along the axis */
+    int length;         /* the number that says how many rows, or CR_NONE */
+    int axis;
+    unsigned entries;
+    char *file;
+    int line;
+};
+
+struct cr_offsets {
+    struct number *numbers;
+    int n_numbers, cap_numbers;
+    struct offset *offsets;
+    int n_offsets, cap_offsets;
+};
+
+/* ---- finding them ---- */
+
+struct finder {
+    const struct cr_graph *g;
+    struct cr_offsets *offsets;
+    unsigned *needed; /* by node: a bit for each entry */
+    int *number;      /* by node: its number; CR_NONE: not known before a run */
+    int *port;        /* of inputs and states: how many of the kind come before */
+};
+
+static bool may_be_number(const struct cr_node *node)
+{
+    enum cr_kind kind = cr_ops[node->op].kind;
+    bool leaf = kind == CR_KIND_LEAF && node->op != CR_OP_param;
+    return node->dtype != CR_F32 && cr_elements(node->rank, node->shape) == 1 &&
+           (leaf || kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE);
+}
+
+static int64_t element_of(const struct cr_node *node, const int64_t *index)
+{
+    int64_t element = 0;
+    for (int a = 0; a < node->rank; a++)
+        element = element * node->shape[a] + index[a];
+    return element;
+}
+
+/* From the index of an element of a movement to that in its operand. */
+static void move_back(const struct cr_node *node, const struct cr_node *in, int64_t *index)
+{
+    int64_t from[CR_MAX_RANK], element = element_of(node, index);
+    memcpy(from, index, sizeof from);
+    for (int a = in->rank - 1; a >= 0; a--) {
+        if (node->op == CR_OP_reshape)
+            index[a] = element % in->shape[a], element /= in->shape[a];
+        else if (node->op == CR_OP_slice)
+            index[a] = from[a] + node->index[a];
+        else if (node->op == CR_OP_expand)
+            index[a] = in->shape[a] == 1 ? 0 : from[a + node->rank - in->rank];
+    }
+    for (int a = 0; node->op == CR_OP_permute && a < node->rank; a++)
+        index[node->index[a]] = from[a];
+}
+
+/* Numbers a movement of one element of an input or a state. */
+static bool find_element(const struct finder *f, cr_id id, struct number *number)
+{
+    int64_t index[CR_MAX_RANK] = {0};
+    for (; cr_kind_of(f->g, id) == CR_KIND_MOVE; id = cr_in(f->g, id, 0))
+        move_back(&f->g->nodes[id], &f->g->nodes[cr_in(f->g, id, 0)], index);
+    number->op = f->g->nodes[id].op;
+    number->port = f->port[id];
+    number->element = element_of(&f->g->nodes[id], index);
+    return cr_is_input(&f->g->nodes[id]);
+}
+
+/* Gives a node a number if what it is made of has one. */
+static void number_node(struct finder *f, cr_id id)
+{
+    const struct cr_node *node = &f->g->nodes[id];
+    bool known = may_be_number(node);
+    struct number number = {.op = node->op,
+                            .dtype = node->dtype,
+                            .port = f->port[id],
+                            .value = node->op == CR_OP_const ? node->value : 0,
+                            .entries = cr_holds_length(f->g, id) ? ~0u : f->needed[id]};
+    for (int i = 0; i < node->n_in && known; i++)
+        known = (number.in[i] = f->number[cr_in(f->g, id, i)]) != CR_NONE;
+    if (!known && may_be_number(node) && cr_kind_of(f->g, id) == CR_KIND_MOVE)
+        known = find_element(f, id, &number);
+    if (!known)
+        return;
+    f->number[id] = f->offsets->n_numbers;
+    *CR_PUSH(f->offsets->numbers, f->offsets->n_numbers, f->offsets->cap_numbers) = number;
+}
+
+/* The input that holds a length, by its number. */
+static int number_of_length(const struct finder *f, int length)
+{
+    for (cr_id id = 0; length && id < f->g->n_nodes; id++)
+        if (f->g->nodes[id].op == CR_OP_input &&
+            cr_find_length(f->g, f->g->nodes[id].name) == length - 1)
+            return f->number[id];
+    return CR_NONE;
+}
+
+/* Adds a write to those that are checked, if its offset is known before a run. */
+static void add_offset(struct finder *f, cr_id id, const struct cr_lengths *lengths)
+{
+    const struct cr_node *node = &f->g->nodes[id];
+    cr_id rows = cr_in(f->g, id, 1), at = cr_in(f->g, id, 2);
+    if (f->number[at] == CR_NONE || !f->needed[id])
+        return;
+    *CR_PUSH(f->offsets->offsets, f->offsets->n_offsets, f->offsets->cap_offsets) =
+        (struct offset){.number = f->number[at],
+                        .rows = f->g->nodes[rows].shape[node->axis],
+                        .room = node->shape[node->axis],
+                        .length = number_of_length(f, cr_length_at(lengths, rows, node->axis)),
+                        .axis = node->axis,
+                        .entries = f->needed[id],
+                        .file = cr_strdup(node->where.file),
+                        .line = node->where.line};
+}
+
+static void find_all(struct finder *f, const struct cr_lengths *lengths)
+{
+    int n[CR_OP_COUNT] = {0};
+    for (cr_id id = 0; id < f->g->n_nodes; id++) {
+        f->number[id] = CR_NONE;
+        f->port[id] = n[f->g->nodes[id].op]++;
+        number_node(f, id);
+        if (f->g->nodes[id].op == CR_OP_write)
+            add_offset(f, id, lengths);
+    }
+}
+
+/* Graphs whose lengths do not fit are refused elsewhere. */
+struct cr_offsets *cr_offsets_find(const struct cr_graph *g)
+{
+    struct cr_error error;
+    struct cr_lengths lengths;
+    bool writes = false;
+    for (cr_id id = 0; id < g->n_nodes && !writes; id++)
+        writes = g->nodes[id].op == CR_OP_write;
+    if (!writes || cr_lengths_find(&lengths, g, "", &error))
+        return NULL;
+    struct finder f = {g, cr_calloc(1, sizeof *f.offsets), cr_find_needed(g), NULL, NULL};
+    f.number = cr_calloc((size_t)g->n_nodes, sizeof *f.number);
+    f.port = cr_calloc((size_t)g->n_nodes, sizeof *f.port);
+    find_all(&f, &lengths);
+    cr_lengths_free(&lengths);
+    free(f.needed);
+    free(f.number);
+    free(f.port);
+    return f.offsets;
+}
+
+void cr_offsets_free(struct cr_offsets *o)
+{
+    for (int i = 0; o && i < o->n_offsets; i++)
+        free(o->offsets[i].file);
+    if (o) {
+        free(o->offsets);
+        free(o->numbers);
+    }
+    free(o);
+}
+
+/* ---- a run ---- */
+
+static double read_number(const struct number *number, const void *tensor)
+{
+    if (number->dtype == CR_I32)
+        return ((const int32_t *)tensor)[number->element];
+    return ((const float *)tensor)[number->element] != 0;
+}
+
+/* The value of a number, from those before it or from a tensor. */
+static double evaluate(const struct cr_offsets *o, const struct number *n,
+                       const void *const *inputs, void *const *states)
+{
+    double in[3] = {0};
+    for (int i = 0; i < cr_ops[n->op].arity; i++)
+        in[i] = o->numbers[n->in[i]].value;
+    if (n->op == CR_OP_input)
+        return read_number(n, inputs[n->port]);
+    if (n->op == CR_OP_state)
+        return read_number(n, states[n->port]);
+    if (cr_ops[n->op].kind == CR_KIND_ELEMENTWISE)
+        return cr_evaluator_of(n->op, n->dtype)(n->op, in[0], in[1], in[2]);
+    return cr_ops[n->op].kind == CR_KIND_MOVE ? in[0] : n->value;
+}
+
+/* Refuses rows that begin or end outside. */
+static int check_offset(const struct cr_offsets *o, const struct offset *offset,
+                        struct cr_error *error)
+{
+    double at = o->numbers[offset->number].value;
+    int64_t rows =
+        offset->length == CR_NONE ? offset->rows : (int64_t)o->numbers[offset->length].value;
+    if (at >= 0 && at + (double)rows <= (double)offset->room)
+        return 0;
+    return cr_fail(error,
+                   "%.400s:%d: write: the offset of %" PRId64
+                   " row%s is %.0f, expected 0 to %" PRId64 ", as axis %d has %" PRId64,
+                   offset->file, offset->line, rows, rows == 1 ? "" : "s", at, offset->room - rows,
+                   offset->axis + 1, offset->room);
+}
+
+int cr_offsets_check(struct cr_offsets *o, unsigned entries, const void *const *inputs,
+                     void *const *states, struct cr_error *error)
+{
+    for (int i = 0; o && i < o->n_numbers; i++)
+        if (o->numbers[i].entries & entries)
+            o->numbers[i].value = evaluate(o, &o->numbers[i], inputs, states);
+    for (int i = 0; o && i < o->n_offsets; i++)
+        if (o->offsets[i].entries & entries && check_offset(o, &o->offsets[i], error))
+            return -1;
+    return 0;
+}
+
+bool cr_offsets_use(const struct cr_offsets *o, int input)
+{
+    for (int i = 0; o && i < o->n_numbers; i++)
+        if (o->numbers[i].op == CR_OP_input && o->numbers[i].port == input)
+            return true;
+    return false;
+}

@@ -1,0 +1,169 @@
+
+/*
+ * k1_state_cache: state_cache, tests/golden/state_cache.lua:5
+ * out[2, 8] = rows[2, 8] x columns[8, 8]
+ * reads x[2, 8]
+ * 256 flop, reads 320 B, writes 64 B
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_state_cache(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 2;
+        const long j0 = 0;
+        const long j1 = 8;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 2) {
+                const long m = i1 - i < 2 ? i1 - i : 2;
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
+                    0);
+            }
+        }
+    }
+}
+
+/*
+ * k2_next_keys: next keys, tests/golden/state_cache.lua:5
+ * out[16, 8], of which rows are written
+ * reads k1_state_cache[2, 8], at[]
+ * 16 flop, reads 68 B, writes 64 B
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *k1_state_cache;
+    const int *at;
+    float *out;
+};
+
+static void k2_next_keys(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long o0 = item;
+        const long to = o0 + (a->at[0] < 16 ? a->at[0] : 16);
+        if (to > -1 && to < 16)
+            rt->load(1, 8, a->out + to * 8, 0, a->k1_state_cache + o0 * 8, 0, 1);
+    }
+}
+
+/*
+ * k3_next_at: next at, tests/golden/state_cache.lua:7
+ * out[]
+ * reads at[]
+ * steps: add
+ * 3 flop, reads 4 B, writes 4 B
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const int *at;
+    int *out;
+};
+
+static void k3_next_at(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    static const int i_2 = 2;
+    int *const ri0 = (int *)scratch; /* one number a row, 1 */
+    for (long item = begin; item < end; item++) {
+        rt->i32->load(1, 1, ri0, 0, &i_2, 0, 0);
+        rt->i32->add_sv(1, 1, ri0, 0, a->at, 0, ri0, 0);
+        rt->i32->store(1, 1, a->out, 0, 0, ri0, 0);
+    }
+}
+
+/*
+ * k4_scores: scores, tests/golden/state_cache.lua:8
+ * out[2, 16] = rows[2, 8] x columns[8, 16]
+ * reads x[2, 8], k2_next_keys[16, 8]
+ * 512 flop, reads 576 B, writes 128 B
+ */
+struct k4_args {
+    const struct cr_runtime *rt;
+    const float *x;
+    const float *k2_next_keys;
+    float *out;
+};
+
+static void k4_scores(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const panels = scratch; /* packed columns */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 2;
+        const long j0 = 0;
+        const long j1 = 16;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            rt->pack(8, n, panels, 256, a->k2_next_keys + j * 8, 1, 8);
+            for (long i = i0; i < i1; i += 2) {
+                const long m = i1 - i < 2 ? i1 - i : 2;
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, panels, 256, a->out + i * 16 + j, 16, 0, 0);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 256; /* for each thread */
+    float *const scratch = arena + 16;
+    const float *const in0 = inputs[0]; /* x[2, 8] */
+    int *const state1 = (void *)inputs[1]; /* at[] */
+    float *const state2 = (void *)inputs[2]; /* keys[16, 8] */
+    float *const out0 = outputs[0]; /* scores[2, 16] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0,
+            .w = weights,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, k1_state_cache, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .k1_state_cache = arena,
+            .at = state1,
+            .out = state2,
+        };
+        rt->parallel(pool, 2, k2_next_keys, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .at = state1,
+            .out = state1,
+        };
+        rt->parallel(pool, 1, k3_next_at, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .x = in0,
+            .k2_next_keys = state2,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, k4_scores, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
