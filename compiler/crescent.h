@@ -272,10 +272,16 @@ int crescent_read_input(const crescent_model *model, int index, const char *path
 
 /* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
  * must not overlap each other or the inputs.  The model keeps its states from run to run; a run that
- * is refused, for an id or an offset outside, leaves them as they were. */
+ * is refused, for an id or an offset outside, leaves them as they were.  Several entries run one after
+ * another, each with what those before it left in the states. */
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs);
 
-/* The same, and what each kernel took, all its calls together, into kernel_ns (by kernel, see
+/* One run of an entry of a model that was compiled with all of them.  The tensors are in the order of
+ * the model's ports; those that the entry does not have may be null. */
+int crescent_run_entry(crescent_model *model, const char *entry, const void *const *inputs,
+                       void *const *outputs);
+
+/* A run of all, and what each kernel took, all its calls together, into kernel_ns (by kernel, see
  * crescent_kernel_at): for backends CRESCENT_TCC and CRESCENT_CC. */
 int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,
                        double *kernel_ns);

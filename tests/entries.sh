@@ -45,7 +45,7 @@ local y = scope("head", nn.linear, h, 24)
 local loss = nn.mse_loss(y, target)
 return {logits = {y = y}, step = {loss = loss, dx = grad(loss, {input("x", {2, 8, 16})})[1]}}
 END
-cp docs/entries.lua "$scratch"
+cp docs/entries.lua docs/session.lua "$scratch"
 
 # compare MODEL COMPILER OPTIONS ENTRY INPUTS OUTPUTS: the entry's main against `crescent run`.
 compare() {
@@ -124,6 +124,14 @@ draw target '{2, 8, 24}'
 "$crescent" run "$scratch/stack.lua" --entry logits --grads "$scratch/stack.safetensors" \
     >"$scratch/log" || failed=$((failed + 1))
 model stack logits/x/y step/x,target/dx,loss
+
+# States are zeros as a main begins; one entry neither reads nor replaces all of them.
+sed -i 's/^return {$/replace(at, at * 0, "clear")\n&\n    clear = {before = at:float()},/' "$scratch/session.lua"
+draw prompt '{8, 32}'
+draw token '{1, 32}'
+"$crescent" run docs/session.lua --entry decode --grads "$scratch/session.safetensors" \
+    >"$scratch/log" || failed=$((failed + 1))
+model session clear//before decode/token/y prefill/prompt/y
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

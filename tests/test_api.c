@@ -312,6 +312,80 @@ START_TEST(states_of_an_entry)
 }
 END_TEST
 
+/* A model of several entries runs one of them, or all in the order of their names; they share the
+ * states. */
+START_TEST(runs_of_an_entry)
+{
+    static const char text[] = "local n = state('n', {})\n"
+                               "replace(n, n + input('x', {}), 'more') replace(n, n * 0, 'none')\n"
+                               "local i = input('i', {1}, 'i32')\n"
+                               "return {more = {n = n}, none = {n = n + gather(param('w', {3}), i)\n"
+                               "    :reshape{}}}\n";
+    const crescent_config config = {.backend = (crescent_backend)_i};
+    const float x = 2, weights[3] = {100, 200, 300};
+    const int32_t good = 2, bad = 3;
+    const void *more_in[] = {&x, NULL}, *none_in[] = {NULL, &good}, *in[] = {&x, &good};
+    const void *bad_in[] = {NULL, &bad};
+    float n, m, now;
+    void *more_out[] = {&n, NULL}, *none_out[] = {NULL, &m}, *out[] = {&n, &m};
+    crescent_graph *graph;
+    crescent_model *model;
+    GOOD(crescent_graph_open_text(context, "n.lua", text, sizeof text - 1, NULL, &graph));
+    GOOD(crescent_compile(graph, &config, &model));
+    ck_assert_int_eq(crescent_port_find(model, CRESCENT_OUTPUT, "none.n"), 1);
+    REFUSED(crescent_run_entry(model, "more", more_in, more_out), "parameter w has no values");
+    GOOD(crescent_set_weight(model, 0, weights));
+    for (int run = 0; run < 3; run++) {
+        GOOD(crescent_run_entry(model, "more", more_in, more_out));
+        ck_assert(n == 2.0F * (float)run);
+    }
+    REFUSED(crescent_run_entry(model, "none", bad_in, none_out), "expected an id from 0 to 2");
+    REFUSED(crescent_run_entry(model, "none", more_in, none_out), "the tensor of i is null");
+    REFUSED(crescent_run_entry(model, "more", more_in, none_out), "the tensor of more.n is null");
+    REFUSED(crescent_run_entry(model, "mor", more_in, more_out), "entry 'mor': there is none");
+    GOOD(crescent_get_state(model, 0, &now));
+    ck_assert(now == 6);
+    GOOD(crescent_run_entry(model, "none", none_in, none_out));
+    ck_assert(m == 306);
+    GOOD(crescent_run_entry(model, "more", more_in, more_out));
+    ck_assert(n == 0);
+    GOOD(crescent_run(model, in, out));
+    ck_assert(n == 2 && m == 304);
+    GOOD(crescent_get_state(model, 0, &now));
+    ck_assert(now == 0);
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* An offset is looked at by what is in the states when its entry's turn comes. */
+START_TEST(offsets_of_entries)
+{
+    static const char text[] =
+        "local at, c = state('at', {}, 'i32'), state('c', {2, 3})\n"
+        "local w = write(c, input('x', {1, 3}), at)\n"
+        "replace(c, w, 'b') replace(at, at + 1, 'b') replace(at, at * 0, 'a')\n"
+        "return {a = {y = at:float()}, b = {y = w}}\n";
+    const float x[3] = {1, 2, 3};
+    const void *in[] = {x};
+    float a, b[6];
+    void *out[] = {&a, b};
+    crescent_graph *graph;
+    crescent_model *model;
+    GOOD(crescent_graph_open_text(context, "at.lua", text, sizeof text - 1, NULL, &graph));
+    GOOD(crescent_compile(graph, NULL, &model));
+    GOOD(crescent_run_entry(model, "b", in, out));
+    GOOD(crescent_run_entry(model, "b", in, out));
+    REFUSED(crescent_run_entry(model, "b", in, out), "at.lua:2: write: the offset of 1 row is 2");
+    GOOD(crescent_run(model, in, out));
+    ck_assert(a == 2);
+    GOOD(crescent_run_entry(model, "b", in, out));
+    REFUSED(crescent_run_entry(model, "b", in, out), "at.lua:2: write: the offset of 1 row is 2");
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 /* Scripts that write 2 rows to the 4 of `c`, an `at` that is good, one that is not, and why. */
 static const struct {
     const char *text;
@@ -1227,6 +1301,7 @@ START_TEST(null_handles)
     WITHOUT(crescent_keep_weights(NULL));
     WITHOUT(crescent_get_weight(NULL, 0, &element));
     WITHOUT(crescent_get_state(NULL, 0, &element));
+    WITHOUT(crescent_run_entry(NULL, "a", NULL, NULL));
     WITHOUT(crescent_set_state(NULL, 0, &element));
     WITHOUT(crescent_reset_states(NULL));
     WITHOUT(crescent_save_weights(NULL, path));
@@ -1340,6 +1415,7 @@ START_TEST(null_arguments)
     REFUSED(crescent_set_weight(model, 0, NULL), word);
     REFUSED(crescent_get_weight(model, 0, NULL), word);
     REFUSED(crescent_get_state(model, 0, NULL), word);
+    REFUSED(crescent_run_entry(model, NULL, NULL, NULL), word);
     REFUSED(crescent_set_state(model, 0, NULL), word);
     REFUSED(crescent_save_weights(model, NULL), word);
     REFUSED(crescent_draw_input(model, 0, 0, NULL), word);
@@ -1476,6 +1552,8 @@ static void add_tests(TCase *all)
     tcase_add_test(all, entries_of_a_script);
     tcase_add_loop_test(all, states_stay, 0, CRESCENT_BACKENDS);
     tcase_add_loop_test(all, states_of_an_entry, 0, 2);
+    tcase_add_loop_test(all, runs_of_an_entry, 0, CRESCENT_BACKENDS);
+    tcase_add_test(all, offsets_of_entries);
     tcase_add_loop_test(all, offsets_outside, 0, sizeof offsets / sizeof *offsets);
     tcase_add_test(all, options_of_a_script);
     tcase_add_test(all, a_graph_stays);

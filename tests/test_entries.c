@@ -194,13 +194,17 @@ static void free_tensors(struct tensors *t)
 static struct tensors run_entry(struct cr_engine *e, int number)
 {
     const struct cr_engine_entry *entry = &e->entries[number];
+    const void *in[16] = {NULL};
+    void *out[16] = {NULL};
     struct tensors inputs, outputs;
     struct cr_error error;
     new_tensors(&inputs, entry->inputs, entry->n_inputs, true);
     new_tensors(&outputs, entry->outputs, entry->n_outputs, false);
-    ck_assert_msg(cr_engine_run_entry(e, number, (const void *const *)inputs.data, outputs.data,
-                                      &error) == 0,
-                  "%s", error.text);
+    for (int i = 0; i < inputs.n; i++)
+        in[entry->input[i]] = inputs.data[i];
+    for (int i = 0; i < outputs.n; i++)
+        out[entry->output[i]] = outputs.data[i];
+    ck_assert_msg(cr_engine_run_entry(e, number, in, out, &error) == 0, "%s", error.text);
     free_tensors(&inputs);
     return outputs;
 }

@@ -708,6 +708,218 @@ START_TEST(test_random)
 }
 END_TEST
 
+/* ---- several entries ---- */
+
+/* Two entries, a and b, that share states. */
+static const char *const shared[] = {
+    /* both count */
+    "local n = state('n', {}, 'i32') replace(n, n + 1, 'a') replace(n, n * 2, 'b')\n"
+    "return {a = {y = n}, b = {y = n + 1, z = n}}",
+    /* one makes what the other reads; that reads nothing of its own */
+    "local s = state('s', {20}) replace(s, input('x', {20}), 'a')\n"
+    "return {a = {y = input('x', {20}) * 2}, b = {y = s * 3}}",
+    /* one swaps, so that a copy is needed, the other works in place */
+    "local p, q = state('p', {20}), state('q', {20}) replace(p, q, 'b') replace(q, p, 'b')\n"
+    "replace(p, p + input('x', {20}), 'a') return {a = {y = p - q}, b = {y = p + q}}",
+    /* a kernel that has to wait for all others, in each */
+    "local s = state('s', {5, 6}) local next = s * 2 + 1 local w = input('w', {6, 7})\n"
+    "replace(s, next:minimum(99), 'a') replace(s, next - s * 3, 'b')\n"
+    "return {a = {y = matmul(s, w), z = s}, b = {y = matmul(s, w) + 1}}",
+    /* rows written by one, all made by the other */
+    "local s, at = state('s', {8, 3}), input('at', {}, 'i32')\n"
+    "local w = write(s, input('x', {2, 3}), at) replace(s, w, 'a') replace(s, w * 0 + at:float(), 'b')\n"
+    "return {a = {y = sum(w, 2), s = s}, b = {z = s, w = w}}",
+    /* rows that are of the state itself, so that all is copied, behind another state that is */
+    "local p, s = state('p', {8}), state('s', {8}, 'i32') local w = write(s, slice(s, {5}, {3}), 1)\n"
+    "replace(s, w, 'b') replace(p, concat({slice(p, {5}, {3}), input('x', {5})}, 1), 'b')\n"
+    "return {a = {p = p}, b = {s = s, w = w, p = p}}",
+    /* values that both need, one of them a state as it is */
+    "local s, t = state('s', {4}), state('t', {4}) local v = s * t + input('x', {4})\n"
+    "local u = v:minimum(9):maximum(-9) replace(s, u, 'a') replace(s, u, 'b') replace(t, s, 'b')\n"
+    "return {a = {u = u, s = s}, b = {u = u, t = t}}",
+};
+
+/* One entry of a script by itself. */
+static struct cr_graph *graph_of_entry(const char *text, int entry)
+{
+    struct cr_graph *g = graph_of(text, NULL);
+    cr_keep_entry(g, entry);
+    return g;
+}
+
+/* Runs an entry of a model of both, and the model of that entry alone, whose states are those that
+ * the model of the other one left. */
+static void run_both(struct model *m, struct model *const alone[2], int entry, const char *text)
+{
+    static float found[MAX_ELEMENTS], expected[MAX_ELEMENTS];
+    const struct cr_engine_entry *e = &m->engine.entries[entry];
+    const void *in[MAX_PORTS] = {NULL};
+    void *out[MAX_PORTS] = {NULL};
+    struct cr_error error;
+    for (int i = 0; i < e->n_inputs; i++) /* alone it has those inputs that it needs, in this order */
+        in[e->input[i]] = m->in[e->input[i]];
+    for (int i = 0; i < e->n_inputs; i++)
+        memcpy(alone[entry]->in[i], m->in[e->input[i]], sizeof m->in[0]);
+    for (int i = 0; i < e->n_outputs; i++)
+        out[e->output[i]] = m->out[e->output[i]];
+    ck_assert_int_eq(alone[entry]->engine.n_inputs, e->n_inputs);
+    ck_assert_msg(cr_engine_run_entry(&m->engine, entry, in, out, &error) == 0, "%s", error.text);
+    run(alone[entry]);
+    for (int i = 0; i < e->n_outputs; i++)
+        assert_equal("output", &e->outputs[i], m->out[e->output[i]], alone[entry]->out[i], text);
+    for (int i = 0; i < m->engine.n_states; i++) {
+        cr_engine_get_state(&m->engine, i, found);
+        cr_engine_get_state(&alone[entry]->engine, i, expected);
+        assert_equal("state", &m->engine.states[i], found, expected, text);
+        cr_engine_set_state(&alone[!entry]->engine, i, expected);
+    }
+}
+
+/* In any order of runs the entries do what each does alone. */
+START_TEST(test_entries)
+{
+    const char *text = shared[_i / CR_BACKEND_COUNT];
+    enum cr_backend backend = (enum cr_backend)(_i % CR_BACKEND_COUNT);
+    struct model *m = open_graph(graph_of(text, NULL), backend, 2);
+    struct model *const alone[] = {open_graph(graph_of_entry(text, 0), CR_BACKEND_REF, 1),
+                                   open_graph(graph_of_entry(text, 1), CR_BACKEND_REF, 1)};
+    ck_assert_int_eq(m->engine.n_entries, 2);
+    ck_assert_int_eq(m->engine.n_states, alone[1]->engine.n_states);
+    fill_states(m);
+    fill_states(alone[0]);
+    fill_states(alone[1]);
+    for (int turn = 0; turn < 12; turn++) {
+        fill_inputs(m, turn);
+        run_both(m, alone, 0x9ac >> turn & 1, text);
+    }
+    for (int i = 0; i < 2; i++)
+        close_model(alone[i]);
+    close_model(m);
+}
+END_TEST
+
+/* A run of all is one of each, in the order of their names. */
+START_TEST(test_all_entries)
+{
+    const char *text = shared[_i];
+    struct model *m = open_model(text, CR_BACKEND_TCC, 1), *ref = open_model(text, CR_BACKEND_REF, 1);
+    assert_same_runs(m, ref, 4, text);
+    close_model(ref);
+    close_model(m);
+}
+END_TEST
+
+START_TEST(test_entries_read_back)
+{
+    const char *text = shared[_i];
+    char *printed = NULL;
+    size_t size = 0;
+    for (int after = 0; after < 3; after++) {
+        static const char *const passes[] = {"entries", "simplify", "fuse"};
+        struct cr_module *module = cr_module_new(graph_of(text, NULL));
+        const struct cr_pass_options options = {.stop_after = passes[after]};
+        struct cr_error error;
+        ck_assert_msg(cr_run_passes(module, &options, &error) == 0, "%s", error.text);
+        FILE *file = open_memstream(&printed, &size);
+        cr_print_graph(file, module->graph);
+        fclose(file);
+        cr_module_free(module);
+        struct model *m = open_model(printed, CR_BACKEND_TCC, 1);
+        struct model *ref = open_model(text, CR_BACKEND_REF, 1);
+        assert_same_runs(m, ref, 3, text);
+        close_model(ref);
+        close_model(m);
+        free(printed);
+    }
+}
+END_TEST
+
+/* A prompt at once and tokens one by one, with one cache. */
+static const char *const two_steps =
+    "local nn = require 'nn'\n"
+    "local o = options {T = 8, heads = 2, n = 24}\n"
+    "local at = state('at', {}, 'i32')\n"
+    "local keys, values = state('keys', {o.heads, o.n, 16}), state('values', {o.heads, o.n, 16})\n"
+    "local function attend(x, T, entry)\n"
+    "    local function heads(name)\n"
+    "        return scope(name, nn.linear, x, 32):reshape{T, o.heads, -1}:transpose(1, 2)\n"
+    "    end\n"
+    "    local q, k, v = heads 'q', heads 'k', heads 'v'\n"
+    "    local k_now, v_now = write(keys, k, at, 2), write(values, v, at, 2)\n"
+    "    replace(keys, k_now, entry) replace(values, v_now, entry) replace(at, at + T, entry)\n"
+    "    local shape = {o.heads, T, o.n}\n"
+    "    local sees = le(iota(shape, 3), iota(shape, 2) + at:reshape{1, 1, 1}:expand(shape))\n"
+    "    local s = where(sees, matmul(q, transpose(k_now, 2, 3)) * 0.25, -math.huge)\n"
+    "    local y = matmul(nn.softmax(s), v_now):transpose(1, 2):reshape{T, 32}\n"
+    "    return {y = scope('proj', nn.linear, y, 32) + x}\n"
+    "end\n"
+    "return {prefill = attend(input('prompt', {o.T, 32}), o.T, 'prefill'),\n"
+    "        decode = attend(input('token', {1, 32}), 1, 'decode')}\n";
+
+/* Hands `n` rows, from number `at` on, to an entry. */
+static void run_rows(struct model *m, int entry, size_t at, size_t n, float *y)
+{
+    const void *in[2];
+    void *out[2] = {m->out[0], m->out[1]};
+    struct cr_error error;
+    const struct cr_engine_entry *e = &m->engine.entries[entry];
+    in[0] = in[1] = m->in[0];
+    ck_assert_int_eq(e->n_inputs, 1);
+    ck_assert_int_eq(e->inputs[0].shape[0], (int64_t)n);
+    for (size_t i = 0; i < n * WIDTH; i++)
+        m->in[0][i] = sinf((float)((at * WIDTH + i) * 37 % 101));
+    ck_assert_msg(cr_engine_run_entry(&m->engine, entry, in, out, &error) == 0, "%s", error.text);
+    memcpy(y + at * WIDTH, m->out[e->output[0]], n * WIDTH * sizeof *y);
+}
+
+/* A prompt of some rows and then one row after another have the bits of all at once; a second prompt
+ * begins where the states are reset. */
+START_TEST(test_prefill)
+{
+    enum { DECODE, PREFILL };
+    static const char *const prompts[] = {"1", "3", "7"};
+    static float whole[TOKENS * WIDTH], parts[TOKENS * WIDTH];
+    enum cr_backend backend = (enum cr_backend)_i;
+    struct model *m = open_graph(graph_of(two_steps, "8"),
+                                 backend == CR_BACKEND_REF ? backend : CR_BACKEND_TCC, 1);
+    ck_assert_str_eq(m->engine.entries[PREFILL].name, "prefill");
+    run_rows(m, PREFILL, 0, TOKENS, whole);
+    close_model(m);
+    for (int i = 0; i < COUNT(prompts); i++) {
+        m = open_graph(graph_of(two_steps, prompts[i]), backend, 1 + i);
+        for (int again = 0; again < 2; again++) {
+            size_t at = (size_t)atoi(prompts[i]);
+            memset(parts, 0, sizeof parts);
+            run_rows(m, PREFILL, 0, at, parts);
+            for (; at < TOKENS; at++)
+                run_rows(m, DECODE, at, 1, parts);
+            for (size_t j = 0; j < TOKENS * WIDTH; j++)
+                ck_assert_msg(backend == CR_BACKEND_REF ? fabsf(parts[j] - whole[j]) < 1e-6f
+                                                        : !memcmp(&parts[j], &whole[j], 4),
+                              "%s, %s rows, element %d: %.9g, expected %.9g",
+                              cr_backend_names[backend], prompts[i], (int)j, (double)parts[j],
+                              (double)whole[j]);
+            cr_engine_reset_states(&m->engine);
+        }
+        close_model(m);
+    }
+}
+END_TEST
+
+/* Weights, states and functions are there once, and no entry copies the cache. */
+START_TEST(test_prefill_cost)
+{
+    struct model *m = open_graph(graph_of(two_steps, "6"), CR_BACKEND_TCC, 1);
+    const struct cr_program *p = m->engine.program;
+    ck_assert_int_eq(m->engine.n_states, 3);
+    ck_assert_int_eq(p->n_inputs, 5);
+    for (int i = 0; i < p->n_inputs; i++)
+        ck_assert_int_eq(p->inputs[i].entries == 3, p->inputs[i].state);
+    ck_assert_int_lt(p->arena_bytes, (int64_t)(6 * 3 * 32 + 6 * 32 + 64) * 4);
+    close_model(m);
+}
+END_TEST
+
 /* ---- emitted C ---- */
 
 static const char *const driver =
@@ -728,33 +940,29 @@ static const char *const driver =
     "    return 0;\n"
     "}\n";
 
-/* A caller with two sessions; the cache has four rows, so the fifth is left out. */
-START_TEST(test_emitted)
+/* Emits a script as NAME.c, compiles it with a program that uses it, and compares what that prints. */
+static void check_emitted(const char *name, const char *program_text, const char *script,
+                          const char *const *expected, int n)
 {
-    struct cr_graph *graph =
-        graph_of("local at, cache = state('at', {}, 'i32'), state('cache', {4})\n"
-                 "local now = write(cache, input('x', {1}), at)\n"
-                 "replace(cache, now) replace(at, at + 1) return {y = sum(now, 1)}\n", NULL);
-    graph->name = cr_intern(graph, "session");
+    struct cr_graph *graph = graph_of(script, NULL);
+    graph->name = cr_intern(graph, name);
     struct cr_module *module = cr_module_new(graph);
     char folder[] = "/tmp/crescent_state_XXXXXX", path[64], command[400], line[64];
     struct cr_error error;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_msg(cr_run_passes(module, NULL, &error) == 0, "%s", error.text);
     struct cr_program *program = cr_emit_program(module);
-    snprintf(path, sizeof path, "%s/session.c", folder);
+    snprintf(path, sizeof path, "%s/%s.c", folder, name);
     ck_assert_msg(cr_write_standalone(program, path, &error) == 0, "%s", error.text);
     snprintf(path, sizeof path, "%s/driver.c", folder);
     FILE *file = fopen(path, "w");
-    fputs(driver, file);
+    fputs(program_text, file);
     fclose(file);
     snprintf(command, sizeof command,
-             "cd %s && ${CC:-cc} -Wall -Wextra -Werror -O1 session.c driver.c -lm -o d && ./d",
-             folder);
+             "cd %s && ${CC:-cc} -Wall -Wextra -Wpedantic -Werror -O1 %s.c driver.c -lm -o d && ./d",
+             folder, name);
     file = popen(command, "r");
-    static const char *const expected[] = {"0 1 1\n", "0 2 3\n", "0 3 6\n",
-                                           "0 4 10\n", "0 1 5\n", "0 5 10\n", "1\n"};
-    for (int i = 0; i < COUNT(expected); i++) {
+    for (int i = 0; i < n; i++) {
         ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
         ck_assert_str_eq(line, expected[i]);
     }
@@ -763,6 +971,58 @@ START_TEST(test_emitted)
     ck_assert_int_eq(system(command), 0);
     cr_program_free(program);
     cr_module_free(module);
+}
+
+/* A caller with two sessions; the cache has four rows, so the fifth is left out. */
+START_TEST(test_emitted)
+{
+    static const char *const expected[] = {"0 1 1\n", "0 2 3\n", "0 3 6\n",
+                                           "0 4 10\n", "0 1 5\n", "0 5 10\n", "1\n"};
+    check_emitted("session", driver,
+                  "local at, cache = state('at', {}, 'i32'), state('cache', {4})\n"
+                  "local now = write(cache, input('x', {1}), at)\n"
+                  "replace(cache, now) replace(at, at + 1) return {y = sum(now, 1)}\n",
+                  expected, COUNT(expected));
+}
+END_TEST
+
+static const char *const driver_of_entries =
+    "#include <stdio.h>\n"
+    "#include \"shared.h\"\n"
+    "static _Alignas(64) char weights[SHARED_PARAM_BYTES + 64], arena[SHARED_ARENA_BYTES + 64];\n"
+    "static float cache[SHARED_STATE_CACHE_ELEMENTS];\n"
+    "int main(void)\n"
+    "{\n"
+    "    int at = 0, status;\n"
+    "    float x[3] = {1, 2, 4}, y, w = 10;\n"
+    "    shared_load(weights, 0, &w);\n"
+    "    status = shared_prefill_run(weights, &at, cache, x, &y, arena);\n"
+    "    printf(\"%d %d %g\\n\", status, at, y);\n"
+    "    for (int turn = 0; turn < 3; turn++) {\n"
+    "        status = shared_decode_run(weights, &at, cache, x, &y, arena);\n"
+    "        printf(\"%d %d %g\\n\", status, at, y);\n"
+    "    }\n"
+    "    status = shared_clear_run(weights, &at, &y, arena);\n"
+    "    printf(\"%d %d %g %g\\n\", status, at, y, cache[1]);\n"
+    "    return 0;\n"
+    "}\n";
+
+/* Three entries of one file: each takes the states that it reads or replaces. */
+START_TEST(test_emitted_entries)
+{
+    static const char *const expected[] = {"0 3 70\n", "0 4 80\n", "0 5 90\n", "0 5 90\n",
+                                           "0 0 5 20\n"};
+    check_emitted("shared", driver_of_entries,
+                  "local at, cache = state('at', {}, 'i32'), state('cache', {5})\n"
+                  "local function step(name, n, entry)\n"
+                  "    local now = write(cache, input(name, {n}) * param('w', {}), at)\n"
+                  "    replace(cache, now, entry) replace(at, minimum(at + n, 5), entry)\n"
+                  "    return {y = sum(now, 1)}\n"
+                  "end\n"
+                  "replace(at, const(0, {}, 'i32'), 'clear')\n"
+                  "return {prefill = step('prompt', 3, 'prefill'),\n"
+                  "        decode = step('token', 1, 'decode'), clear = {at = at:float()}}\n",
+                  expected, COUNT(expected));
 }
 END_TEST
 
@@ -828,7 +1088,23 @@ static const struct {
     {"local s = state('s', {3})\nreturn {y = s}",
      ":1: state: 's' is never replaced, expected replace(state, value), or an input"},
     {"local s = state('s', {3})\nreplace(s, s + 1)\nreturn {a = {y = s}, b = {y = s * 2}}",
-     ":1: state: 's' is among several entries, states need a script with one entry"},
+     ":2: replace: found no entry, expected replace(state, value, entry) as the script returns "
+     "several"},
+    {"local s = state('s', {3})\nreplace(s, s + 1, 'decod')\n"
+     "return {decode = {y = s}, b = {y = s * 2}}",
+     ":2: replace: entry 'decod': the script returned none of that name, did you mean decode?"},
+    {"local s = state('s', {3})\nreplace(s, s + 1, 'a')\nreturn {y = s}",
+     ":2: replace: entry 'a': the script returned none of that name"},
+    {"local s = state('s', {3})\nreplace(s, s + 1, s)\nreturn {y = s}",
+     ":2: replace: entry: found tensor, a string is expected"},
+    {"local s = state('s', {3})\nreplace(s, s + 1, 'a')\nreplace(s, s, 'b')\n"
+     "replace(s, s * 2, 'a')\nreturn {a = {y = s}, b = {y = s}}",
+     ":4: replace: 's' is replaced already, expected one value for it"},
+    {"local s = state('s', {3})\nreplace(s, s + 1, 'a')\nreplace(s, s)\nreturn {a = {y = s}}",
+     ": replace: 's' is replaced with and without the entry's name, expected one value for it"},
+    {"local s, x = state('s', {3}), input('x', {3})\nreplace(s, x, 'a')\n"
+     "return {a = {y = x}, b = {y = x * 2}}",
+     ":1: state: 's' is never read, expected a value or an output that is made of it"},
     {"local s = state('s', {3})\nlocal x = input('s', {3})\nreturn {y = x}",
      ":2: input: 's' is a state already (line 1)"},
     {"local x = input('x', {3})\nlocal s = state('x', {3})\nreturn {y = x}",
@@ -1095,7 +1371,13 @@ int main(void)
     tcase_add_test(tcase, test_cache);
     tcase_add_test(tcase, test_layers);
     tcase_add_loop_test(tcase, test_random, 0, RANDOM);
+    tcase_add_loop_test(tcase, test_entries, 0, COUNT(shared) * CR_BACKEND_COUNT);
+    tcase_add_loop_test(tcase, test_all_entries, 0, COUNT(shared));
+    tcase_add_loop_test(tcase, test_entries_read_back, 0, COUNT(shared));
+    tcase_add_loop_test(tcase, test_prefill, 0, CR_BACKEND_COUNT);
+    tcase_add_test(tcase, test_prefill_cost);
     tcase_add_test(tcase, test_emitted);
+    tcase_add_test(tcase, test_emitted_entries);
     tcase_add_test(tcase, test_no_step);
     tcase_add_test(tcase, test_max_arena);
     tcase_add_loop_test(tcase, test_mistakes, 0, COUNT(mistakes));

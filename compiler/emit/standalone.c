@@ -360,7 +360,7 @@ static void print_main_run(struct cr_text *t, const struct cr_program *p,
     char run[128];
     int file = 0, n = 0;
     for (int i = 0; i < p->n_inputs; i++)
-        if (p->inputs[i].state)
+        if (p->inputs[i].state && is_of(p, entry, &p->inputs[i]))
             cr_put(t, "static %s cr_main_state_%d[%lld];\n\n", cr_c_type(p->inputs[i].dtype), i,
                    (long long)cr_elements(p->inputs[i].rank, p->inputs[i].shape));
     cr_entry_function(run, sizeof run, p, entry, "run");
@@ -370,9 +370,11 @@ static void print_main_run(struct cr_text *t, const struct cr_program *p,
            "    return %s(weights",
            run);
     for (int i = 0; i < p->n_inputs; i++) {
+        if (!is_of(p, entry, &p->inputs[i]))
+            continue;
         if (p->inputs[i].state)
             cr_put(t, ", cr_main_state_%d", i);
-        else if (is_of(p, entry, &p->inputs[i]))
+        else
             cr_put(t, ", (const %s *)inputs[%d]", cr_c_type(p->inputs[i].dtype), file++);
     }
     for (int i = 0; i < p->n_outputs; i++)

@@ -107,8 +107,6 @@ static void add_entries(struct cr_engine *e, const struct cr_graph *g)
     e->entries = cr_calloc((size_t)g->n_entries, sizeof *e->entries);
     for (int i = 0; i < g->n_entries; i++)
         add_entry(e, g, i, needed);
-    e->all_inputs = cr_calloc((size_t)e->n_inputs, sizeof *e->all_inputs);
-    e->all_outputs = cr_calloc((size_t)e->n_outputs, sizeof *e->all_outputs);
     free(needed);
 }
 
@@ -123,8 +121,6 @@ static void free_entries(struct cr_engine *e)
         free(e->entries[i].output);
     }
     free(e->entries);
-    free(e->all_inputs);
-    free(e->all_outputs);
 }
 
 /* ---- token ids ---- */
@@ -397,16 +393,18 @@ static int run_lengths(struct cr_engine *e, void *const *outputs, struct cr_erro
     return status;
 }
 
-/* Interprets the graph: outputs are kept as doubles, and rounded to what was handed in; those that
- * are null are not computed.  The next values of states are, in every run. */
-static int run_ref(struct cr_engine *e, const void *const *inputs, void *const *outputs,
+/* Interprets an entry: its outputs are kept as doubles, and rounded to what was handed in; those that
+ * are null are not computed.  The next values of the states that it replaces are, in every run. */
+static int run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *const *outputs,
                    struct cr_error *error)
 {
     for (int i = 0; i < e->n_params; i++)
         CR_CHECK(e->tensors[i]);
     gather_inputs(e, inputs);
-    for (int i = 0; i < e->graph->n_outputs; i++)
-        e->wanted[i] = result_of(e, outputs, i) ? e->exact[i] : NULL;
+    for (int i = 0; i < e->graph->n_outputs; i++) {
+        bool wanted = e->graph->outputs[i].entry == entry && result_of(e, outputs, i);
+        e->wanted[i] = wanted ? e->exact[i] : NULL;
+    }
     if (e->n_lengths)
         return run_lengths(e, outputs, error);
     if (cr_interpret(e->graph, (const float *const *)e->tensors, e->program_inputs, e->wanted,
@@ -615,32 +613,20 @@ void cr_engine_exchange_param(struct cr_engine *e, int i, float **tensor)
     pack_param(e, i, &(struct cr_contents){.data = e->tensors[i]});
 }
 
-int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,
-                  struct cr_error *error)
+int cr_engine_run_entry(struct cr_engine *e, int entry, const void *const *inputs,
+                        void *const *outputs, struct cr_error *error)
 {
     if (check_lengths(e, inputs, error))
         return -1;
-    if (e->backend == CR_BACKEND_REF)
-        return run_ref(e, inputs, outputs, error);
-    for (int i = 0; i < e->n_entries; i++)
-        if (run_compiled(e, i, inputs, outputs, error))
-            return -1;
-    return 0;
+    return e->backend == CR_BACKEND_REF ? run_ref(e, entry, inputs, outputs, error)
+                                        : run_compiled(e, entry, inputs, outputs, error);
 }
 
-int cr_engine_run_entry(struct cr_engine *e, int number, const void *const *inputs,
-                        void *const *outputs, struct cr_error *error)
+int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,
+                  struct cr_error *error)
 {
-    const struct cr_engine_entry *entry = &e->entries[number];
-    memset(e->all_inputs, 0, (size_t)e->n_inputs * sizeof *e->all_inputs);
-    memset(e->all_outputs, 0, (size_t)e->n_outputs * sizeof *e->all_outputs);
-    for (int i = 0; i < entry->n_inputs; i++)
-        e->all_inputs[entry->input[i]] = inputs[i];
-    for (int i = 0; i < entry->n_outputs; i++)
-        e->all_outputs[entry->output[i]] = outputs[i];
-    if (check_lengths(e, e->all_inputs, error))
-        return -1;
-    return e->backend == CR_BACKEND_REF
-               ? run_ref(e, e->all_inputs, e->all_outputs, error)
-               : run_compiled(e, number, e->all_inputs, e->all_outputs, error);
+    for (int i = 0; i < e->n_entries; i++)
+        if (cr_engine_run_entry(e, i, inputs, outputs, error))
+            return -1;
+    return 0;
 }

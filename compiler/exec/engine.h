@@ -83,9 +83,6 @@ struct cr_engine {
     const void **program_inputs; /* as the program, or the interpreter, orders them */
     void **program_outputs;
 
-    const void **all_inputs; /* of a run of one entry: the engine's inputs, those it needs not null */
-    void **all_outputs;
-
     int64_t passes_ns, emit_ns, compile_ns; /* what each stage took */
 };
 
@@ -105,12 +102,13 @@ int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);
 /* Hands in parameter i by exchanging a tensor from cr_memory_new for the one that is kept. */
 void cr_engine_exchange_param(struct cr_engine *engine, int i, float **tensor);
 
-/* One run, of all entries, which reads the states and leaves their next values.  Inputs and outputs
- * follow the engine's ports: int32_t for i32, float for the rest. */
+/* One run, of all entries in turns; each reads the states and leaves their next values.  Inputs and
+ * outputs follow the engine's ports: int32_t for i32, float for the rest. */
 int cr_engine_run(struct cr_engine *engine, const void *const *inputs, void *const *outputs,
                   struct cr_error *error);
 
-/* One run of an entry; inputs and outputs follow its ports. */
+/* One run of an entry.  Inputs and outputs follow the engine's ports; those that the entry does not
+ * have may be null. */
 int cr_engine_run_entry(struct cr_engine *engine, int entry, const void *const *inputs,
                         void *const *outputs, struct cr_error *error);
 

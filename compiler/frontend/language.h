@@ -15,12 +15,16 @@ void cr_add_elementwise(lua_State *L);     /* broadcast.c */
 void cr_add_scopes(lua_State *L);          /* scope.c */
 void cr_add_dump_statements(lua_State *L); /* printed_graph.c */
 
-/* Refuses a state that nothing reads, or that is never replaced, and any among several entries
- * (primitives.c). */
+/* Finds the entries that replace was called with among those that the script returned
+ * (replace.c). */
+void cr_settle_replacements(lua_State *L, struct cr_run *run);
+
+/* Refuses a state that nothing reads, or that is never replaced (replace.c). */
 void cr_check_states(lua_State *L, struct cr_run *run);
 
 int cr_lua_matmul(lua_State *L);  /* broadcast.c */
 int cr_lua_grad(lua_State *L);    /* grad.c */
+int cr_lua_replace(lua_State *L); /* replace.c */
 int cr_lua_options(lua_State *L); /* script_options.c */
 int cr_lua_require(lua_State *L); /* source.c */
 

@@ -190,21 +190,6 @@ static int make_state(lua_State *L)
     return named_leaf(L, CR_OP_state, &attr);
 }
 
-/* replace(state, value): what the state holds in the next run */
-static int replace_state(lua_State *L)
-{
-    cr_arg_count(L, "replace", 2, 2);
-    cr_id state = cr_arg_tensor(L, 1, "replace"), value = cr_arg_tensor(L, 2, "replace");
-    struct cr_graph *g = cr_run_of(L)->graph;
-    cr_work(L, (size_t)g->n_replaced + 1); /* each is looked at */
-    const char *why = cr_check_replacement(g, state, value);
-    if (why)
-        cr_raise(L, "%s", why);
-    cr_add_replacement(g, state, value);
-    cr_check_memory(L);
-    return 0;
-}
-
 /* write(a, rows, at [, axis]); `at` may be a number */
 static int make_write(lua_State *L)
 {
@@ -447,49 +432,6 @@ static int make_concat(lua_State *L)
     return cr_return(L, CR_OP_concat, n, in, &attr);
 }
 
-/* ---- states that do nothing ---- */
-
-/* Raises what is wrong with a state, in the name of the line that declared it. */
-static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char *why)
-{
-    const struct cr_node *node = &run->graph->nodes[id];
-    char text[CR_NAME_MAX + 128];
-    snprintf(text, sizeof text, "state: '%s' %s", node->name, why);
-    cr_report_text(run, (struct cr_line){node->where.file, node->where.line}, text);
-    cr_raise(L, "%s", text);
-}
-
-/* Entries would have to agree on what a state holds, so there is one.  A printed graph may have lost its readers to the passes, which know what they do. */
-void cr_check_states(lua_State *L, struct cr_run *run)
-{
-    const struct cr_graph *g = run->graph;
-    for (cr_id id = 0; g->n_entries > 1 && id < g->n_nodes; id++)
-        if (g->nodes[id].op == CR_OP_state)
-            refuse_state(L, run, id, "is among several entries, states need a script with one entry");
-    if (run->in_dump)
-        return;
-    bool *read = lua_newuserdata(L, (size_t)g->n_nodes + 1);
-    bool *replaced = lua_newuserdata(L, (size_t)g->n_nodes + 1);
-    memset(read, 0, (size_t)g->n_nodes + 1);
-    memset(replaced, 0, (size_t)g->n_nodes + 1);
-    for (int i = 0; i < g->n_operands; i++)
-        read[g->operands[i]] = true;
-    for (int i = 0; i < g->n_outputs; i++) {
-        const struct cr_output *output = &g->outputs[i];
-        if (output->state != CR_NONE)
-            replaced[output->state] = true;
-        if (output->id != output->state)
-            read[output->id] = true;
-    }
-    for (cr_id id = 0; id < g->n_nodes; id++) {
-        if (g->nodes[id].op == CR_OP_state && !replaced[id])
-            refuse_state(L, run, id, "is never replaced, expected replace(state, value), or an input");
-        if (g->nodes[id].op == CR_OP_state && !read[id])
-            refuse_state(L, run, id, "is never read, expected a value or an output that is made of it");
-    }
-    lua_pop(L, 2);
-}
-
 /* The op table knows neither which arguments a primitive takes nor how they are read, so each
  * has a function here. */
 void cr_add_primitives(lua_State *L)
@@ -498,7 +440,7 @@ void cr_add_primitives(lua_State *L)
                                          {"length", make_length},
                                          {"param", make_param},
                                          {"state", make_state},
-                                         {"replace", replace_state},
+                                         {"replace", cr_lua_replace},
                                          {"write", make_write},
                                          {"const", make_const},
                                          {"iota", make_iota},

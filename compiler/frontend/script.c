@@ -176,6 +176,7 @@ static int run_script(lua_State *L)
     cr_check_settings(L, run);
     cr_check_kernels(L, run);
     take_result(L, run, lua_gettop(L));
+    cr_settle_replacements(L, run);
     cr_check_states(L, run);
     return 0;
 }

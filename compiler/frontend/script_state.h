@@ -77,6 +77,12 @@ struct cr_run {
     char passed[80];           /* the limit that was passed, or "" */
     struct cr_line refused_at; /* where the script was when memory was refused */
 
+    /* Names of entries that replace was called with, "" for none.  Until the script has returned its
+     * entries, what replaces a state is of the entry of such a number. */
+    const char *replacing[CR_MAX_ENTRIES + 1];
+    struct cr_line replacing_at[CR_MAX_ENTRIES + 1]; /* first */
+    int n_replacing;
+
     int n_calls;      /* calls of Lua from C within each other */
     size_t n_printed; /* bytes */
     int64_t n_random; /* calls of random */

@@ -190,7 +190,7 @@ void cr_add_output(struct cr_graph *g, const char *name, cr_id id)
 
 /* ---- states ---- */
 
-const char *cr_check_replacement(struct cr_graph *g, cr_id state, cr_id value)
+const char *cr_check_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value)
 {
     const struct cr_node *s = &g->nodes[state], *v = &g->nodes[value];
     char found[128], expected[128];
@@ -202,7 +202,7 @@ const char *cr_check_replacement(struct cr_graph *g, cr_id state, cr_id value)
         return g->error;
     }
     for (int i = cr_n_results(g); i < g->n_outputs; i++)
-        if (g->outputs[i].state == state) {
+        if (g->outputs[i].state == state && g->outputs[i].entry == entry) {
             snprintf(g->error, sizeof g->error, "replace: '%.100s' is replaced already, expected "
                      "one value for it", s->name);
             return g->error;
@@ -214,10 +214,10 @@ const char *cr_check_replacement(struct cr_graph *g, cr_id state, cr_id value)
     return g->error;
 }
 
-void cr_add_replacement(struct cr_graph *g, cr_id state, cr_id value)
+void cr_add_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value)
 {
     *CR_PUSH(g->outputs, g->n_outputs, g->cap_outputs) =
-        (struct cr_output){g->nodes[state].name, value, 0, state};
+        (struct cr_output){g->nodes[state].name, value, entry, state};
     g->n_replaced++;
 }
 
@@ -242,7 +242,7 @@ void cr_copy_outputs(struct cr_graph *to, const struct cr_graph *from, const cr_
     }
     for (int i = cr_n_results(from); i < from->n_outputs; i++) {
         const struct cr_output *o = &from->outputs[i];
-        cr_add_replacement(to, map ? map[o->state] : o->state, map ? map[o->id] : o->id);
+        cr_add_replacement(to, o->entry, map ? map[o->state] : o->state, map ? map[o->id] : o->id);
     }
 }
 

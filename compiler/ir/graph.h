@@ -126,7 +126,7 @@ struct cr_node {
 
 /* A value that a run leaves behind.  Those that are handed out are listed by entry; within one, no
  * two have the same name.  What replaces a state has the state's name, and is not handed out: it is
- * what the state holds in the next run. */
+ * what the state holds after a run of the entry.  Those come last, listed by entry, too. */
 struct cr_output {
     const char *name;
     cr_id id;
@@ -258,12 +258,13 @@ void cr_keep_nodes(struct cr_graph *g, const bool *kept);
  * stay.  The graph is as if the script had returned that entry's outputs. */
 void cr_keep_entry(struct cr_graph *g, int entry);
 
-/* Why a state cannot become a value, or null: a state is replaced once, by a value of its shape and
- * type. */
-const char *cr_check_replacement(struct cr_graph *g, cr_id state, cr_id value);
+/* Why a state cannot become a value, or null: an entry replaces a state once, by a value of its
+ * shape and type. */
+const char *cr_check_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value);
 
-/* Says what a state becomes; see cr_check_replacement.  Graphs with states have one entry. */
-void cr_add_replacement(struct cr_graph *g, cr_id state, cr_id value);
+/* Says what a state becomes by a run of an entry, the newest of those that replace any; see
+ * cr_check_replacement. */
+void cr_add_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value);
 
 /* How many of the outputs are handed out: the first ones. */
 static inline int cr_n_results(const struct cr_graph *g)

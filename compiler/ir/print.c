@@ -180,6 +180,18 @@ static bool same_origin(const struct cr_where *a, const struct cr_where *b)
            strcmp(a->scope, b->scope) == 0;
 }
 
+/* "replace(v[1], v[7])", with the name of the entry where it has one. */
+static void print_replacement(FILE *out, const struct cr_graph *g, const struct cr_output *output)
+{
+    const char *entry = g->entries[output->entry];
+    fprintf(out, "replace(v[%d], v[%d]", (int)output->state, (int)output->id);
+    if (*entry) {
+        fputs(", ", out);
+        print_string(out, entry);
+    }
+    fputs(")\n", out);
+}
+
 /* "return { ["y"] = v[7] }"; of entries with names, a table of such tables. */
 static void print_outputs(FILE *out, const struct cr_graph *g)
 {
@@ -220,6 +232,6 @@ void cr_print_graph(FILE *out, const struct cr_graph *g)
         print_node(out, g, id);
     }
     for (int i = cr_n_results(g); i < g->n_outputs; i++)
-        fprintf(out, "replace(v[%d], v[%d])\n", (int)g->outputs[i].state, (int)g->outputs[i].id);
+        print_replacement(out, g, &g->outputs[i]);
     print_outputs(out, g);
 }

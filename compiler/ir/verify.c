@@ -108,8 +108,7 @@ static int verify_names(const struct cr_graph *g, enum cr_op op, struct cr_error
     return twice ? cr_fail(error, "%s %.200s: there are two", cr_ops[op].name, twice) : 0;
 }
 
-/* Outputs that replace states come last, one for a state, of its shape and type, in a graph of one
- * entry. */
+/* Outputs that replace states come last, of the shape and the type of the state. */
 static int verify_replacement(const struct cr_graph *g, int i, struct cr_error *error)
 {
     const struct cr_output *output = &g->outputs[i];
@@ -120,8 +119,6 @@ static int verify_replacement(const struct cr_graph *g, int i, struct cr_error *
     if (output->state < 0 || output->state >= g->n_nodes ||
         g->nodes[output->state].op != CR_OP_state)
         return cr_fail(error, "output %d: it replaces no state", i);
-    if (g->n_entries > 1)
-        return cr_fail(error, "output %d: it replaces a state of one of several entries", i);
     const struct cr_node *state = &g->nodes[output->state], *value = &g->nodes[output->id];
     if (output->name != state->name || !cr_same_shape(state, value) ||
         state->dtype != value->dtype)
@@ -142,7 +139,7 @@ static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
     return verify_replacement(g, i, error);
 }
 
-/* The outputs of an entry have different names, and so have the states that are replaced. */
+/* The outputs of an entry have different names, and so have the states that it replaces. */
 static int verify_outputs(struct cr_graph *g, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice = NULL;
@@ -150,17 +147,14 @@ static int verify_outputs(struct cr_graph *g, struct cr_error *error)
     int n_results = cr_n_results(g);
     for (int i = 0; !status && i < g->n_outputs; i++)
         status = verify_output(g, i, error);
-    for (int i = 0; !status && i < n_results;) {
-        int entry = g->outputs[i].entry, n = 0;
-        for (; i < n_results && g->outputs[i].entry == entry; i++)
+    for (int i = 0; !status && i < g->n_outputs;) {
+        int entry = g->outputs[i].entry, n = 0, end = i < n_results ? n_results : g->n_outputs;
+        bool replaced = i >= n_results;
+        for (; i < end && g->outputs[i].entry == entry; i++)
             names[n++] = g->outputs[i].name;
         if ((twice = find_twice(names, n)))
-            status = cr_fail(error, "output %.200s: there are two", twice);
+            status = cr_fail(error, "%s %.200s: there are two", replaced ? "next" : "output", twice);
     }
-    for (int i = 0; !status && i < g->n_replaced; i++)
-        names[i] = g->outputs[n_results + i].name;
-    if (!status && (twice = find_twice(names, g->n_replaced)))
-        status = cr_fail(error, "state %.200s: it is replaced twice", twice);
     free(names);
     return status;
 }
@@ -172,7 +166,7 @@ static int verify_entries(struct cr_graph *g, struct cr_error *error)
     bool has_outputs[CR_MAX_ENTRIES] = {false};
     if (g->n_entries < 1 || g->n_entries > CR_MAX_ENTRIES)
         return cr_fail(error, "there are %d entries", g->n_entries);
-    for (int i = 0; i < g->n_outputs; i++)
+    for (int i = 0; i < cr_n_results(g); i++)
         has_outputs[g->outputs[i].entry] = true;
     for (int i = 0; i < g->n_entries; i++) {
         names[i] = g->entries[i];

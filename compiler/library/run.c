@@ -48,46 +48,109 @@ int crescent_read_input(const crescent_model *model, int index, const char *path
 
 /* ---- what a run needs ---- */
 
-static int check_tensors(const crescent_model *m, const struct cr_port *ports, int n,
-                         const void *const *tensors, struct cr_error *error)
+/* Entries first .. end - 1 of a model. */
+struct entries {
+    int first, end;
+};
+
+static struct entries all_entries(const crescent_model *m)
+{
+    return (struct entries){0, m->engine.n_entries};
+}
+
+/* Tensors of some ports, by their numbers, or of the first ones, must not be null. */
+static int check_tensors(const crescent_model *m, const struct cr_port *ports, const int *number,
+                         int n, const void *const *tensors, struct cr_error *error)
 {
     for (int i = 0; i < n; i++)
-        if (!tensors || !tensors[i])
+        if (!tensors || !tensors[number ? number[i] : i])
             return cr_fail(error, "%.400s: the tensor of %.200s is null, expected one",
-                           m->engine.path, ports[i].name);
+                           m->engine.path, ports[number ? number[i] : i].name);
     return 0;
 }
 
-/* Kernels read a table's rows where ids say, and look at no bounds; what they would write outside
- * of a tensor they leave out. */
-static int check_ids(const crescent_model *m, const void *const *inputs, struct cr_error *error)
-{
-    const struct cr_engine *e = &m->engine;
-    for (int i = 0; i < e->n_inputs; i++)
-        if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, inputs[i], error))
-            return -1;
-    return cr_offsets_check(e->offsets, ~0u, inputs, e->memory, error);
-}
-
-static int check_run(const crescent_model *m, const void *const *inputs, void *const *outputs,
+/* Kernels read a table's rows where ids say, and look at no bounds. */
+static int check_ids(const crescent_model *m, const int *number, int n, const void *const *inputs,
                      struct cr_error *error)
 {
     const struct cr_engine *e = &m->engine;
-    if (cr_check_weights(m, error) || check_tensors(m, e->inputs, e->n_inputs, inputs, error) ||
-        check_tensors(m, e->outputs, e->n_outputs, (const void *const *)outputs, error))
+    for (int k = 0; k < n; k++) {
+        int i = number ? number[k] : k;
+        if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, inputs[i], error))
+            return -1;
+    }
+    return 0;
+}
+
+/* All entries need all tensors, one its own. */
+static int check_run(const crescent_model *m, struct entries entries, const void *const *inputs,
+                     void *const *outputs, struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    const struct cr_engine_entry all = {.n_inputs = e->n_inputs, .n_outputs = e->n_outputs};
+    bool some = entries.end - entries.first < e->n_entries;
+    const struct cr_engine_entry *of = some ? &e->entries[entries.first] : &all;
+    if (cr_check_weights(m, error) ||
+        check_tensors(m, e->inputs, of->input, of->n_inputs, inputs, error) ||
+        check_tensors(m, e->outputs, of->output, of->n_outputs, (const void *const *)outputs,
+                      error))
         return -1;
-    return check_ids(m, inputs, error);
+    return check_ids(m, of->input, of->n_inputs, inputs, error);
 }
 
 /* ---- runs ---- */
+
+/* Runs entries in turns.  Kernels leave out what they would write outside of a tensor; so it is
+ * looked for before, by what is in the states then. */
+static int run_entries(struct cr_engine *e, struct entries entries, const void *const *inputs,
+                       void *const *outputs, struct cr_error *error)
+{
+    for (int i = entries.first; i < entries.end; i++)
+        if (cr_offsets_check(e->offsets, 1u << i, inputs, e->memory, error) ||
+            cr_engine_run_entry(e, i, inputs, outputs, error))
+            return -1;
+    return 0;
+}
+
+static int run(crescent_model *m, struct entries entries, const void *const *inputs,
+               void *const *outputs, struct cr_error *error)
+{
+    return check_run(m, entries, inputs, outputs, error) ||
+           run_entries(&m->engine, entries, inputs, outputs, error);
+}
 
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs)
 {
     CR_REQUIRE(model, true);
     CR_ENTER(model->context);
-    int status = check_run(model, inputs, outputs, guard.error);
+    return cr_done(&guard, run(model, all_entries(model), inputs, outputs, guard.error));
+}
+
+/* Finds the entry of that name. */
+static int find_entry(const crescent_model *m, const char *name, struct entries *entries,
+                      struct cr_error *error)
+{
+    const struct cr_engine *e = &m->engine;
+    int i = 0;
+    while (i < e->n_entries && strcmp(e->entries[i].name, name) != 0)
+        i++;
+    *entries = (struct entries){i, i + 1};
+    if (i < e->n_entries)
+        return 0;
+    return cr_fail(error,
+                   "%.400s: entry '%.100s': there is none of that name, the first of %d is '%s'",
+                   e->path, name, e->n_entries, e->entries[0].name);
+}
+
+int crescent_run_entry(crescent_model *model, const char *entry, const void *const *inputs,
+                       void *const *outputs)
+{
+    CR_REQUIRE(model, entry);
+    CR_ENTER(model->context);
+    struct entries entries;
+    int status = find_entry(model, entry, &entries, guard.error);
     if (!status)
-        status = cr_engine_run(&model->engine, inputs, outputs, guard.error);
+        status = run(model, entries, inputs, outputs, guard.error);
     return cr_done(&guard, status);
 }
 
@@ -170,7 +233,7 @@ static int run_timed(crescent_model *m, const void *const *inputs, void *const *
     if (e->backend != CR_BACKEND_TCC && e->backend != CR_BACKEND_CC)
         return cr_fail(error, "%.400s: backend %s shows no kernels, expected tcc or cc", e->path,
                        cr_backend_names[e->backend]);
-    if (check_run(m, inputs, outputs, error))
+    if (check_run(m, all_entries(m), inputs, outputs, error))
         return -1;
     struct watch watch = {.rt = *e->rt, .engine = e, .ns = kernel_ns};
     struct cr_engine watched = *e;
@@ -178,7 +241,7 @@ static int run_timed(crescent_model *m, const void *const *inputs, void *const *
     watched.rt = &watch.rt;
     watched.pool = (struct cr_pool *)(void *)&watch;
     memset(kernel_ns, 0, (size_t)e->program->n_kernels * sizeof *kernel_ns);
-    return cr_engine_run(&watched, inputs, outputs, error);
+    return run_entries(&watched, all_entries(m), inputs, outputs, error);
 }
 
 int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,

@@ -4,8 +4,8 @@
  * A script computes once what several entries have in common.  Here a node that two entries need
  * becomes two, so that the passes behind this one treat an entry as if it were alone: what is
  * fused, rounded together or stored does not depend on the other entries, and an entry has the
- * bits of a script that returns only its outputs.  Inputs and parameters stay one: there is one
- * layout of the weights.  Nodes are listed by entry, and so are the kernels made of them.
+ * bits of a script that returns only its outputs.  Inputs, states and parameters stay one: there is
+ * one layout of the weights, and what one entry leaves in a state the next one reads.  Nodes are listed by entry, and so are the kernels made of them.
  */
 #include <stdlib.h>
 
@@ -36,6 +36,7 @@ static void copy_node(struct copy *c, cr_id id, int entry)
     free(in);
 }
 
+/* The nodes that an entry needs, its outputs, and what it replaces. */
 static void copy_entry(struct copy *c, int entry)
 {
     const struct cr_graph *g = c->from;
@@ -43,12 +44,16 @@ static void copy_entry(struct copy *c, int entry)
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (!g->nodes[id].name && c->needed[id] >> entry & 1)
             copy_node(c, id, entry);
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i].entry == entry)
-            cr_add_output(c->to, g->outputs[i].name, c->map[g->outputs[i].id]);
+    for (int i = 0; i < g->n_outputs; i++) {
+        const struct cr_output *output = &g->outputs[i];
+        if (output->entry == entry && output->state == CR_NONE)
+            cr_add_output(c->to, output->name, c->map[output->id]);
+        else if (output->entry == entry)
+            cr_add_replacement(c->to, entry, c->map[output->state], c->map[output->id]);
+    }
 }
 
-/* Inputs and parameters first, in their order, then the nodes of each entry. */
+/* Inputs, states and parameters first, in their order, then the nodes of each entry. */
 void cr_pass_entries(struct cr_module *module)
 {
     struct cr_graph *g = module->graph;

@@ -16,7 +16,7 @@ enum {
     CR_HAS_LOOPS = 1 << 2,   /* module->segments, module->functions */
     CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
     CR_HAS_PROGRAM = 1 << 4, /* module->program */
-    CR_HAS_ENTRIES = 1 << 5, /* no node but inputs and parameters is needed by two entries */
+    CR_HAS_ENTRIES = 1 << 5, /* no node but inputs, states and parameters is needed by two entries */
 };
 
 /*

@@ -440,7 +440,7 @@ static void mark_buffers(struct scheduling *s, int number)
     }
 }
 
-/* Inputs are read by the entries that use their buffers, lengths by all.  What one alone does not
+/* Inputs and states are of the entries that use their buffers, lengths of all.  What one alone does not
  * use stays an input of it. */
 static void mark_ports(struct scheduling *s)
 {
@@ -448,8 +448,8 @@ static void mark_ports(struct scheduling *s)
     for (int i = 0; i < p->n_entries; i++)
         mark_buffers(s, i);
     for (int i = 0; i < p->n_buffers; i++)
-        if (p->buffers[i].space == CR_SPACE_INPUT)
-            p->inputs[p->buffers[i].offset].entries = p->buffers[i].entries;
+        if (p->buffers[i].space == CR_SPACE_INPUT || p->buffers[i].space == CR_SPACE_STATE)
+            p->inputs[p->buffers[i].offset].entries |= p->buffers[i].entries;
     for (int i = 0; p->n_entries == 1 && i < p->n_inputs; i++)
         p->inputs[i].entries = 1;
     for (int i = 0; i < p->n_lengths; i++)

@@ -13,8 +13,9 @@
 /* Kernels and who must wait for whom. */
 struct order {
     const struct cr_module *m;
+    size_t nodes;      /* of the graph when it began; copies come later */
     int *first, *last; /* by node: the kernels that store it, or -1 */
-    cr_id *next;       /* by state: the node that is stored over it, or CR_NONE */
+    cr_id *next;       /* by entry and state: the node that is stored over it, or CR_NONE */
     int *from, *to;    /* kernel `from` comes before kernel `to` */
     bool *late;        /* by kernel: it can wait for the end */
     int n, cap, cap_to;
@@ -27,14 +28,16 @@ struct order {
 static void begin_order(struct order *o, const struct cr_module *m)
 {
     size_t nodes = (size_t)m->graph->n_nodes;
-    *o = (struct order){.m = m};
+    *o = (struct order){.m = m, .nodes = nodes};
     o->first = cr_calloc(nodes, sizeof *o->first);
     o->last = cr_calloc(nodes, sizeof *o->last);
-    o->next = cr_calloc(nodes, sizeof *o->next);
+    o->next = cr_calloc(nodes * (size_t)m->graph->n_entries, sizeof *o->next);
     o->found = cr_calloc((size_t)m->n_kernels, sizeof *o->found);
     o->late = cr_calloc((size_t)m->n_kernels, sizeof *o->late);
     for (size_t i = 0; i < nodes; i++)
-        o->first[i] = o->last[i] = o->next[i] = CR_NONE;
+        o->first[i] = o->last[i] = CR_NONE;
+    for (size_t i = 0; i < nodes * (size_t)m->graph->n_entries; i++)
+        o->next[i] = CR_NONE;
     for (int i = 0; i < m->n_kernels; i++) {
         cr_id id = m->kernels[i].buffer;
         o->last[id] = i;
@@ -52,6 +55,17 @@ static void end_order(struct order *o)
     free(o->to);
     free(o->found);
     free(o->late);
+}
+
+static cr_id *next_of(const struct order *o, int entry, cr_id state)
+{
+    return &o->next[(size_t)entry * o->nodes + (size_t)state];
+}
+
+/* What an entry stores over a state that it replaces. */
+static cr_id *next_by(const struct order *o, const struct cr_output *output)
+{
+    return next_of(o, output->entry, output->state);
 }
 
 static void add_edge(struct order *o, int from, int to)
@@ -74,7 +88,7 @@ static void find_edges(struct order *o)
         if (i && m->kernels[i - 1].buffer == k->buffer)
             add_edge(o, i - 1, i);
         for (int r = 0; r < k->n_refs; r++) {
-            cr_id next = o->next[k->refs[r]];
+            cr_id next = *next_of(o, k->entry, k->refs[r]);
             add_edge(o, o->last[k->refs[r]], i);
             if (next != CR_NONE && next != k->buffer)
                 add_edge(o, i, o->first[next]);
@@ -117,10 +131,12 @@ static int pop_ready(int *heap, int *n)
     return least;
 }
 
-/* The number by which a kernel stands in the heap: those that are late behind all others. */
+/* The number by which a kernel stands in the heap: those that are late behind all others of their
+ * entry. */
 static int turn_of(const struct order *o, int kernel)
 {
-    return o->late[kernel] ? kernel + o->m->n_kernels : kernel;
+    int turn = 2 * o->m->kernels[kernel].entry + o->late[kernel];
+    return turn * o->m->n_kernels + kernel;
 }
 
 /* Finds the order: of the kernels that wait for none, always the first.  False if some wait for
@@ -189,7 +205,7 @@ static void find_in_place(struct order *o)
     const struct cr_output *begin = g->outputs + cr_n_results(g), *end = begin + g->n_replaced;
     for (const struct cr_output *at = begin; at < end; at++)
         if (may_write_over(o, at))
-            o->next[at->state] = at->id;
+            *next_by(o, at) = at->id;
     if (find_order(o))
         return;
     bool *done = cr_calloc((size_t)o->m->n_kernels, sizeof *done);
@@ -197,15 +213,15 @@ static void find_in_place(struct order *o)
     for (int i = 0; i < o->n_found; i++)
         done[o->found[i]] = true;
     for (const struct cr_output *at = begin; at < end; at++) {
-        open[at - begin] = o->next[at->state] != CR_NONE && !done[o->first[at->id]];
-        o->next[at->state] = open[at - begin] ? CR_NONE : o->next[at->state];
+        open[at - begin] = *next_by(o, at) != CR_NONE && !done[o->first[at->id]];
+        *next_by(o, at) = open[at - begin] ? CR_NONE : *next_by(o, at);
     }
     for (const struct cr_output *at = begin; at < end; at++) {
         if (!open[at - begin])
             continue;
-        o->next[at->state] = at->id;
+        *next_by(o, at) = at->id;
         if (!find_order(o))
-            o->next[at->state] = CR_NONE;
+            *next_by(o, at) = CR_NONE;
     }
     free(done);
     free(open);
@@ -262,7 +278,7 @@ static void make_room(struct cr_module *m)
         m->in_state[i] = CR_NONE;
 }
 
-/* Settles for each state whether its next value is made in place. */
+/* Settles for each state, and each entry that replaces it, whether the next value is made in place. */
 static void settle(struct cr_module *m)
 {
     struct order o;
@@ -273,7 +289,7 @@ static void settle(struct cr_module *m)
     make_room(m);
     for (int i = cr_n_results(g); i < g->n_outputs; i++) {
         struct cr_output *output = &g->outputs[i];
-        copied[i] = o.next[output->state] == CR_NONE;
+        copied[i] = *next_by(&o, output) == CR_NONE;
         if (copied[i])
             add_copied(m, output);
         m->in_state[output->id] = output->state;
@@ -285,9 +301,11 @@ static void settle(struct cr_module *m)
 
 /* ---- the order, settled ---- */
 
-static int by_root(const void *a, const void *b)
+static int by_entry_and_root(const void *a, const void *b)
 {
     const struct cr_kernel *x = a, *y = b;
+    if (x->entry != y->entry)
+        return x->entry - y->entry;
     if (x->buffer != y->buffer)
         return x->buffer < y->buffer ? -1 : 1;
     if (x->dest.base != y->dest.base)
@@ -304,7 +322,7 @@ static void order_kernels(struct cr_module *m)
     int n = 0, cap = 0;
     begin_order(&o, m);
     for (int i = cr_n_results(m->graph); i < m->graph->n_outputs; i++)
-        o.next[m->graph->outputs[i].state] = m->graph->outputs[i].id;
+        *next_by(&o, &m->graph->outputs[i]) = m->graph->outputs[i].id;
     CR_CHECK(find_order(&o)); /* settle saw to it */
     for (int i = 0; i < m->n_kernels; i++)
         *CR_PUSH(ordered, n, cap) = m->kernels[o.found[i]];
@@ -317,6 +335,6 @@ static void order_kernels(struct cr_module *m)
 void cr_settle_states(struct cr_module *m)
 {
     settle(m);
-    qsort(m->kernels, (size_t)m->n_kernels, sizeof *m->kernels, by_root);
+    qsort(m->kernels, (size_t)m->n_kernels, sizeof *m->kernels, by_entry_and_root);
     order_kernels(m);
 }

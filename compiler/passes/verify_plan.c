@@ -145,9 +145,19 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
+/* As an entry begins, states hold their old values. */
+static void begin_entry(struct run *r)
+{
+    for (cr_id id = 0; id < r->g->n_nodes; id++)
+        r->held[id] = id;
+}
+
+/* Its result, then its operands, which it must not have written over. */
 static int run_kernel(struct run *r, int kernel, int now)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
+    if (!kernel || k->entry != k[-1].entry)
+        begin_entry(r);
     if (write_result(r, kernel, k->buffer, now))
         return -1;
     for (int i = 0; i < k->n_refs; i++)
@@ -241,14 +251,13 @@ static int verify_loops(const struct run *r)
 
 /* ---- all of it ---- */
 
-/* Notes by node which port it is and which state it replaces; states hold what they held before. */
+/* Notes by node which port it is and which state it replaces. */
 static void number_ports(struct run *r)
 {
     int n = 0;
     for (cr_id id = 0; id < r->g->n_nodes; id++) {
         r->inputs[id] = cr_is_input(&r->g->nodes[id]) ? n++ : -1;
         r->outputs[id] = r->replaced[id] = -1;
-        r->held[id] = id;
     }
     for (int i = 0; i < r->g->n_outputs; i++) {
         const struct cr_output *output = &r->g->outputs[i];

@@ -243,7 +243,7 @@ static void replace_states(struct cr_maker *m)
         if (m->g->nodes[id].op != CR_OP_state)
             continue;
         bool known = kept < m->n_kept && m->kept[kept].state == id;
-        cr_add_replacement(m->g, id, known ? m->kept[kept++].value : some_value_for(m, id));
+        cr_add_replacement(m->g, 0, id, known ? m->kept[kept++].value : some_value_for(m, id));
     }
 }
 

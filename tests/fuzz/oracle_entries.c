@@ -9,7 +9,7 @@ enum { ENTRIES = 2 };
 static const char *const names[ENTRIES] = {"first", "second"};
 
 /* The case's nodes, with the outputs whose sets have one of these bits: of one entry without a
- * name, or of both.  States stay what they are. */
+ * name, or of both.  The last entry replaces the states, so all begin with the case's data. */
 static struct cr_graph *graph_with(const struct cr_graph *g, const unsigned *sets, unsigned bits)
 {
     struct cr_graph *copy = cr_graph_copy_nodes(g);
@@ -20,6 +20,8 @@ static struct cr_graph *graph_with(const struct cr_graph *g, const unsigned *set
             if (bits & sets[i] & 1u << e)
                 cr_add_output(copy, g->outputs[i].name, g->outputs[i].id);
     }
+    for (int i = cr_n_results(g); i < g->n_outputs && bits >> (ENTRIES - 1); i++)
+        cr_add_replacement(copy, copy->n_entries - 1, g->outputs[i].state, g->outputs[i].id);
     return copy;
 }
 
@@ -39,21 +41,34 @@ static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_compil
     return good;
 }
 
-/* The outputs of an entry, out of those of all, against what they are without the other. */
+/* Some of the outputs and states of a run. */
+static struct cr_outputs part_of(const struct cr_outputs *all, int first, int n)
+{
+    return (struct cr_outputs){.port = all->port + first,
+                               .data = all->data + first,
+                               .floats = all->floats + first,
+                               .n = n};
+}
+
+/* The outputs of an entry, out of those of all, and what the last one leaves in the states, against
+ * what they are without the other. */
 static bool check_entry(struct cr_subject *s, const unsigned *sets, int number,
                         const struct cr_entry *entry, const struct cr_outputs *all,
                         struct cr_report *report)
 {
     struct cr_compiled alone;
     struct cr_outputs expected;
-    const struct cr_outputs o = {.port = all->port + entry->first_output,
-                                 .data = all->data + entry->first_output,
-                                 .floats = all->floats + entry->first_output,
-                                 .n = entry->n_outputs};
+    const struct cr_outputs o = part_of(all, entry->first_output, entry->n_outputs);
     if (!run_graph(s, graph_with(s->c->graph, sets, 1u << number), &alone, &expected, report))
         return false;
-    bool good = expected.n_results == o.n || cr_found(report, "entries: outputs are missing");
+    const struct cr_outputs left = part_of(all, all->n_results, all->n - all->n_results);
+    int n_left = expected.n - expected.n_results;
+    const struct cr_outputs expected_left = part_of(&expected, expected.n_results, n_left);
+    bool good = (expected.n_results == o.n && n_left == left.n) ||
+                cr_found(report, "entries: outputs are missing");
     good = good && cr_check_same(&expected, &o, "as an entry", report);
+    if (good && number == ENTRIES - 1)
+        good = cr_check_same(&expected_left, &left, "left by an entry", report);
     cr_outputs_free(&expected);
     cr_compiled_free(&alone);
     return good;

@@ -42,7 +42,7 @@ static struct cr_graph *copying_end(struct copying *c)
     for (int i = 0; i < cr_n_results(g); i++)
         cr_add_output(c->to, g->outputs[i].name, c->map[g->outputs[i].id]);
     for (int i = cr_n_results(g); i < g->n_outputs; i++)
-        cr_add_replacement(c->to, c->copied[g->outputs[i].state], c->map[g->outputs[i].id]);
+        cr_add_replacement(c->to, g->outputs[i].entry, c->copied[g->outputs[i].state], c->map[g->outputs[i].id]);
     free(c->map);
     free(c->copied);
     return c->to;

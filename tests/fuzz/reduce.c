@@ -148,10 +148,10 @@ static bool add_output(struct cr_graph *to, const struct cr_output *output, cr_i
         cr_add_output(to, output->name, id);
     else if (to->nodes[state].op != CR_OP_state)
         return true;
-    else if (cr_check_replacement(to, state, id))
+    else if (cr_check_replacement(to, output->entry, state, id))
         return false;
     else
-        cr_add_replacement(to, state, id);
+        cr_add_replacement(to, output->entry, state, id);
     return true;
 }
 
