@@ -247,28 +247,31 @@ DAMAGE(table_too_long) { value_of(m, CR_GATHER)->table_rows++; }
 DAMAGE(another_stream) { value_of(m, CR_RANDOM)->ref = CR_MAX_STREAMS - 1; }
 DAMAGE(numbers_beyond) { value_of(m, CR_RANDOM)->at.base++; }
 DAMAGE(no_end_of_columns) { kernel_of(m, CR_KERNEL_COLUMNS)->program.result = 0; }
-DAMAGE(sum_too_short) { kernel_of(m, CR_KERNEL_GEMM)->K--; }
-DAMAGE(no_core) { kernel_of(m, CR_KERNEL_GEMM)->core = 0; }
+DAMAGE(sum_too_short) { kernel_of(m, CR_KERNEL_GEMM)->gemm.K--; }
+DAMAGE(no_core) { kernel_of(m, CR_KERNEL_GEMM)->gemm.core = 0; }
 DAMAGE(another_matrix)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
-    while (k->packed == CR_NONE)
+    while (cr_packed(k) == CR_NONE)
         k++;
-    k->packed = k->root;
+    k->gemm.packed = k->root;
 }
 DAMAGE(no_epilogue) { kernel_of(m, CR_KERNEL_ATTENTION)->program.n = 0; }
 DAMAGE(prologue_of_a_tile)
 {
     tile_of(m)->prologue = (struct cr_tiles){calloc(1, sizeof(struct cr_value)), 1, 0};
 }
-DAMAGE(keys_too_few) { kernel_of(m, CR_KERNEL_ATTENTION)->keys--; }
+DAMAGE(keys_too_few) { kernel_of(m, CR_KERNEL_ATTENTION)->attention.keys--; }
 DAMAGE(keys_elsewhere) { kernel_of(m, CR_KERNEL_ATTENTION)->b.at.base += 100000; }
 DAMAGE(values_by_query)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION);
     k->v.at.coef[k->row] = 1;
 }
-DAMAGE(too_many_bounds) { kernel_of(m, CR_KERNEL_ATTENTION)->n_bounds = CR_MAX_BOUNDS + 1; }
+DAMAGE(too_many_bounds)
+{
+    kernel_of(m, CR_KERNEL_ATTENTION)->attention.n_bounds = CR_MAX_BOUNDS + 1;
+}
 DAMAGE(one_gradient_twice)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
@@ -276,7 +279,7 @@ DAMAGE(one_gradient_twice)
     k->dest_v.coef[k->col] = k->dest_v.coef[k->k];
     k->dest_v.coef[k->k] = 0;
 }
-DAMAGE(rows_too_many) { kernel_of(m, CR_KERNEL_SCATTER)->K++; }
+DAMAGE(rows_too_many) { kernel_of(m, CR_KERNEL_SCATTER)->scatter.rows++; }
 
 /* ---- damage to steps ---- */
 
@@ -292,8 +295,8 @@ DAMAGE(later_function) { m->function[0] = 1; }
 DAMAGE(differs_a_little)
 {
     for (int i = 1; i < m->n_kernels; i++)
-        if (m->function[i] != i && m->kernels[i].n_bounds) {
-            m->kernels[i].bounds[0].offset--;
+        if (m->function[i] != i && cr_n_bounds(&m->kernels[i])) {
+            m->kernels[i].attention.bounds[0].offset--;
             return;
         }
     ck_abort_msg("no attention has a mask");
@@ -385,14 +388,14 @@ DAMAGE(columns_left_out) { panels_of(m)->first_col = 1; }
 DAMAGE(packed_elsewhere)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
-    while (k->packed == CR_NONE)
+    while (cr_packed(k) == CR_NONE)
         k++;
     m->packed[number_of(m, k)] += 16;
 }
 DAMAGE(nothing_packed)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
-    while (k->packed == CR_NONE)
+    while (cr_packed(k) == CR_NONE)
         k++;
     m->packed[number_of(m, k)] = -1;
 }

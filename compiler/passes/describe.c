@@ -71,13 +71,14 @@ static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
     for (int p = 0; p < CR_PROGRAMS; p++) {
         const char *title = cr_parts_of(k)->programs[p].title;
-        bool chooses = p == CR_DROPOUT && k->chooses;
+        bool chooses = p == CR_DROPOUT && k->dropout.n && k->attention.chooses;
         put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
-        if (p == CR_SCORES && k->scores.n && k->factor != 1)
-            cr_put(t, "scores times %.9g\n", k->factor);
-        for (int i = 0; i < k->n_bounds && p == CR_DROPOUT; i++)
-            cr_put(t, "mask: query i sees keys %s i %+lld\n", k->bounds[i].upper ? "<=" : ">=",
-                   (long long)k->bounds[i].offset);
+        if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
+            cr_put(t, "scores times %.9g\n", k->attention.factor);
+        for (int i = 0; i < cr_n_bounds(k) && p == CR_DROPOUT; i++)
+            cr_put(t, "mask: query i sees keys %s i %+lld\n",
+                   k->attention.bounds[i].upper ? "<=" : ">=",
+                   (long long)k->attention.bounds[i].offset);
     }
 }
 

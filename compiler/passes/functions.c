@@ -1,5 +1,6 @@
 #include "functions.h"
 #include "in_place.h"
+#include "kernel_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,23 +78,16 @@ static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr
 /* Everything about a kernel that its code depends on. */
 static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k)
 {
-    int64_t fields[] = {k->kind,     k->row,       k->col,
-                        k->k,        k->key,       k->K,
-                        k->N,        k->keys,      k->packed != CR_NONE,
-                        k->n_refs,   k->n_streams, k->n_outer,
-                        k->n_bounds, k->chooses,   k->hides_gradients,
-                        k->sees_all};
+    int64_t fields[] = {k->kind, k->row, k->col, k->k, k->key, k->n_refs, k->n_streams, k->n_outer};
+    int64_t numbers[CR_MAX_NUMBERS];
+    int n_numbers = cr_kernel_numbers(k, numbers);
     put(b, fields, sizeof fields);
+    put(b, numbers, (size_t)n_numbers * sizeof *numbers);
     put(b, k->atoms.extent, (size_t)k->atoms.n * sizeof *k->atoms.extent);
     put(b, k->atoms.length, (size_t)k->atoms.n * sizeof *k->atoms.length);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
     for (int i = 0; i < k->n_refs; i++)
         put_int(b, g->nodes[k->refs[i]].dtype);
-    for (int i = 0; i < k->n_bounds; i++) {
-        put_int(b, k->bounds[i].upper);
-        put_int(b, k->bounds[i].offset);
-    }
-    put(b, &k->factor, sizeof k->factor);
     for (int i = 0; i < CR_PROGRAMS; i++)
         put_tiles(b, g, &k->programs[i]);
     for (int i = 0; i < CR_OPERANDS; i++) {
@@ -102,11 +96,6 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     }
     for (int i = 0; i < CR_RESULTS; i++)
         put_affine(b, &k->results[i]);
-    put_int(b, k->write.rows);
-    put_int(b, k->write.step);
-    put_affine(b, &k->write.row);
-    put_int(b, k->write.at.ref);
-    put_affine(b, &k->write.at.at);
 }
 
 /* Reads a word at a time.  The bytes past the last whole word are not hashed: keys that differ only

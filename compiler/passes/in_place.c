@@ -41,7 +41,8 @@ bool cr_reads_in_place(const struct cr_kernel *k, cr_id state)
     for (int i = 0; i < k->prologue.n; i++)
         if (reads_ref(&k->prologue.values[i], ref))
             return false;
-    if (gemm && ((!k->prologue.n && k->a.ref == ref) || (k->packed == CR_NONE && k->b.ref == ref)))
+    if (gemm &&
+        ((!k->prologue.n && k->a.ref == ref) || (k->gemm.packed == CR_NONE && k->b.ref == ref)))
         return false;
     for (int i = 0; i < k->program.n; i++) {
         const struct cr_value *v = &k->program.values[i];

@@ -16,7 +16,8 @@
  *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), keys in blocks, online
  *   ATTENTION_BACKWARD  root = dQ, dK and dV, one after another, of such an attention
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root has not
- *   SCATTER     root[r] = sum of those rows of A, K of N elements, whose index in B is r
+ *   SCATTER     root[r] = sum of those rows of A whose index in B is r
+ *   WRITE       the rows of program(loads), each at a row of the root found at run time
  */
 #ifndef CR_KERNEL_H
 #define CR_KERNEL_H
@@ -114,25 +115,26 @@ enum { CR_OPERANDS = 5, CR_RESULTS = 3 };
 struct cr_write {
     struct cr_operand at; /* one i32; ref -1: the number at.at.base itself */
     struct cr_affine row;
-    int64_t rows; /* of the axis; 0: the kernel is not for a write */
+    int64_t rows; /* of the axis */
     int64_t step; /* elements from one to the next */
 };
 
 struct cr_kernel {
     enum cr_kernel_kind kind;
     cr_id root;
-    cr_id core;   /* GEMM, ATTENTION: the (last) matmul */
     cr_id buffer; /* the node whose storage the root goes to: itself, a concat or a write */
     int entry;    /* that calls it */
     bool again;   /* what it computes was there before, and went to make room (recompute) */
     struct cr_atoms atoms;
     int outer[CR_MAX_ATOMS], n_outer;
-    int row, col;            /* -1: extent 1 */
+    int row, col; /* -1: extent 1, as of the next two */
+    int k;        /* the atom summed over: GEMM k, ATTENTION and ATTENTION_BACKWARD e */
+    int key;      /* ATTENTION, ATTENTION_BACKWARD: the atom of the keys.  Of the latter `col`, the
+                   * column of V and of G, may be no part of the root. */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads; packed weights aside */
     int n_refs;
     int64_t streams[CR_MAX_STREAMS]; /* of random numbers: like refs given with each call */
     int n_streams;
-    struct cr_write write; /* WRITE: where the rows go that its program makes */
 
     union {
         struct {
@@ -167,25 +169,57 @@ struct cr_kernel {
         struct cr_affine results[CR_RESULTS]; /* the same three */
     };
 
-    /* contractions */
-    int k; /* the atom summed over: GEMM k, ATTENTION e; -1: extent 1 */
-    int64_t K, N;
-    cr_id packed; /* GEMM: the node of B if it is made of parameters alone, or CR_NONE */
-
-    /* ATTENTION, ATTENTION_BACKWARD.  Of the latter `col`, the column of V and of G, may be no part
-     * of the root. */
-    int key; /* the atom of the keys; -1: one key */
-    int64_t keys;
-    double factor; /* softmax is taken of this times scores */
-    bool chooses;  /* where dropout is 0 the product is 0, even of NaN */
-    bool sees_all; /* keys that are hidden count: dropout may be infinite for them */
-    struct cr_bound bounds[CR_MAX_BOUNDS];
-    int n_bounds;
-    bool
-        hides_gradients; /* ATTENTION_BACKWARD: the result of its program is 0 outside the bounds */
+    /* What a kind has besides; TILE and COLUMNS have no more.  K, N and keys are the extents of the
+     * atoms k, col and key. */
+    union {
+        struct {
+            int64_t K, N;
+            cr_id core;   /* the matmul */
+            cr_id packed; /* the node of B if it is made of parameters alone, or CR_NONE */
+        } gemm;
+        struct {
+            int64_t K, N, keys;
+            cr_id core;           /* ATTENTION: the matmul with V */
+            double factor;        /* softmax is taken of this times scores */
+            bool chooses;         /* where dropout is 0 the product is 0, even of NaN */
+            bool sees_all;        /* keys that are hidden count: dropout may be infinite for them */
+            bool hides_gradients; /* ATTENTION_BACKWARD: the result of its program is 0 outside the
+                                   * bounds */
+            struct cr_bound bounds[CR_MAX_BOUNDS];
+            int n_bounds;
+        } attention; /* ATTENTION, ATTENTION_BACKWARD */
+        struct {
+            int64_t rows, width; /* of A */
+        } scatter;
+        struct cr_write write; /* where the rows go that its program makes */
+    };
 
     double flops, bytes_read, bytes_written;
 };
+
+/* How far an atom runs; -1 stands still. */
+static inline int64_t cr_extent(const struct cr_kernel *kernel, int atom)
+{
+    return atom < 0 ? 1 : kernel->atoms.extent[atom];
+}
+
+/* ATTENTION or ATTENTION_BACKWARD. */
+static inline bool cr_attends(const struct cr_kernel *kernel)
+{
+    return kernel->kind == CR_KERNEL_ATTENTION || kernel->kind == CR_KERNEL_ATTENTION_BACKWARD;
+}
+
+/* How many bounds its mask has; 0 for kinds without one. */
+static inline int cr_n_bounds(const struct cr_kernel *kernel)
+{
+    return cr_attends(kernel) ? kernel->attention.n_bounds : 0;
+}
+
+/* The node whose weights it reads packed, or CR_NONE. */
+static inline cr_id cr_packed(const struct cr_kernel *kernel)
+{
+    return kernel->kind == CR_KERNEL_GEMM ? kernel->gemm.packed : CR_NONE;
+}
 
 /* True if a node is a reduction down columns: over an axis that is not the innermost. */
 bool cr_goes_down(const struct cr_graph *g, cr_id id);

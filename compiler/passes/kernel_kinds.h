@@ -37,10 +37,16 @@ struct cr_operand_part {
     unsigned loops; /* that may stand in its index */
 };
 
+enum { CR_MAX_NUMBERS = 32 };
+
 struct cr_kernel_parts {
     struct cr_program_part programs[CR_PROGRAMS];
     struct cr_operand_part operands[CR_OPERANDS];
     unsigned results[CR_RESULTS]; /* the loops that go through a result; 0: the kind has none */
+
+    /* Lists what the code of a kernel depends on of the kind's own member of struct cr_kernel, at
+     * most CR_MAX_NUMBERS; returns how many.  Null: the kind has no member. */
+    int (*numbers)(const struct cr_kernel *kernel, int64_t *numbers);
 };
 
 struct cr_kernel_kind_info {
@@ -71,6 +77,13 @@ extern const char *const cr_program_names[CR_PROGRAMS], *const cr_operand_names[
 static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *kernel)
 {
     return cr_kernel_kinds[kernel->kind].parts;
+}
+
+/* The numbers of a kernel by its row; of kernels that are alike they are the same. */
+static inline int cr_kernel_numbers(const struct cr_kernel *kernel, int64_t *numbers)
+{
+    const struct cr_kernel_parts *parts = cr_parts_of(kernel);
+    return parts->numbers ? parts->numbers(kernel, numbers) : 0;
 }
 
 #define KIND(NAME, name, title)                                                                    \

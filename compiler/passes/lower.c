@@ -8,6 +8,7 @@
 #include "lower.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
@@ -70,15 +71,15 @@ static void count_work(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
     const struct cr_node *root =
-        &lw->g->nodes[k->write.rows ? cr_in(lw->g, k->root, 1) : k->root];
+        &lw->g->nodes[k->kind == CR_KERNEL_WRITE ? cr_in(lw->g, k->root, 1) : k->root];
     double elements = (double)cr_elements(root->rank, root->shape);
     k->bytes_written = 4 * elements;
     for (int i = 0; i < k->n_refs; i++) {
         const struct cr_node *node = &lw->g->nodes[k->refs[i]];
         k->bytes_read += 4 * (double)cr_elements(node->rank, node->shape);
     }
-    if (k->packed != CR_NONE)
-        k->bytes_read += 4 * (double)k->K * (double)k->N;
+    if (cr_packed(k) != CR_NONE)
+        k->bytes_read += 4 * (double)k->gemm.K * (double)k->gemm.N;
     k->flops = cr_kernel_kinds[k->kind].flops(k, elements);
 }
 
@@ -88,14 +89,10 @@ static void count_work(struct cr_lowering *lw)
 static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
-    *kernel = (struct cr_kernel){.root = goal->root,
-                                 .buffer = goal->buffer,
-                                 .core = CR_NONE,
-                                 .packed = CR_NONE,
-                                 .row = CR_NO_ATOM,
-                                 .col = CR_NO_ATOM,
-                                 .k = CR_NO_ATOM,
-                                 .key = CR_NO_ATOM};
+    memset(kernel, 0, sizeof *kernel); /* what the kinds have of their own, too */
+    kernel->root = goal->root;
+    kernel->buffer = goal->buffer;
+    kernel->row = kernel->col = kernel->k = kernel->key = CR_NO_ATOM;
     lw->k = lw->ev.kernel = kernel;
     lw->backward =
         goal->buffer == goal->root ? cr_backward_at(lw->ev.module, goal->root) : NULL;

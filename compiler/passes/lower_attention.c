@@ -25,7 +25,7 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
         ev->obstacle = attention->logits;
     if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
-    k->factor = cr_leave_out_factor(&k->scores);
+    k->attention.factor = cr_leave_out_factor(&k->scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
     return ev->core_seen; /* or a value on the way had to be stored */
@@ -70,13 +70,14 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
     struct cr_factors factors;
     if (attention->dropped == attention->probs)
         return true;
-    k->chooses = cr_find_factors(lw->g, attention->dropped, &factors) && cr_choose(lw->g, &factors);
+    k->attention.chooses =
+        cr_find_factors(lw->g, attention->dropped, &factors) && cr_choose(lw->g, &factors);
     cr_evaluate_begin(ev, &k->dropout, attention->probs, k->key, false);
     k->dropout.result = cr_evaluate(ev, attention->dropped, map);
     if (k->dropout.result < 0)
         return false;
     cr_leave_out_core(&k->dropout);
-    k->sees_all = !is_finite(lw->g, &k->dropout, k->dropout.result);
+    k->attention.sees_all = !is_finite(lw->g, &k->dropout, k->dropout.result);
     ev->obstacle = attention->logits;
     return ev->core_seen && memcmp(ev->core_map.axis, map->axis, rank * sizeof *map->axis) == 0 &&
            cr_evaluate_end(ev, &k->dropout, k->row);
@@ -94,13 +95,31 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     lw->ev.obstacle = attention->logits;
     if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
         return false;
-    k->K = lw->g->nodes[q].shape[r - 1];
-    if (!cr_new_atom(&lw->ev, k->K, cr_inner_length(lw, attention->scores), &k->k))
+    k->attention.K = lw->g->nodes[q].shape[r - 1];
+    if (!cr_new_atom(&lw->ev, k->attention.K, cr_inner_length(lw, attention->scores), &k->k))
         return false;
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
     q_map.axis[r - 1] = k_map.axis[r - 2] = cr_affine_atom(k->k);
     return cr_lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
+}
+
+/* Of both kinds. */
+static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    int n = 0;
+    numbers[n++] = k->attention.K;
+    numbers[n++] = k->attention.N;
+    numbers[n++] = k->attention.keys;
+    memcpy(&numbers[n++], &k->attention.factor, sizeof k->attention.factor);
+    numbers[n++] = k->attention.chooses;
+    numbers[n++] = k->attention.sees_all;
+    numbers[n++] = k->attention.hides_gradients;
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        numbers[n++] = k->attention.bounds[i].upper;
+        numbers[n++] = k->attention.bounds[i].offset;
+    }
+    return n;
 }
 
 const struct cr_kernel_parts cr_parts_attention = {
@@ -125,6 +144,7 @@ const struct cr_kernel_parts cr_parts_attention = {
                  {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
                  {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL}},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .numbers = attention_numbers,
 };
 
 /* The attention that ends in the root's contraction, or null. */
@@ -148,17 +168,19 @@ bool cr_lower_attention(struct cr_lowering *lw)
     struct cr_kernel *k = lw->k;
     const struct cr_node *node = &lw->g->nodes[attention->output];
     int r = node->rank;
+    k->attention.core = attention->output;
+    k->attention.N = node->shape[r - 1];
+    k->attention.keys = lw->g->nodes[attention->logits].shape[r - 1];
     if (!cr_lower_epilogue(lw, attention->output))
         return false;
     struct cr_map logits = lw->ev.core_map, v = logits, scores;
     k->row = cr_affine_single(&logits.axis[r - 2]);
-    k->keys = lw->g->nodes[attention->logits].shape[r - 1];
     lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
     int length = cr_inner_length(lw, attention->output);
     if (length != cr_length_at(&lw->lengths, attention->logits, r - 1))
         return false; /* softmax takes other keys than the product */
     if ((k->row < 0 && node->shape[r - 2] > 1) ||
-        !cr_new_atom(&lw->ev, k->keys, length, &k->key))
+        !cr_new_atom(&lw->ev, k->attention.keys, length, &k->key))
         return false;
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         if (a == k->row || a == k->key)
@@ -208,7 +230,7 @@ static bool lower_dscores(struct cr_lowering *lw, const struct cr_attention_back
     memcpy(hidden, ev->visible, sizeof hidden);
     cr_evaluate_begin(ev, &k->program, b->dlogits, k->key, false);
     see_through(ev, b->dscores, hidden, n, &budget);
-    k->hides_gradients = ev->n_visible > 0;
+    k->attention.hides_gradients = ev->n_visible > 0;
     k->program.result = cr_evaluate(ev, b->dscores, &lw->root_map);
     if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->row))
         return false;
@@ -269,12 +291,13 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
     int r = probs->rank;
     k->row = cr_affine_single(&lw->root_map.axis[r - 2]);
     k->key = cr_affine_single(&lw->root_map.axis[r - 1]);
-    k->keys = probs->shape[r - 1];
-    k->K = lw->g->nodes[b->dq].shape[r - 1];
-    k->N = lw->g->nodes[b->dv].shape[r - 1];
+    k->attention.keys = probs->shape[r - 1];
+    k->attention.K = lw->g->nodes[b->dq].shape[r - 1];
+    k->attention.N = lw->g->nodes[b->dv].shape[r - 1];
     lw->ev.obstacle = b->probs;
-    if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->keys > 1) ||
-        !cr_new_atom(&lw->ev, k->K, 0, &k->k) || !cr_new_atom(&lw->ev, k->N, 0, &k->col))
+    if ((k->row < 0 && probs->shape[r - 2] > 1) || (k->key < 0 && k->attention.keys > 1) ||
+        !cr_new_atom(&lw->ev, k->attention.K, 0, &k->k) ||
+        !cr_new_atom(&lw->ev, k->attention.N, 0, &k->col))
         return false;
     const int own[] = {k->row, k->key, k->k, k->col};
     for (int i = 0; i < 4; i++)
@@ -305,6 +328,7 @@ const struct cr_kernel_parts cr_parts_attention_backward = {
     .results = {CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
                 CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_SUM,
                 CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
+    .numbers = attention_numbers,
 };
 
 bool cr_fits_attention_backward(const struct cr_lowering *lw)
@@ -340,22 +364,17 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
 
 /* ---- work ---- */
 
-static int64_t queries(const struct cr_kernel *k)
-{
-    return k->row < 0 ? 1 : k->atoms.extent[k->row];
-}
-
 /* Keys that the queries of one (batch, head) see, all together. */
 static double visible_keys(const struct cr_kernel *k)
 {
     double sum = 0;
-    for (int64_t row = 0; row < queries(k); row++) {
-        int64_t begin = 0, end = k->keys;
-        for (int i = 0; i < k->n_bounds; i++) {
-            int64_t bound = row + k->bounds[i].offset;
-            if (k->bounds[i].upper && bound + 1 < end)
+    for (int64_t row = 0; row < cr_extent(k, k->row); row++) {
+        int64_t begin = 0, end = k->attention.keys;
+        for (int i = 0; i < k->attention.n_bounds; i++) {
+            int64_t bound = row + k->attention.bounds[i].offset;
+            if (k->attention.bounds[i].upper && bound + 1 < end)
                 end = bound + 1;
-            if (!k->bounds[i].upper && bound > begin)
+            if (!k->attention.bounds[i].upper && bound > begin)
                 begin = bound;
         }
         sum += end > begin ? (double)(end - begin) : 0;
@@ -366,8 +385,8 @@ static double visible_keys(const struct cr_kernel *k)
 /* Two products, of the heads' queries with the keys they see. */
 double cr_flops_attention(const struct cr_kernel *k, double elements)
 {
-    double heads = elements / (double)(queries(k) * k->N);
-    return 2 * heads * visible_keys(k) * (double)(k->K + k->N);
+    double heads = elements / (double)(cr_extent(k, k->row) * k->attention.N);
+    return 2 * heads * visible_keys(k) * (double)(k->attention.K + k->attention.N);
 }
 
 /* Five: the scores are made again. */
@@ -377,5 +396,5 @@ double cr_flops_attention_backward(const struct cr_kernel *k, double elements)
     (void)elements;
     for (int i = 0; i < k->n_outer; i++)
         heads *= (double)k->atoms.extent[k->outer[i]];
-    return 2 * heads * visible_keys(k) * (double)(3 * k->K + 2 * k->N);
+    return 2 * heads * visible_keys(k) * (double)(3 * k->attention.K + 2 * k->attention.N);
 }

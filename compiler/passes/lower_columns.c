@@ -26,9 +26,9 @@ bool cr_lower_columns(struct cr_lowering *lw)
     const struct cr_node *node = &lw->g->nodes[lw->loops.top];
     cr_id of = cr_in(lw->g, lw->loops.top, 0);
     struct cr_map map = lw->root_map;
-    k->K = lw->g->nodes[of].shape[node->axis];
     k->col = lw->n_root_atoms - 1;
-    if (!cr_new_atom(ev, k->K, cr_length_at(&lw->lengths, of, node->axis), &k->row))
+    if (!cr_new_atom(ev, lw->g->nodes[of].shape[node->axis],
+                     cr_length_at(&lw->lengths, of, node->axis), &k->row))
         return false;
     ev->fixed |= 1u << k->row;
     map.axis[node->axis] = cr_affine_atom(k->row);
@@ -45,5 +45,5 @@ bool cr_lower_columns(struct cr_lowering *lw)
 
 double cr_flops_columns(const struct cr_kernel *k, double elements)
 {
-    return elements * (double)k->K * k->program.n;
+    return elements * (double)cr_extent(k, k->row) * k->program.n;
 }

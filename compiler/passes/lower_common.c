@@ -66,7 +66,8 @@ static void each_affine(struct cr_kernel *k, void (*visit)(struct cr_affine *, v
         visit(&k->operands[i].at, context);
     for (int i = 0; i < CR_RESULTS; i++)
         visit(&k->results[i], context);
-    visit(&k->write.row, context);
+    if (k->kind == CR_KERNEL_WRITE)
+        visit(&k->write.row, context);
 }
 
 struct merge {
@@ -139,7 +140,6 @@ bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
     const struct cr_node *node = &lw->g->nodes[core];
-    k->core = core;
     cr_evaluate_begin(ev, &k->program, core, CR_NO_ATOM, false);
     k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);
     if (k->program.result < 0)
@@ -154,9 +154,8 @@ bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
     int64_t all = 1;
     for (int a = 0; a < lw->n_root_atoms; a++)
         all *= k->atoms.extent[a];
-    k->N = node->shape[node->rank - 1];
     k->col = cr_affine_single(&ev->core_map.axis[node->rank - 1]);
-    if (all != covered || (k->N > 1 && k->col < 0))
+    if (all != covered || (node->shape[node->rank - 1] > 1 && k->col < 0))
         return false;
     if (k->col >= 0)
         ev->fixed |= 1u << k->col;

@@ -1,5 +1,26 @@
 /* lower_write.c - WRITE: the rows of a write, as TILE makes them, each to a row found at run time. */
+#include <string.h>
+
 #include "lower_common.h"
+
+static int list_affine(const struct cr_affine *affine, int64_t *numbers)
+{
+    numbers[0] = affine->base;
+    memcpy(numbers + 1, affine->coef, sizeof affine->coef);
+    return 1 + CR_MAX_ATOMS;
+}
+
+static int write_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    const struct cr_write *w = &k->write;
+    int n = 0;
+    numbers[n++] = w->rows;
+    numbers[n++] = w->step;
+    numbers[n++] = w->at.ref;
+    n += list_affine(&w->row, numbers + n);
+    return n + list_affine(&w->at.at, numbers + n);
+}
+_Static_assert(3 + 2 * (1 + CR_MAX_ATOMS) <= CR_MAX_NUMBERS, "the numbers of a write");
 
 const struct cr_kernel_parts cr_parts_write = {
     .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
@@ -8,6 +29,7 @@ const struct cr_kernel_parts cr_parts_write = {
                              .reduces = true,
                              .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+    .numbers = write_numbers,
 };
 
 bool cr_fits_write(const struct cr_lowering *lw)

@@ -89,10 +89,11 @@ static bool add_bound(struct finder *f, const struct cr_affine *difference)
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         if (rest.coef[a])
             return false;
-    if (key * row != -1 || k->n_bounds == CR_MAX_BOUNDS)
+    if (key * row != -1 || k->attention.n_bounds == CR_MAX_BOUNDS)
         return false;
     bool upper = key < 0;
-    k->bounds[k->n_bounds++] = (struct cr_bound){upper, upper ? rest.base : -rest.base};
+    k->attention.bounds[k->attention.n_bounds++] =
+        (struct cr_bound){upper, upper ? rest.base : -rest.base};
     return true;
 }
 
@@ -163,7 +164,7 @@ int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *ma
                    struct cr_choice visible[CR_MAX_BOUNDS])
 {
     struct finder f = {ev, visible, 0, 16 * CR_MAX_VALUES};
-    ev->kernel->n_bounds = 0;
+    ev->kernel->attention.n_bounds = 0;
     find(&f, logits, *map);
     return f.n_visible;
 }

@@ -15,7 +15,7 @@
 
 /*
  * Reads the masks at the top of ev->kernel's logits, evaluated at `map`, into
- * kernel->bounds, and the masks that the bounds express in full into `visible`.
+ * kernel->attention.bounds, and the masks that the bounds express in full into `visible`.
  * Returns their number.
  */
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,

@@ -38,6 +38,24 @@ static void print_tiles(FILE *out, const struct cr_kernel *k, const char *title,
         print_value(out, k, tiles, i);
 }
 
+/* How many numbers its sums have, which its rows and columns do not say; 0: it has none. */
+static int64_t summands(const struct cr_kernel *k)
+{
+    switch (k->kind) {
+    case CR_KERNEL_GEMM:
+        return k->gemm.K;
+    case CR_KERNEL_ATTENTION:
+    case CR_KERNEL_ATTENTION_BACKWARD:
+        return k->attention.K;
+    case CR_KERNEL_COLUMNS:
+        return cr_extent(k, k->row);
+    case CR_KERNEL_SCATTER:
+        return k->scatter.rows;
+    default:
+        return 0;
+    }
+}
+
 /* The extents of the loops, outermost first; an atom that is missing has extent 1. */
 static void print_atoms(FILE *out, const struct cr_kernel *k)
 {
@@ -46,10 +64,10 @@ static void print_atoms(FILE *out, const struct cr_kernel *k)
         fprintf(out, " %lld", (long long)k->atoms.extent[k->outer[i]]);
     fprintf(out, ", rows %lld, columns %lld", k->row < 0 ? 1LL : (long long)k->atoms.extent[k->row],
             k->col < 0 ? 1LL : (long long)k->atoms.extent[k->col]);
-    if (k->kind != CR_KERNEL_TILE && k->kind != CR_KERNEL_WRITE)
-        fprintf(out, ", summed over %lld", (long long)k->K);
-    if (k->kind == CR_KERNEL_ATTENTION || k->kind == CR_KERNEL_ATTENTION_BACKWARD)
-        fprintf(out, ", keys %lld", (long long)k->keys);
+    if (summands(k))
+        fprintf(out, ", summed over %lld", (long long)summands(k));
+    if (cr_attends(k))
+        fprintf(out, ", keys %lld", (long long)k->attention.keys);
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
@@ -59,15 +77,16 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
     const char *const titles[CR_PROGRAMS] = {
         [CR_PROLOGUE] = "rows of the left operand",
         [CR_SCORES] = "scores",
-        [CR_DROPOUT] =
-            k->chooses ? "probabilities, 0 where this is, times" : "probabilities times",
+        [CR_DROPOUT] = k->dropout.n && k->attention.chooses
+                           ? "probabilities, 0 where this is, times"
+                           : "probabilities times",
         [CR_PROGRAM] =
             cr_parts_of(k)->programs[CR_PROGRAM].core ? "epilogue" : cr_kernel_kinds[k->kind].name,
     };
     if (p != CR_SCORES || k->scores.n > 1)
         print_tiles(out, k, titles[p], &k->programs[p]);
-    if (p == CR_SCORES && k->scores.n && k->factor != 1)
-        fprintf(out, "--     scores times %g\n", k->factor);
+    if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
+        fprintf(out, "--     scores times %g\n", k->attention.factor);
 }
 
 /* The kernel, its loops, the bounds of its mask, and its tile programs.  `buffer` is printed only
@@ -79,9 +98,9 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
-    if (k->write.rows && k->write.at.ref >= 0)
+    if (k->kind == CR_KERNEL_WRITE && k->write.at.ref >= 0)
         fprintf(out, ", rows from v[%d] on", (int)k->refs[k->write.at.ref]);
-    else if (k->write.rows)
+    else if (k->kind == CR_KERNEL_WRITE)
         fprintf(out, ", rows from %lld on", (long long)k->write.at.at.base);
     if (cr_state_of(m, k->buffer) != CR_NONE)
         fprintf(out, ", in place of v[%d]", (int)cr_state_of(m, k->buffer));
@@ -91,9 +110,9 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         fprintf(out, ", for %s", m->graph->entries[k->entry]);
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
     print_atoms(out, k);
-    for (int b = 0; b < k->n_bounds; b++)
-        fprintf(out, "--     key %s row %+lld\n",
-                k->bounds[b].upper ? "<=" : ">=", (long long)k->bounds[b].offset);
+    for (int b = 0; b < cr_n_bounds(k); b++)
+        fprintf(out, "--     key %s row %+lld\n", k->attention.bounds[b].upper ? "<=" : ">=",
+                (long long)k->attention.bounds[b].offset);
     for (int p = 0; p < CR_PROGRAMS; p++)
         print_program(out, k, p);
 }

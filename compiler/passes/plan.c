@@ -103,8 +103,8 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
     for (int r = 0; r < k->n_refs; r++)
         if (w->g->nodes[k->refs[r]].op == CR_OP_param && (w->readers[k->refs[r]] > 1) == shared)
             place_plain(w, k->refs[r]);
-    if (k->packed != CR_NONE && (w->readers[k->packed] > 1) == shared)
-        place_panels(w, k->packed);
+    if (cr_packed(k) != CR_NONE && (w->readers[cr_packed(k)] > 1) == shared)
+        place_panels(w, cr_packed(k));
 }
 
 /* One more kernel reads a weight; `count` is of the entry at hand. */
@@ -126,8 +126,8 @@ static void count_readers(struct weights *w)
             memset(count, 0, n * sizeof *count);
         for (int r = 0; r < k->n_refs; r++)
             count_reader(w, count, k->refs[r]);
-        if (k->packed != CR_NONE)
-            count_reader(w, count, k->packed);
+        if (cr_packed(k) != CR_NONE)
+            count_reader(w, count, cr_packed(k));
     }
     free(count);
 }
@@ -148,8 +148,10 @@ static void place_weights(struct cr_module *m)
         for (int i = 0; i < m->n_kernels; i++)
             place_weights_of(&w, &m->kernels[i], shared);
     m->packed = cr_calloc((size_t)m->n_kernels, sizeof *m->packed);
-    for (int i = 0; i < m->n_kernels; i++)
-        m->packed[i] = m->kernels[i].packed == CR_NONE ? -1 : w.panels[m->kernels[i].packed];
+    for (int i = 0; i < m->n_kernels; i++) {
+        cr_id packed = cr_packed(&m->kernels[i]);
+        m->packed[i] = packed == CR_NONE ? -1 : w.panels[packed];
+    }
     free(w.readers);
     free(w.panels);
     free(w.newest);

@@ -75,22 +75,22 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     const struct cr_program *p = s->p;
     for (int i = s->first_panels; k->entry && i < p->n_buffers; i++)
         if (p->buffers[i].offset == bytes_of(floats))
-            s->panels[k->packed] = i;
-    return s->panels[k->packed] != CR_NONE;
+            s->panels[cr_packed(k)] = i;
+    return s->panels[cr_packed(k)] != CR_NONE;
 }
 
 /* A weight matrix in panels: as many rows, and its columns rounded up. */
 static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
-    if (s->panels[k->packed] != CR_NONE || find_panels(s, k, floats))
+    if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
         return;
     struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats)};
-    struct cr_buffer *buffer = add_buffer(s, k->packed, at);
+    struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
     buffer->rank = 2;
-    buffer->shape[0] = k->K;
-    buffer->shape[1] = cr_round_up(k->N, CR_PANEL_FLOATS);
+    buffer->shape[0] = k->gemm.K;
+    buffer->shape[1] = cr_round_up(k->gemm.N, CR_PANEL_FLOATS);
     buffer->bytes = cr_format_bytes(buffer->format, buffer->shape[0] * buffer->shape[1]);
-    s->panels[k->packed] = s->p->n_buffers - 1;
+    s->panels[cr_packed(k)] = s->p->n_buffers - 1;
 }
 
 /* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer. */
@@ -108,7 +108,7 @@ static void add_buffers(struct scheduling *s)
             s->p->buffers[s->buffer[id]].alias = s->buffer[cr_state_of(s->m, id)];
     s->first_panels = s->p->n_buffers;
     for (int i = 0; i < s->m->n_kernels; i++)
-        if (s->m->kernels[i].packed != CR_NONE)
+        if (cr_packed(&s->m->kernels[i]) != CR_NONE)
             add_panels(s, &s->m->kernels[i], s->m->packed[i]);
 }
 
@@ -204,7 +204,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     for (int i = 0; i < k->n_refs; i++)
         b->ref[i] = add_operand(s, b, i);
     b->weight = CR_NONE;
-    if (k->packed != CR_NONE) {
+    if (cr_packed(k) != CR_NONE) {
         b->weight = add_argument(b->f, CR_SLOT_ARGUMENT, CR_FORMAT_f32, "w");
         b->f->slots[b->weight].packed = true;
     }
@@ -215,7 +215,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     add_lengths(s, b);
     b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
     b->f->slots[b->out].written = true;
-    b->f->slots[b->out].partly = k->write.rows > 0;
+    b->f->slots[b->out].partly = k->kind == CR_KERNEL_WRITE;
 }
 
 /* ---- functions ---- */
@@ -269,11 +269,11 @@ static void add_functions(struct scheduling *s)
 static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
-    int first_stream = k->n_refs + (k->packed != CR_NONE);
+    int first_stream = k->n_refs + (cr_packed(k) != CR_NONE);
     if (slot < k->n_refs)
         return s->buffer[k->refs[slot]];
     if (slot < first_stream)
-        return s->panels[k->packed];
+        return s->panels[cr_packed(k)];
     if (slot < first_stream + k->n_streams)
         return k->streams[slot - first_stream];
     slot -= first_stream + k->n_streams;
@@ -556,7 +556,7 @@ static void add_places(struct scheduling *s)
 /* Bytes of parameters that a call of the kernel reads. */
 static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
 {
-    double bytes = k->packed == CR_NONE ? 0 : 4 * (double)k->K * (double)k->N;
+    double bytes = cr_packed(k) == CR_NONE ? 0 : 4 * (double)k->gemm.K * (double)k->gemm.N;
     for (int r = 0; r < k->n_refs; r++) {
         const struct cr_node *node = &m->graph->nodes[k->refs[r]];
         if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)

@@ -28,14 +28,14 @@ struct attention {
 static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t)
 {
     s->M = cr_extent(k, k->row);
-    s->keys = k->keys;
+    s->keys = k->attention.keys;
     int64_t most = cr_ceil_div(s->M, t->query_rows);
     int64_t wanted = cr_ceil_div(t->attention_items, cr_outer_items(k));
     s->chunks = cr_max(1, cr_min(most, wanted));
     s->chunk = cr_ceil_div(s->M, s->chunks);
     s->chunks = cr_ceil_div(s->M, s->chunk);
     s->rows = cr_ceil_div(s->chunk, cr_ceil_div(s->chunk, t->query_rows));
-    s->width = cr_round_up(k->N, CR_PANEL_FLOATS);
+    s->width = cr_round_up(k->attention.N, CR_PANEL_FLOATS);
 }
 
 static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
@@ -50,11 +50,11 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
     const struct cr_kernel *k = b->k;
     int64_t block = cr_min(s->keys, CR_KEY_BLOCK) * CR_PANEL_FLOATS;
     s->values = take(b, "values", s->keys * s->width, "packed values");
-    s->v.queries = take(b, "queries", k->K * CR_PANEL_FLOATS, "packed queries of a step");
+    s->v.queries = take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
     s->v.scores = take(b, "scores", block, "a block of keys x queries");
     if (k->dropout.n)
         s->v.dropout = take(b, "dropout", block, "factors of those");
-    if (k->chooses)
+    if (k->attention.chooses)
         s->chosen = take(b, "chosen", CR_LANES * s->rows, "lanes of the largest factor so far");
     s->sums = take(b, "sums", s->rows * s->width, "of exp(score - max) * value");
     s->v.max = take(b, "max", s->rows, "of a query's scores so far");
@@ -88,7 +88,7 @@ static void pack_values(struct cr_builder *b, struct attention *s, int i1)
         cr_set(b, s->visible, cr_number(b, 0));
         cr_end(b);
     }
-    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), cr_n(b, k->N),
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), cr_n(b, k->attention.N),
             cr_at_slot(s->values), cr_n(b, s->keys * CR_PANEL),
             cr_at(cr_operand_at(b, &k->v, -1, CR_NONE, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
@@ -99,9 +99,9 @@ static void start_rows(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
     cr_start_softmax(b, &s->v);
-    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, cr_n(b, b->k->N), cr_at_slot(s->sums),
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, cr_n(b, b->k->attention.N), cr_at_slot(s->sums),
             cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
-    if (b->k->chooses)
+    if (b->k->attention.chooses)
         CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m, cr_at_slot(s->chosen), m,
                 cr_at_constant(b, 0), n0, n0);
     cr_let_key_range(b, &s->v, cr_var(b, s->visible), s->finite);
@@ -116,10 +116,10 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
     if (s->chunks > 1)
         return; /* the next item is of the same head */
     if (!k->prologue.n)
-        fetches[n++] = (struct cr_fetch){&k->a, k->row, k->k, k->K};
+        fetches[n++] = (struct cr_fetch){&k->a, k->row, k->k, k->attention.K};
     if (s->M <= s->keys) {
-        fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->K};
-        fetches[n++] = (struct cr_fetch){&k->v, k->key, k->col, k->N};
+        fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->attention.K};
+        fetches[n++] = (struct cr_fetch){&k->v, k->key, k->col, k->attention.N};
     }
     cr_fetch_next_head(b, &s->v, n, fetches);
 }
@@ -128,17 +128,17 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
 static struct cr_address compute_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    int rows = take(b, "rows", s->rows * k->K, "of queries");
+    int rows = take(b, "rows", s->rows * k->attention.K, "of queries");
     struct cr_tile_job job = {.tiles = &k->prologue,
                               .row = k->row,
                               .col = k->k,
                               .max_rows = s->rows,
-                              .max_cols = k->K,
+                              .max_cols = k->attention.K,
                               .first_row = s->v.i.first,
                               .first_col = CR_NONE,
                               .rows = cr_var(b, s->v.i.count),
-                              .cols = cr_number(b, k->K),
-                              .dest = {cr_start_of(rows), k->K}};
+                              .cols = cr_number(b, k->attention.K),
+                              .dest = {cr_start_of(rows), k->attention.K}};
     cr_schedule_tiles(b, &job);
     return cr_start_of(rows);
 }
@@ -147,7 +147,7 @@ static struct cr_address compute_queries(struct cr_builder *b, const struct atte
 static void pack_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    int64_t k_step = 1, row_step = k->K;
+    int64_t k_step = 1, row_step = k->attention.K;
     struct cr_address at;
     if (k->prologue.n) {
         at = compute_queries(b, s);
@@ -156,8 +156,9 @@ static void pack_queries(struct cr_builder *b, const struct attention *s)
         k_step = cr_coef(&k->a.at, k->k);
         row_step = cr_coef(&k->a.at, k->row);
     }
-    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, k->K), m_of(b, s), cr_at_slot(s->v.queries),
-            cr_n(b, k->K * CR_PANEL), cr_at(at), cr_n(b, k_step), cr_n(b, row_step));
+    CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, k->attention.K), m_of(b, s),
+            cr_at_slot(s->v.queries), cr_n(b, k->attention.K * CR_PANEL), cr_at(at),
+            cr_n(b, k_step), cr_n(b, row_step));
 }
 
 /* ---- the keys ---- */
@@ -200,7 +201,7 @@ static void drop(struct cr_builder *b, const struct attention *s)
         return;
     cr_block_program(b, &s->v, &k->dropout, s->v.dropout);
     CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld, dropout, ld);
-    if (!k->chooses)
+    if (!k->attention.chooses)
         return;
     CR_CALL_MAP(b, CR_OP_where, CR_FORMAT_f32, 4, n, m, scores, ld, dropout, ld, scores, ld,
                 cr_at_constant(b, 0), cr_n(b, 0));
@@ -218,8 +219,8 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
     cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
     drop(b, s);
     struct cr_address values = cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
-    CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->N), n_of(b, s),
-            cr_at_slot(s->v.scores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(values),
+    CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N),
+            n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(values),
             cr_n(b, s->keys * CR_PANEL), cr_at_slot(s->sums), cr_n(b, s->width),
             cr_at_slot(s->v.scale));
     cr_end(b);
@@ -233,7 +234,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
     struct cr_argument scale = cr_at_slot(s->v.scale);
-    if (b->k->n_bounds == 0)
+    if (b->k->attention.n_bounds == 0)
         return;
     cr_remark(b, "probabilities of NaN may be chosen among the keys that were skipped");
     CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, n1, m, scale, n0, cr_at_constant(b, 1), n0,
@@ -262,7 +263,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
                               .first_row = s->v.i.first,
                               .first_col = CR_NONE,
                               .rows = cr_var(b, s->v.i.count),
-                              .cols = cr_number(b, k->N),
+                              .cols = cr_number(b, k->attention.N),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1,
                               .core = {cr_start_of(s->sums), s->width}};
     if (!job.dest_strided) {
@@ -270,13 +271,12 @@ static void end_rows(struct cr_builder *b, struct attention *s)
         job.core.ld = cr_coef(&k->dest, k->row);
     }
     job.dest = job.core;
-    if (k->chooses) {
+    if (k->attention.chooses) {
         see_chosen_of_skipped(b, s);
         one_unless_chosen(b, s, s->v.sum);
     }
-    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, cr_n(b, k->N), cr_at(job.core.address),
-                cr_n(b, job.core.ld), cr_at_slot(s->sums), width, cr_at_slot(s->v.sum),
-                cr_n(b, 1));
+    CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, cr_n(b, k->attention.N), cr_at(job.core.address),
+                cr_n(b, job.core.ld), cr_at_slot(s->sums), width, cr_at_slot(s->v.sum), cr_n(b, 1));
     cr_schedule_tiles(b, &job);
 }
 
@@ -301,7 +301,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
 
 void cr_describe_attention(struct cr_text *text, const struct cr_kernel *k)
 {
-    long long K = k->K, N = k->N, keys = k->keys;
+    long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
     cr_put(text, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
            (long long)cr_extent(k, k->row), K, K, keys, keys, N);
 }

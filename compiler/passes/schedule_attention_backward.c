@@ -26,7 +26,10 @@ struct backward {
 
 static struct backward cut(const struct cr_kernel *k, const struct cr_target *t)
 {
-    struct backward s = {.M = cr_extent(k, k->row), .keys = k->keys, .K = k->K, .N = k->N};
+    struct backward s = {.M = cr_extent(k, k->row),
+                         .keys = k->attention.keys,
+                         .K = k->attention.K,
+                         .N = k->attention.N};
     s.rows = cr_min(s.M, t->query_rows);
     s.block = cr_min(s.keys, CR_KEY_BLOCK);
     return s;
@@ -56,7 +59,7 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
     s->dscores = take(b, "dscores", s->block * panel, "their gradients");
     if (b->k->dropout.n)
         s->v.dropout = take(b, "dropout", s->block * panel, "factors of the probabilities");
-    if (b->k->chooses)
+    if (b->k->attention.chooses)
         s->dropped = take(b, "dropped", s->block * panel, "the probabilities times those");
     s->v.max = take(b, "max", s->rows, "of a query's scores; then minus that");
     s->v.sum = take(b, "sum", s->rows, "of exp(score - max); then its reciprocal");
@@ -185,7 +188,7 @@ static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slo
 /* Includes hidden blocks in the range of keys if keys, delta or sums are not finite. */
 static void widen_key_range(struct cr_builder *b, struct backward *s)
 {
-    if (b->k->n_bounds == 0)
+    if (b->k->attention.n_bounds == 0)
         return;
     cr_expr keys = cr_var(b, s->keys_finite);
     cr_expr and_delta = cr_binary(b, CR_EXPR_AND, keys, is_finite(b, s, s->delta));
@@ -202,7 +205,7 @@ static void widen_key_range(struct cr_builder *b, struct backward *s)
  * if there is one block of keys, and both passes see the same. */
 static bool makes_again(const struct cr_builder *b, const struct backward *s)
 {
-    return s->keys > CR_KEY_BLOCK || b->k->n_bounds > 0;
+    return s->keys > CR_KEY_BLOCK || b->k->attention.n_bounds > 0;
 }
 
 /* ---- the second time ---- */
@@ -214,7 +217,7 @@ static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
     if (s->keys > CR_KEY_BLOCK)
         many = cr_binary(b, CR_EXPR_GREATER, cr_minus_var(b, s->v.last, s->v.first),
                          cr_number(b, CR_KEY_BLOCK));
-    if (b->k->n_bounds)
+    if (b->k->attention.n_bounds)
         infinite = cr_not(b, cr_var(b, s->finite));
     if (many == CR_NONE || infinite == CR_NONE)
         return many == CR_NONE ? infinite : many;
@@ -257,7 +260,7 @@ static void drop(struct cr_builder *b, const struct backward *s)
     struct cr_argument dscores = cr_at_slot(s->dscores), dropout = cr_at_slot(s->v.dropout);
     struct cr_argument delta = cr_at_slot(s->delta);
     cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout);
-    if (b->k->chooses) {
+    if (b->k->attention.chooses) {
         choose(b, s, s->dscores, s->dscores);
         CR_CALL_MAP(b, CR_OP_add, CR_FORMAT_f32, 0, n, m, dscores, ld, dscores, ld, delta, n0);
         choose(b, s, s->v.scores, s->dropped);
@@ -290,7 +293,7 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
     CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n_of(b, s), m_of(b, s), dscores, ld, dscores, ld,
                 cr_at_slot(s->v.scores), ld);
     cr_block_program(b, &s->v, &b->k->program, s->dscores);
-    if (b->k->hides_gradients)
+    if (b->k->attention.hides_gradients)
         cr_hide_outside(b, &s->v, s->dscores, 0);
 }
 
@@ -326,7 +329,7 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
     make_probabilities(b, s);
     make_dprobs(b, s);
-    int dropped = k->chooses ? s->dropped : k->dropout.n ? s->v.dropout : s->v.scores;
+    int dropped = k->attention.chooses ? s->dropped : k->dropout.n ? s->v.dropout : s->v.scores;
     add_transposed(b, s, dropped, s->grad_rows, s->N, &k->dest_v);
     make_dscores(b, s);
     add_transposed(b, s, s->dscores, s->query_rows, s->K, &k->dest_k);
@@ -355,7 +358,7 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
 
 void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel *k)
 {
-    long long K = k->K, N = k->N, keys = k->keys;
+    long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
     cr_put(text, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
            (long long)cr_extent(k, k->row), K, keys, K, keys, N);
 }

@@ -30,16 +30,16 @@ void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v)
 
 bool cr_has_bound(const struct cr_kernel *k, bool upper)
 {
-    for (int i = 0; i < k->n_bounds; i++)
-        if (k->bounds[i].upper == upper)
+    for (int i = 0; i < k->attention.n_bounds; i++)
+        if (k->attention.bounds[i].upper == upper)
             return true;
     return false;
 }
 
 void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition)
 {
-    for (int i = 0; i < b->k->n_bounds; i++) {
-        const struct cr_bound *bound = &b->k->bounds[i];
+    for (int i = 0; i < b->k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &b->k->attention.bounds[i];
         if (bound->upper != upper)
             continue;
         cr_expr at = cr_plus(b, row, bound->offset);
@@ -74,9 +74,9 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
                   int row, int col)
 {
     const struct cr_kernel *k = b->k;
-    if (k->n_bounds == 0)
+    if (k->attention.n_bounds == 0)
         return CR_NONE;
-    if (k->sees_all) {
+    if (k->attention.sees_all) {
         cr_remark(b, "the factors of hidden keys may not be finite");
         return cr_let(b, name, cr_number(b, 0));
     }
@@ -119,8 +119,8 @@ static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v
 void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, int block,
                      double value)
 {
-    for (int i = 0; i < b->k->n_bounds; i++)
-        hide_outside(b, v, &b->k->bounds[i], block, cr_constant(b, CR_FORMAT_f32, value));
+    for (int i = 0; i < b->k->attention.n_bounds; i++)
+        hide_outside(b, v, &b->k->attention.bounds[i], block, cr_constant(b, CR_FORMAT_f32, value));
 }
 
 /* ---- the next head ---- */
@@ -163,7 +163,7 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
     struct cr_tile_job job = {.tiles = program,
                               .row = k->key,
                               .col = k->row,
-                              .max_rows = cr_min(k->keys, CR_KEY_BLOCK),
+                              .max_rows = cr_min(k->attention.keys, CR_KEY_BLOCK),
                               .max_cols = CR_PANEL,
                               .first_row = v->j.first,
                               .first_col = v->i.first,
@@ -178,14 +178,15 @@ int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_kernel *k = b->k;
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, count_of(b, &v->j), count_of(b, &v->i),
-            cr_n(b, k->K), cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE)),
+            cr_n(b, k->attention.K),
+            cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)),
-            cr_at_slot(v->queries), cr_n(b, k->K * CR_PANEL), cr_at_slot(v->scores),
+            cr_at_slot(v->queries), cr_n(b, k->attention.K * CR_PANEL), cr_at_slot(v->scores),
             cr_n(b, CR_PANEL), cr_null, cr_n(b, 0));
     if (k->scores.n > 1)
         cr_block_program(b, v, &k->scores, v->scores);
     cr_hide_outside(b, v, v->scores, -INFINITY);
-    return cr_constant(b, CR_FORMAT_f32, k->factor);
+    return cr_constant(b, CR_FORMAT_f32, k->attention.factor);
 }
 
 void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor)

@@ -88,6 +88,6 @@ int64_t cr_schedule_columns(struct cr_builder *b)
 void cr_describe_columns(struct cr_text *text, const struct cr_kernel *k)
 {
     cr_put(text, " = %s over %lld rows of columns[%lld]",
-           cr_ops[k->program.values[k->program.result].op].name, (long long)k->K,
+           cr_ops[k->program.values[k->program.result].op].name, (long long)cr_extent(k, k->row),
            (long long)cr_extent(k, k->col));
 }

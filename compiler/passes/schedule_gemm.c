@@ -13,7 +13,7 @@
  */
 static struct cr_gemm_loops cut(const struct cr_kernel *k, const struct cr_target *t)
 {
-    struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
+    struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = k->gemm.K};
     s.depth = s.K;
     int64_t fit = t->gemm_rows_floats / s.K / t->gemm_step_rows * t->gemm_step_rows;
     int64_t most = cr_max(t->gemm_step_rows, cr_min(t->gemm_most_rows, fit));
@@ -74,11 +74,11 @@ static int64_t schedule_weights(struct cr_builder *b)
 
 int64_t cr_schedule_gemm(struct cr_builder *b)
 {
-    return b->k->packed == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
+    return b->k->gemm.packed == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
 }
 
 void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)
 {
     cr_put(text, " = rows[%lld, %lld] x columns[%lld, %lld]", (long long)cr_extent(k, k->row),
-           (long long)k->K, (long long)k->K, (long long)k->N);
+           (long long)k->gemm.K, (long long)k->gemm.K, (long long)k->gemm.N);
 }

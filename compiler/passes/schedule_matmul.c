@@ -54,7 +54,7 @@ static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_ta
  * whose rows are computed whole, and not if the epilogue needs the product in scratch. */
 static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr_target *t)
 {
-    struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->N, .K = k->K};
+    struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = k->gemm.K};
     s.depth = s.K;
     cut_items(&s, cr_outer_items(k), t);
     if (s.K > t->matmul_depth && !k->prologue.n && !cr_needs_product(k))

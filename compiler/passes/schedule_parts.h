@@ -25,18 +25,13 @@ static inline int64_t cr_round_up(int64_t a, int64_t b)
     return cr_ceil_div(a, b) * b;
 }
 
-/* How far an atom runs; how far an element moves with it.  Atom -1 stands still. */
-static inline int64_t cr_extent(const struct cr_kernel *k, int atom)
-{
-    return atom < 0 ? 1 : k->atoms.extent[atom];
-}
-
+/* How far an element moves with an atom.  Atom -1 stands still. */
 static inline int64_t cr_coef(const struct cr_affine *at, int atom)
 {
     return atom < 0 ? 0 : at->coef[atom];
 }
 
-/* The same at run time: a number, or the value of a length. */
+/* How far an atom runs, at run time: a number, or the value of a length. */
 cr_expr cr_size(struct cr_builder *b, int atom);
 
 /* Iterations of all outer loops together. */

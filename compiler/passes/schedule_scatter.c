@@ -14,11 +14,10 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
     struct cr_share part = cr_let_share(b, "first", "last", 1, items, block,
                                         cr_number(b, rows));
-    struct cr_argument width = cr_n(b, k->N);
-    CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32,
-            cr_x(cr_minus_var(b, part.last, part.first)), width,
-            cr_at(cr_offset(b, cr_start_of(b->out), part.first, CR_NONE, k->N)), width,
-            cr_x(cr_var(b, part.first)), cr_n(b, k->K),
+    struct cr_argument width = cr_n(b, k->scatter.width);
+    CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32, cr_x(cr_minus_var(b, part.last, part.first)),
+            width, cr_at(cr_offset(b, cr_start_of(b->out), part.first, CR_NONE, k->scatter.width)),
+            width, cr_x(cr_var(b, part.first)), cr_n(b, k->scatter.rows),
             cr_at(cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE)), width,
             cr_at(cr_operand_at(b, &k->b, -1, CR_NONE, -1, CR_NONE)));
     cr_end(b);
@@ -27,6 +26,6 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
 
 void cr_describe_scatter(struct cr_text *text, const struct cr_kernel *k)
 {
-    cr_put(text, " = for each row the sum of the %lld rows[%lld] with its index", (long long)k->K,
-           (long long)k->N);
+    cr_put(text, " = for each row the sum of the %lld rows[%lld] with its index",
+           (long long)k->scatter.rows, (long long)k->scatter.width);
 }

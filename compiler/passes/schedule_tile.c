@@ -64,7 +64,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     const struct cr_affine *dest = &k->dest;
     struct cr_written_row written;
     cr_begin_items(b, blocks);
-    if (k->write.rows) {
+    if (k->kind == CR_KERNEL_WRITE) {
         written = begin_written_row(b);
         job.written = &written;
         dest = &written.dest;
@@ -88,14 +88,14 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     }
     job.dest.ld = cr_coef(&k->dest, k->row);
     job.dest.address = cr_result_at(b, dest, k->row, job.first_row, k->col, job.first_col);
-    if (k->write.rows)
+    if (k->kind == CR_KERNEL_WRITE)
         job.dest.address = cr_offset(b, job.dest.address, written.var, CR_NONE, written.step);
     cr_schedule_tiles(b, &job);
     if (cut)
         cr_end(b);
     if (past)
         cr_end(b);
-    if (k->write.rows)
+    if (k->kind == CR_KERNEL_WRITE)
         cr_end(b);
     cr_end_items(b);
     return cr_outer_items(k) * blocks;

@@ -47,11 +47,6 @@ static int64_t elements(const struct check *c, cr_id id)
     return cr_elements(c->g->nodes[id].rank, c->g->nodes[id].shape);
 }
 
-static int64_t extent(const struct cr_kernel *k, int atom)
-{
-    return atom < 0 ? 1 : k->atoms.extent[atom];
-}
-
 /* ---- loops ---- */
 
 /* Gives an atom a role; false if there is no such atom, or it has one. */
@@ -204,7 +199,7 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     case CR_REDUCE:
         if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->part->reduces ||
             down != (c->k->kind == CR_KERNEL_COLUMNS) ||
-            reduced_size(c, v->node) != extent(c->k, down ? c->k->row : across))
+            reduced_size(c, v->node) != cr_extent(c->k, down ? c->k->row : across))
             return broken(c, "%s: value %d cannot be reduced", rule->name, i);
         break;
     case CR_CORE:
@@ -283,13 +278,13 @@ static int64_t elements_read(const struct cr_kernel *k, const struct cr_operand 
 {
     if (k->kind != CR_KERNEL_SCATTER)
         return 1;
-    return operand == &k->a ? k->K * k->N : k->K;
+    return operand == &k->a ? k->scatter.rows * k->scatter.width : k->scatter.rows;
 }
 
 /* Whether an operand is computed, or packed when weights are loaded, instead of read. */
 static bool is_replaced(const struct cr_kernel *k, const struct cr_operand *operand)
 {
-    return (operand == &k->a && k->prologue.n) || (operand == &k->b && k->packed != CR_NONE);
+    return (operand == &k->a && k->prologue.n) || (operand == &k->b && cr_packed(k) != CR_NONE);
 }
 
 static int verify_operand(const struct check *c, int i)
@@ -313,17 +308,15 @@ static int verify_operands(const struct check *c)
 
 /* ---- sizes ---- */
 
-/* The product that a kernel ends with: M x N a batch, summed over K (or keys). */
-static int verify_core(const struct check *c, int64_t sum)
+/* The product that a kernel ends with: M x N a batch, each a sum of `summands`. */
+static int verify_core(const struct check *c, cr_id id, int64_t N, int64_t summands)
 {
-    const struct cr_kernel *k = c->k;
-    if (!is_node(c, k->core) || c->g->nodes[k->core].op != CR_OP_matmul)
+    if (!is_node(c, id) || c->g->nodes[id].op != CR_OP_matmul)
         return broken(c, "its core is no matmul");
-    const struct cr_node *core = &c->g->nodes[k->core];
-    const struct cr_node *left = &c->g->nodes[cr_in(c->g, k->core, 0)];
-    if (k->N != core->shape[core->rank - 1] || sum != left->shape[left->rank - 1] ||
-        elements(c, k->core) != elements(c, k->root))
-        return broken(c, "its sizes are not those of its core, v[%d]", (int)k->core);
+    const struct cr_node *core = &c->g->nodes[id], *left = &c->g->nodes[cr_in(c->g, id, 0)];
+    if (N != core->shape[core->rank - 1] || summands != left->shape[left->rank - 1] ||
+        elements(c, id) != elements(c, c->k->root))
+        return broken(c, "its sizes are not those of its core, v[%d]", (int)id);
     return 0;
 }
 
@@ -331,38 +324,61 @@ static int verify_core(const struct check *c, int64_t sum)
 static int verify_packed(const struct check *c)
 {
     const struct cr_kernel *k = c->k;
-    if (k->packed == CR_NONE)
+    cr_id packed = k->gemm.packed;
+    int64_t K = k->gemm.K, N = k->gemm.N;
+    if (packed == CR_NONE)
         return 0;
-    if (k->kind != CR_KERNEL_GEMM || !is_node(c, k->packed))
-        return broken(c, "it has packed weights");
-    const struct cr_node *node = &c->g->nodes[k->packed];
-    if (node->rank < 2 || node->shape[node->rank - 2] != k->K ||
-        node->shape[node->rank - 1] != k->N || elements(c, k->packed) != k->K * k->N)
-        return broken(c, "its packed weights v[%d] are no %lld x %lld", (int)k->packed,
-                      (long long)k->K, (long long)k->N);
+    if (!is_node(c, packed))
+        return broken(c, "it has packed weights of no node");
+    const struct cr_node *node = &c->g->nodes[packed];
+    if (node->rank < 2 || node->shape[node->rank - 2] != K || node->shape[node->rank - 1] != N ||
+        elements(c, packed) != K * N)
+        return broken(c, "its packed weights v[%d] are no %lld x %lld", (int)packed, (long long)K,
+                      (long long)N);
     return 0;
 }
 
-/* K, N and keys repeat what the atoms and the nodes say. */
-static int verify_sizes(const struct check *c)
+static int verify_gemm(const struct check *c)
 {
     const struct cr_kernel *k = c->k;
-    bool attention = k->kind == CR_KERNEL_ATTENTION || k->kind == CR_KERNEL_ATTENTION_BACKWARD;
-    bool contracts = attention || k->kind == CR_KERNEL_GEMM;
-    if (contracts && (k->K != extent(k, k->k) || k->N != extent(k, k->col)))
+    if (k->gemm.K != cr_extent(k, k->k) || k->gemm.N != cr_extent(k, k->col))
         return broken(c, "K or N is not the extent of its loop");
-    if (attention && k->keys != extent(k, k->key))
-        return broken(c, "there are not as many keys as its loop has");
-    if (k->kind == CR_KERNEL_COLUMNS && k->K != extent(k, k->row))
-        return broken(c, "K is not the extent of its loop");
-    if (k->kind == CR_KERNEL_SCATTER && (k->K < 1 || k->N < 1 || k->K > CR_MAX_ELEMENTS / k->N))
-        return broken(c, "it scatters no rows");
-    if (k->n_bounds < 0 || k->n_bounds > CR_MAX_BOUNDS || (k->n_bounds && !attention))
-        return broken(c, "it has %d bounds", k->n_bounds);
-    if (k->kind == CR_KERNEL_GEMM || k->kind == CR_KERNEL_ATTENTION)
-        if (verify_core(c, k->kind == CR_KERNEL_GEMM ? k->K : k->keys))
-            return -1;
+    if (verify_core(c, k->gemm.core, k->gemm.N, k->gemm.K))
+        return -1;
     return verify_packed(c);
+}
+
+/* Of both kinds; the backward pass ends with no product of the graph. */
+static int verify_attention(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->attention.K != cr_extent(k, k->k) || k->attention.N != cr_extent(k, k->col))
+        return broken(c, "K or N is not the extent of its loop");
+    if (k->attention.keys != cr_extent(k, k->key))
+        return broken(c, "there are not as many keys as its loop has");
+    if (k->attention.n_bounds < 0 || k->attention.n_bounds > CR_MAX_BOUNDS)
+        return broken(c, "it has %d bounds", k->attention.n_bounds);
+    if (k->kind == CR_KERNEL_ATTENTION_BACKWARD)
+        return 0;
+    return verify_core(c, k->attention.core, k->attention.N, k->attention.keys);
+}
+
+static int verify_scatter(const struct check *c)
+{
+    int64_t rows = c->k->scatter.rows, width = c->k->scatter.width;
+    if (rows < 1 || width < 1 || rows > CR_MAX_ELEMENTS / width)
+        return broken(c, "it scatters no rows");
+    return 0;
+}
+
+/* What a kind has of its own repeats what the atoms and the nodes say. */
+static int verify_sizes(const struct check *c)
+{
+    if (cr_attends(c->k))
+        return verify_attention(c);
+    if (c->k->kind == CR_KERNEL_GEMM)
+        return verify_gemm(c);
+    return c->k->kind == CR_KERNEL_SCATTER ? verify_scatter(c) : 0;
 }
 
 /* ---- results ---- */
@@ -501,7 +517,7 @@ static int verify_write(const struct check *c)
     const struct cr_node *node = &c->g->nodes[c->k->buffer];
     int axis = node->axis, ref = w->at.ref;
     int64_t rows = c->g->nodes[cr_in(c->g, c->k->buffer, 1)].shape[axis];
-    if (c->k->kind != CR_KERNEL_WRITE || w->rows != node->shape[axis] ||
+    if (w->rows != node->shape[axis] ||
         w->step != cr_elements(node->rank - axis - 1, node->shape + axis + 1))
         return broken(c, "it does not write rows as v[%d] has them", (int)c->k->buffer);
     if (ref < -1 || ref >= c->k->n_refs ||
@@ -523,12 +539,12 @@ static int verify_results(const struct check *c, struct made *made)
     const struct cr_kernel *k = c->k;
     unsigned loops = result_loops(k);
     bool part = k->root != k->buffer, write = c->g->nodes[k->buffer].op == CR_OP_write;
-    if (k->write.rows && verify_write(c))
+    if (k->kind == CR_KERNEL_WRITE && verify_write(c))
         return -1;
     if (write) /* each of the two begins at the first row */
         return verify_result(c, &k->dest, loops, 0, part_width(c, k->buffer, made->part++));
     int64_t width = part ? part_width(c, k->buffer, made->part++) : elements(c, k->buffer);
-    if (makes_rows(k) && !(loops & CR_LOOP_COL) && extent(k, k->col) > 1 &&
+    if (makes_rows(k) && !(loops & CR_LOOP_COL) && cr_extent(k, k->col) > 1 &&
         !k->program.values[k->program.result].by_row)
         return broken(c, "its columns are not reduced");
     if (verify_result(c, &k->dest, loops, made->start, width))
@@ -549,7 +565,7 @@ static int verify_write_root(const struct check *c, struct made *made)
     bool in_place = cr_state_of(c->m, k->buffer) == below && c->g->nodes[below].op == CR_OP_state;
     if (rows && !made->part && in_place)
         made->part = 1;
-    if (rows != (k->write.rows > 0) || made->part != rows || (!rows && k->root != below))
+    if (rows != (k->kind == CR_KERNEL_WRITE) || made->part != rows || (!rows && k->root != below))
         return broken(c, "v[%d] is not the next part of v[%d]", (int)k->root, (int)k->buffer);
     return 0;
 }
@@ -575,7 +591,7 @@ static int verify_root(const struct check *c, struct made *all)
         return broken(c, "it stores v[%d] a second time", (int)k->buffer);
     if (buffer->op == CR_OP_write)
         return verify_write_root(c, made);
-    if (k->write.rows)
+    if (k->kind == CR_KERNEL_WRITE)
         return broken(c, "it has rows to write, but v[%d] is no write", (int)k->buffer);
     if (k->root != k->buffer && (buffer->op != CR_OP_concat || made->part >= buffer->n_in ||
                                  cr_in(c->g, k->buffer, made->part) != k->root))

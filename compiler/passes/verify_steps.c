@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "in_place.h"
+#include "kernel_kinds.h"
 #include "verify_module.h"
 
 static int broken(struct cr_error *error, int kernel, const char *what)
@@ -46,17 +47,10 @@ static bool same_operand(const struct cr_operand *a, const struct cr_operand *b)
     return a->ref == b->ref && same_affine(&a->at, &b->at);
 }
 
-static bool same_write(const struct cr_write *a, const struct cr_write *b)
-{
-    return a->rows == b->rows && a->step == b->step && same_affine(&a->row, &b->row) &&
-           same_operand(&a->at, &b->at);
-}
-
 static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
 {
     return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
-           a->col == b->col && a->k == b->k && a->key == b->key && a->K == b->K && a->N == b->N &&
-           a->keys == b->keys &&
+           a->col == b->col && a->k == b->k && a->key == b->key &&
            !memcmp(a->atoms.extent, b->atoms.extent,
                    (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
            !memcmp(a->atoms.length, b->atoms.length,
@@ -64,13 +58,12 @@ static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
            !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
 }
 
-static bool same_bounds(const struct cr_kernel *a, const struct cr_kernel *b)
+/* Whether what only kernels of their kind have is the same. */
+static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
 {
-    bool same = a->n_bounds == b->n_bounds;
-    for (int i = 0; same && i < a->n_bounds; i++)
-        same =
-            a->bounds[i].upper == b->bounds[i].upper && a->bounds[i].offset == b->bounds[i].offset;
-    return same;
+    int64_t of_a[CR_MAX_NUMBERS], of_b[CR_MAX_NUMBERS];
+    int n = cr_kernel_numbers(a, of_a);
+    return n == cr_kernel_numbers(b, of_b) && !memcmp(of_a, of_b, (size_t)n * sizeof *of_a);
 }
 
 /* Whether operands are of one type in memory: what the caller hands in may be i32. */
@@ -101,11 +94,8 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
 static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
-    return a->kind == b->kind && same_loops(a, b) && same_bounds(a, b) && same_types(g, a, b) &&
-           a->factor == b->factor && a->chooses == b->chooses && a->sees_all == b->sees_all &&
-           a->hides_gradients == b->hides_gradients && a->n_streams == b->n_streams &&
-           (a->packed == CR_NONE) == (b->packed == CR_NONE) && same_parts(g, a, b) &&
-           same_write(&a->write, &b->write);
+    return a->kind == b->kind && same_loops(a, b) && same_numbers(a, b) && same_types(g, a, b) &&
+           a->n_streams == b->n_streams && same_parts(g, a, b);
 }
 
 static int verify_functions(const struct cr_module *m, struct cr_error *error)

@@ -137,11 +137,11 @@ static void compare_piece(void *context, const struct cr_place_info *info)
 static bool is_packed(const struct check *c, const struct matrix *matrix,
                       const struct cr_kernel *k)
 {
-    if (!matrix || matrix->K != k->K || matrix->N != k->N ||
+    if (!matrix || matrix->K != k->gemm.K || matrix->N != k->gemm.N ||
         !c->m->places[matrix->first].panel_stride)
         return false;
     struct pieces p = {&c->m->places[matrix->first], &c->m->places[matrix->end], true};
-    return cr_weight_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
+    return cr_weight_pieces(c->g, k->gemm.packed, compare_piece, &p) && p.same && p.next == p.end;
 }
 
 /* Every kernel reads its parameters as they were placed: plain, or packed as its matrix. */
@@ -156,8 +156,8 @@ static int verify_readers(const struct check *c, const struct matrices *all)
                 return cr_fail(c->error, "kernel %d: its parameter v[%d] is not where it reads it",
                                i, (int)id);
         }
-        if (k->packed == CR_NONE ? c->m->packed[i] != -1
-                                 : !is_packed(c, find_matrix(all, c->m->packed[i]), k))
+        if (cr_packed(k) == CR_NONE ? c->m->packed[i] != -1
+                                    : !is_packed(c, find_matrix(all, c->m->packed[i]), k))
             return cr_fail(c->error, "kernel %d: its weights are not packed where it reads them",
                            i);
     }

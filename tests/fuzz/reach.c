@@ -57,12 +57,12 @@ static bool is_part(const struct cr_kernel *k)
 
 static bool is_packed(const struct cr_kernel *k)
 {
-    return k->packed != CR_NONE;
+    return cr_packed(k) != CR_NONE;
 }
 
 static bool is_unpacked(const struct cr_kernel *k)
 {
-    return k->kind == CR_KERNEL_GEMM && k->packed == CR_NONE;
+    return k->kind == CR_KERNEL_GEMM && k->gemm.packed == CR_NONE;
 }
 
 static bool is_norm_product(const struct cr_kernel *k)
@@ -77,12 +77,12 @@ static bool is_attention(const struct cr_kernel *k)
 
 static bool is_window(const struct cr_kernel *k)
 {
-    return is_attention(k) && k->n_bounds == 2;
+    return is_attention(k) && k->attention.n_bounds == 2;
 }
 
 static bool is_long_attention(const struct cr_kernel *k)
 {
-    return is_attention(k) && k->keys > 128 && k->n_bounds > 0;
+    return is_attention(k) && k->attention.keys > 128 && k->attention.n_bounds > 0;
 }
 
 static bool is_backward(const struct cr_kernel *k)
@@ -92,7 +92,7 @@ static bool is_backward(const struct cr_kernel *k)
 
 static bool is_long_backward(const struct cr_kernel *k)
 {
-    return is_backward(k) && k->keys > 128;
+    return is_backward(k) && k->attention.keys > 128;
 }
 
 static bool has_dropout(const struct cr_kernel *k)
@@ -107,7 +107,7 @@ static bool has_dropout_backward(const struct cr_kernel *k)
 
 static bool is_backward_in_place(const struct cr_kernel *k)
 {
-    return is_backward(k) && k->row >= 0 && k->dest.coef[k->row] != k->K;
+    return is_backward(k) && k->row >= 0 && k->dest.coef[k->row] != k->attention.K;
 }
 
 static bool is_attention_with_more(const struct cr_kernel *k)
