@@ -41,61 +41,81 @@ static struct cr_written_row begin_written_row(struct cr_builder *b)
     return written;
 }
 
+/* The job of all rows and columns of an item. */
+static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t cols)
+{
+    const struct cr_kernel *k = b->k;
+    return (struct cr_tile_job){.tiles = &k->program,
+                                .row = k->row,
+                                .col = k->col,
+                                .max_rows = rows,
+                                .max_cols = cols,
+                                .first_row = CR_NONE,
+                                .first_col = CR_NONE,
+                                .rows = cr_size(b, k->row),
+                                .cols = cr_size(b, k->col),
+                                .dest_strided = cr_coef(&k->dest, k->col) != 1};
+}
+
+/* Narrows a job to the block of rows that an item does.  If blocks may lie past a length, that is a
+ * loop, which an item past it does not enter, and the result is true. */
+static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t blocks)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t rows = job->max_rows;
+    if (blocks == 1)
+        return false;
+    if (k->atoms.length[k->row]) {
+        struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job->rows);
+        struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
+                                           cr_var(b, share.last), rows, CR_NONE);
+        job->first_row = i.first;
+        job->rows = cr_var(b, i.count);
+        return true;
+    }
+    cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
+    job->first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
+    job->rows = cr_var(b, cr_let_count(b, "m", job->first_row, rows, job->rows));
+    return false;
+}
+
+/* Begins the loop over columns of a job, some at a time. */
+static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
+{
+    struct cr_steps j =
+        cr_begin_steps(b, "j", "n", cr_number(b, 0), job->cols, job->max_cols, CR_NONE);
+    job->first_col = j.first;
+    job->cols = cr_var(b, j.count);
+}
+
 /* An item is a block of rows; wide rows are done some columns at a time unless they are reduced. */
 int64_t cr_schedule_tile(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
+    const struct cr_affine *dest = &k->dest;
     int64_t M = cr_extent(k, k->row), N = cr_extent(k, k->col);
     bool cut = !reduces(&k->program) && N > b->target->tile_cols;
+    bool write = k->kind == CR_KERNEL_WRITE;
     int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
     int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));
     int64_t blocks = cr_ceil_div(M, rows);
-    bool past = blocks > 1 && k->atoms.length[k->row]; /* there may be blocks past a length */
-    struct cr_tile_job job = {.tiles = &k->program,
-                              .row = k->row,
-                              .col = k->col,
-                              .max_rows = rows,
-                              .max_cols = cols,
-                              .first_row = CR_NONE,
-                              .first_col = CR_NONE,
-                              .rows = cr_size(b, k->row),
-                              .cols = cr_size(b, k->col),
-                              .dest_strided = cr_coef(&k->dest, k->col) != 1};
-    const struct cr_affine *dest = &k->dest;
+    struct cr_tile_job job = whole_job(b, rows, cols);
     struct cr_written_row written;
     cr_begin_items(b, blocks);
-    if (k->kind == CR_KERNEL_WRITE) {
+    if (write) {
         written = begin_written_row(b);
         job.written = &written;
         dest = &written.dest;
     }
-    if (past) {
-        struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job.rows);
-        struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
-                                           cr_var(b, share.last), rows, CR_NONE);
-        job.first_row = i.first;
-        job.rows = cr_var(b, i.count);
-    } else if (blocks > 1) {
-        cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
-        job.first_row = cr_let(b, "i", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
-        job.rows = cr_var(b, cr_let_count(b, "m", job.first_row, rows, job.rows));
-    }
-    if (cut) {
-        struct cr_steps j =
-            cr_begin_steps(b, "j", "n", cr_number(b, 0), job.cols, cols, CR_NONE);
-        job.first_col = j.first;
-        job.cols = cr_var(b, j.count);
-    }
+    bool loop = begin_block(b, &job, blocks);
+    if (cut)
+        begin_columns(b, &job);
     job.dest.ld = cr_coef(&k->dest, k->row);
     job.dest.address = cr_result_at(b, dest, k->row, job.first_row, k->col, job.first_col);
-    if (k->kind == CR_KERNEL_WRITE)
+    if (write)
         job.dest.address = cr_offset(b, job.dest.address, written.var, CR_NONE, written.step);
     cr_schedule_tiles(b, &job);
-    if (cut)
-        cr_end(b);
-    if (past)
-        cr_end(b);
-    if (k->kind == CR_KERNEL_WRITE)
+    for (int open = cut + loop + write; open > 0; open--)
         cr_end(b);
     cr_end_items(b);
     return cr_outer_items(k) * blocks;
