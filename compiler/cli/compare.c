@@ -387,7 +387,7 @@ static int run(struct comparison *c, struct cr_error *error)
     return c->failures ? 1 : 0;
 }
 
-/* Also of a comparison that ended half way. */
+/* Frees the results, also of a comparison that failed half way. */
 static void free_results(struct comparison *c)
 {
     for (int i = 0; i < c->n_results; i++) {

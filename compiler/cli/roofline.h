@@ -14,10 +14,10 @@ double cr_roofline_limit(const struct cr_roofline *roofline);
 /* "flops" or "memory", whichever is the limit. */
 const char *cr_roofline_bound(const struct cr_roofline *roofline);
 
-/* Of a run; samples are sorted on the way. */
+/* A run against the machine's limits; its samples are sorted. */
 struct cr_roofline cr_roofline_of_run(struct cr_bench *bench);
 
-/* Of all calls of a kernel. */
+/* All calls of a kernel against the machine's limits. */
 struct cr_roofline cr_roofline_of_kernel(struct cr_bench *bench, const crescent_kernel *kernel);
 
 #endif

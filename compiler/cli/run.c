@@ -106,7 +106,7 @@ static bool shapes_match(const crescent_model *model)
     return false;
 }
 
-/* Of the first output, if it is of floats. */
+/* Prints mean and deviation of the first output, if it is of floats. */
 static void print_statistics(const struct run *r)
 {
     crescent_port port = cr_port_of(r->model, CRESCENT_OUTPUT, 0);

@@ -5,7 +5,7 @@
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
 
-/* Its comment, the struct of its arguments, and itself. */
+/* Prints a function: its comment, the struct of its arguments, its body. */
 void cr_emit_function(struct cr_text *text, const struct cr_function *function);
 
 #endif

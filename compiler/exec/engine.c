@@ -110,7 +110,7 @@ static void add_entries(struct cr_engine *e, const struct cr_graph *g)
     free(needed);
 }
 
-/* Also of an engine that was opened half way. */
+/* Frees the entries, also of an engine whose opening failed half way. */
 static void free_entries(struct cr_engine *e)
 {
     for (int i = 0; e->entries && i < e->n_entries; i++) {
@@ -209,7 +209,7 @@ static int *match_ports(const struct cr_port *ports, int n, const struct cr_port
     return matches;
 }
 
-/* The same for what comes in: states are counted behind the inputs. */
+/* By port: the engine's number of that input; states are counted behind the inputs. */
 static int *match_inputs(const struct cr_engine *e, const struct cr_port *ports, int n)
 {
     int n_all = e->n_inputs + e->n_states;

@@ -26,7 +26,7 @@ size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *
 /* Writes n bytes of text in the same way. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep);
 
-/* The same of a formatted text. */
+/* Formats a text, then escapes it like the above. */
 size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 

@@ -25,7 +25,7 @@ int cr_lengths_find(struct cr_lengths *lengths, const struct cr_graph *g, const 
                     struct cr_error *error);
 void cr_lengths_free(struct cr_lengths *lengths);
 
-/* Of one axis: the same number. */
+/* 1 + the number of the length of one axis, or 0. */
 static inline int cr_length_at(const struct cr_lengths *lengths, cr_id id, int axis)
 {
     return lengths->of ? lengths->of[id][axis] : 0;

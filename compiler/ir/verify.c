@@ -217,7 +217,7 @@ int cr_verify_separate(const struct cr_graph *g, struct cr_error *error)
 
 /* ---- hashes of nodes ---- */
 
-/* Of all that makes nodes equal. */
+/* A hash of all that makes two nodes equal. */
 static uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
 {
     uint64_t value, h;

@@ -121,7 +121,7 @@ static void add_setting(struct cr_origin *o, const struct cr_setting *s)
         (struct cr_setting){cr_strdup(s->key), cr_strdup(s->value), s->optional};
 }
 
-/* Of several for a key the last one counts. */
+/* If a key is set several times, the last time counts. */
 static void add_settings(struct cr_origin *o, const crescent_setting *settings, int n,
                          bool optional)
 {

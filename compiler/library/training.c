@@ -65,7 +65,7 @@ int crescent_trainer_open(const crescent_graph *graph, const crescent_config *co
     return cr_done(&guard, open_trainer(graph, config, trainer, guard.error));
 }
 
-/* Also of one that was opened half way. */
+/* Frees a training, also one whose opening failed half way. */
 void crescent_trainer_close(crescent_trainer *t)
 {
     if (!t)

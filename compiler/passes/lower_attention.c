@@ -104,7 +104,7 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     return cr_lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
 }
 
-/* Of both kinds. */
+/* The numbers of both kinds. */
 static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     int n = 0;

@@ -43,7 +43,7 @@ void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
 /* Makes outer loops of the root's atoms that have no other part. */
 void cr_assign_outer(struct cr_lowering *lw);
 
-/* Of the axis that a contraction sums over: 1 + the number of its length, or 0. */
+/* 1 + the number of the length that a contraction sums over, or 0. */
 int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);
 
 /*

@@ -114,7 +114,7 @@ static void count_reader(struct weights *w, int *count, cr_id id)
         w->readers[id] = count[id];
 }
 
-/* Of each weight the kernels that read it, in the entry where those are the most. */
+/* By node: how many kernels read a weight, in the entry where the most do. */
 static void count_readers(struct weights *w)
 {
     const struct cr_module *m = w->m;

@@ -348,7 +348,7 @@ static int verify_gemm(const struct check *c)
     return verify_packed(c);
 }
 
-/* Of both kinds; the backward pass ends with no product of the graph. */
+/* Both kinds; the backward pass does not end with a matmul of the graph. */
 static int verify_attention(const struct check *c)
 {
     const struct cr_kernel *k = c->k;
