@@ -16,11 +16,11 @@
 
 /* ---- bindings ---- */
 
-/* Offsets in the arena and among the weights are printed as floats, as their pointers are. */
-static long long in_floats(enum cr_space space, int64_t offset)
+/* Offsets in the arena and among the weights are printed as what their pointers point to. */
+static long long in_units(enum cr_space space, int64_t offset, enum cr_format format)
 {
     bool bytes = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
-    return (long long)(bytes ? offset / (int64_t)sizeof(float) : offset);
+    return (long long)(bytes ? offset / cr_formats[format].unit : offset);
 }
 
 /* " + 5", " - 5", or nothing. */
@@ -42,22 +42,25 @@ static void print_linear(struct cr_text *t, long long start, long long stride)
         cr_put(t, way == 1 ? "layer" : "layer * %lld", way);
 }
 
-/* A pointer into the arena, where floats lie, to what has another type. */
-static const char *cast_of(enum cr_space space, enum cr_format format)
+/* "(int *)": the pointers to arena and weights are of floats, what lies there may have another
+ * type. */
+static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format format)
 {
-    bool integers = cr_formats[format].dtype == CR_I32;
-    return space == CR_SPACE_ARENA && integers ? "(int *)" : "";
+    const char *type = cr_formats[format].c_type;
+    bool pointer = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
+    if (pointer && strcmp(type, "float") != 0)
+        cr_put(t, "(%s%s *)", space == CR_SPACE_WEIGHTS ? "const " : "", type);
 }
 
 /* A location that is the same for all layers. */
 static void print_location(struct cr_text *t, struct cr_location at, enum cr_format format)
 {
-    long long offset = in_floats(at.space, at.offset);
+    long long offset = in_units(at.space, at.offset, format);
+    print_cast(t, at.space, format);
     switch (at.space) {
     case CR_SPACE_ARENA:
     case CR_SPACE_WEIGHTS:
-        cr_put(t, "%s%s", cast_of(at.space, format),
-               at.space == CR_SPACE_ARENA ? "arena" : "weights");
+        cr_put(t, "%s", at.space == CR_SPACE_ARENA ? "arena" : "weights");
         print_plus(t, offset);
         break;
     case CR_SPACE_INPUT:
@@ -95,31 +98,35 @@ static const char *behind(enum cr_space space)
 /* By the pointer to the layer where the loop has one of that distance, else start + layer * stride. */
 static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
-    long long start = in_floats(b->space, b->start), stride = in_floats(b->space, b->stride);
+    long long start = in_units(b->space, b->start, format);
+    long long stride = in_units(b->space, b->stride, format);
+    print_cast(t, b->space, format);
     if (b->relative) {
-        cr_put(t, "%s%s", cast_of(b->space, format),
-               b->space == CR_SPACE_ARENA ? LAYER_ARENA : LAYER_WEIGHTS);
+        cr_put(t, "%s", b->space == CR_SPACE_ARENA ? LAYER_ARENA : LAYER_WEIGHTS);
         print_plus(t, start);
         return;
     }
-    cr_put(t, "%s%s", cast_of(b->space, format), before[b->space]);
+    cr_put(t, "%s", before[b->space]);
     print_linear(t, start, stride);
     cr_put(t, "%s", behind(b->space));
 }
 
 static void print_turns(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
-    cr_put(t, "%s%s(layer %% 2 ? %lld : %lld)%s", cast_of(b->space, format), before[b->space],
-           in_floats(b->space, b->turns[1]), in_floats(b->space, b->turns[0]), behind(b->space));
+    print_cast(t, b->space, format);
+    cr_put(t, "%s(layer %% 2 ? %lld : %lld)%s", before[b->space],
+           in_units(b->space, b->turns[1], format), in_units(b->space, b->turns[0], format),
+           behind(b->space));
 }
 
 /* The locations in the order of the layers, and which of them is this layer's. */
 static void print_table(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b,
                         enum cr_format format)
 {
-    cr_put(t, "%s%s(const long[]){", cast_of(b->space, format), before[b->space]);
+    print_cast(t, b->space, format);
+    cr_put(t, "%s(const long[]){", before[b->space]);
     for (int i = 0; i < b->n_rows; i++)
-        cr_put(t, "%s%lld", i ? ", " : "", in_floats(b->space, p->table[b->first_row + i]));
+        cr_put(t, "%s%lld", i ? ", " : "", in_units(b->space, p->table[b->first_row + i], format));
     cr_put(t, "}[layer");
     print_plus(t, -(long long)b->first_layer);
     cr_put(t, "]%s", behind(b->space));
@@ -194,10 +201,10 @@ static void print_loop(struct cr_text *t, const struct cr_step *loop)
            end, up ? "++" : "--");
     if (loop->weights_stride)
         cr_put(t, "        const float *const " LAYER_WEIGHTS " = weights + layer * %lld;\n",
-               in_floats(CR_SPACE_WEIGHTS, loop->weights_stride));
+               in_units(CR_SPACE_WEIGHTS, loop->weights_stride, CR_FORMAT_f32));
     if (loop->arena_stride)
         cr_put(t, "        float *const " LAYER_ARENA " = arena + layer * %lld;\n",
-               in_floats(CR_SPACE_ARENA, loop->arena_stride));
+               in_units(CR_SPACE_ARENA, loop->arena_stride, CR_FORMAT_f32));
 }
 
 /* Steps are flat: a loop over layers is open until its END. */

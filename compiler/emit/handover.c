@@ -27,6 +27,15 @@ static int check_type(const struct cr_port *output, const struct cr_port *target
                    cr_dtype_name(target->dtype), expected, what);
 }
 
+/* What is rounded is not learned: the next step would not go on from the value of this one. */
+static int check_format(const struct cr_port *param, const char *path, struct cr_error *error)
+{
+    if (param->format == cr_format_of(param->dtype))
+        return 0;
+    return cr_fail(error, "%.400s: --format: %.150s is kept in %s, and the training replaces it, "
+                   "expected f32", path, param->name, cr_formats[param->format].name);
+}
+
 /* The ports that an output may replace. */
 struct targets {
     struct cr_names params, inputs;
@@ -41,7 +50,10 @@ static int find_target(struct cr_handover *h, const struct cr_ports *ports,
     int param = h->to_param[i] = cr_names_find(&targets->params, output->name);
     int input = h->to_input[i] = cr_names_find(&targets->inputs, output->name);
     if (param != CR_NONE)
-        return check_type(output, &ports->params[param], "parameter", path, error);
+        return check_type(output, &ports->params[param], "parameter", path, error) ||
+                       check_format(&ports->params[param], path, error)
+                   ? -1
+                   : 0;
     if (input == CR_NONE)
         return 0;
     h->is_state[input] = true;

@@ -191,10 +191,23 @@ static bool is_call_of(const struct cr_call *call, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* Whether the program calls it; div is what other functions of the runtime are made of. */
+/* True if a parameter is kept in the format. */
+static bool has_format(const struct cr_program *p, enum cr_format format)
+{
+    for (int i = 0; i < p->n_params; i++)
+        if (p->params[i].offset >= 0 && p->params[i].format == format)
+            return true;
+    return false;
+}
+
+/* Whether the program calls it, or keeps weights in that format; div is what other functions of the
+ * runtime are made of. */
 static bool needs_op(void *context, const char *name)
 {
     const struct cr_program *p = context;
+    enum cr_format format = cr_format_find(name, strlen(name));
+    if (format < CR_FORMAT_COUNT && cr_formats[format].place)
+        return has_format(p, format);
     for (int i = 0; i < p->n_functions; i++)
         for (int c = 0; c < p->functions[i].n_calls; c++)
             if (is_call_of(&p->functions[i].calls[c], name))
@@ -222,29 +235,62 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "};\n");
 }
 
-static void print_places(struct cr_text *t, const struct cr_program *p)
+/* The table of the places of a format: "places", and of others than the first "places_NAME". */
+static void put_table_name(struct cr_text *t, enum cr_format format)
+{
+    cr_put(t, "places");
+    if (format != cr_format_of(CR_F32))
+        cr_put(t, "_%s", cr_formats[format].name);
+}
+
+/* True if the file has a table of such places; that of the first format may be empty. */
+static bool has_table(const struct cr_program *p, enum cr_format format)
+{
+    return format == cr_format_of(CR_F32) || (cr_formats[format].place && has_format(p, format));
+}
+
+/* The places of the parameters that are kept in a format. */
+static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     cr_put(t, "\n/* Where their elements go; see struct cr_place. */\n"
-              "static const struct cr_place places[] = {\n");
+              "static const struct cr_place ");
+    put_table_name(t, format);
+    cr_put(t, "[] = {\n");
     for (int i = 0; i < p->n_places; i++) {
         const struct cr_place *at = &p->places[i];
-        cr_put(t, "    {%d, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %d},\n", at->param,
-               at->source, at->rows, at->cols, at->row_stride, at->col_stride, at->target,
-               at->panel_stride, at->first_col, at->last);
+        if (p->params[at->param].format == format)
+            cr_put(t, "    {%d, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %d},\n", at->param,
+                   at->source, at->rows, at->cols, at->row_stride, at->col_stride, at->target,
+                   at->panel_stride, at->first_col, at->last);
     }
     cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n};\n");
 }
 
+static void print_places(struct cr_text *t, const struct cr_program *p)
+{
+    for (int format = 0; format < CR_FORMAT_COUNT; format++)
+        if (has_table(p, (enum cr_format)format))
+            print_table(t, p, (enum cr_format)format);
+}
+
+/* A loop over the places of each format, around what its row says. */
 static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
            "\nint %s_load(void *weights, int index, const float *tensor)\n{\n"
            "    const struct cr_runtime *rt = cr_runtime_select(0);\n"
            "    const struct cr_place *p;\n"
-           "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n"
-           "    for (p = places; p->param >= 0; p++)\n        if (p->param == index)\n"
-           "            cr_place(rt, p, tensor, (float *)weights);\n    return 0;\n}\n",
+           "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n",
            w->p->name, w->upper);
+    for (int format = 0; format < CR_FORMAT_COUNT; format++) {
+        if (!has_table(w->p, (enum cr_format)format))
+            continue;
+        cr_put(t, "    for (p = ");
+        put_table_name(t, (enum cr_format)format);
+        cr_put(t, "; p->param >= 0; p++)\n        if (p->param == index)\n");
+        cr_put_line(t, 12, "%s;", cr_formats[format].place);
+    }
+    cr_put(t, "    return 0;\n}\n");
 }
 
 /* Puts the arguments of an entry into an array of all ports; the others are null there. */

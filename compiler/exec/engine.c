@@ -37,7 +37,8 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
                            .dtype = node->dtype,
                            .rank = node->rank,
                            .init = node->init,
-                           .bound = node->value};
+                           .bound = node->value,
+                           .format = node->format};
     memcpy(port.shape, node->shape, sizeof port.shape);
     return port;
 }
@@ -329,9 +330,50 @@ static const struct cr_port *result_port(const struct cr_engine *e, int i)
     return i < e->n_outputs ? &e->outputs[i] : &e->states[e->to_state[i - e->n_outputs]];
 }
 
+static bool is_rounded(const struct cr_port *param)
+{
+    return param->format != cr_format_of(param->dtype);
+}
+
+/* What formats make of weights is found where compilers pack them: which ones that are, the passes
+ * know. */
+static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
+                       struct cr_error *error)
+{
+    const struct cr_pass_options passes = {.skip = o->skip, .n_skip = o->n_skip, .path = o->path};
+    bool any = false;
+    for (int i = 0; i < e->n_params; i++)
+        any |= is_rounded(&e->params[i]);
+    e->rounded = cr_calloc((size_t)e->n_params, sizeof *e->rounded);
+    if (!any)
+        return 0;
+    e->layout = cr_make_program(cr_graph_copy(e->graph), &passes, NULL, error);
+    if (!e->layout || check_memory(e, e->layout->weights_bytes, error))
+        return -1;
+    const struct cr_program *p = e->layout;
+    e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
+    e->weights = cr_memory_new(p->weights_bytes, "the weights", error);
+    return e->weights ? 0 : -1;
+}
+
+/* Rounds a parameter as its panels do. */
+static int round_param(struct cr_engine *e, int i, const struct cr_contents *contents,
+                       struct cr_error *error)
+{
+    int64_t bytes = cr_port_elements(&e->params[i]) * (int64_t)sizeof(float);
+    if (!e->layout || !is_rounded(&e->layout->params[e->to_param[i]]))
+        return 0;
+    if (!e->rounded[i] && !(e->rounded[i] = cr_memory_new(bytes, e->params[i].name, error)))
+        return -1;
+    memcpy(e->rounded[i], e->tensors[i], (size_t)bytes);
+    cr_fill_weights(e->layout, e->to_param[i], contents, e->rt, e->pool, e->weights);
+    cr_read_panels(e->layout, e->to_param[i], e->rt, e->weights, e->rounded[i]);
+    return 0;
+}
+
 /* Checks what the interpreter needs at least before any of it is taken: the parameters as floats
  * and the outputs as doubles. */
-static int open_ref(struct cr_engine *e, struct cr_error *error)
+static int open_ref(struct cr_engine *e, const struct cr_engine_options *o, struct cr_error *error)
 {
     int64_t elements = 0;
     int n_results = e->graph->n_outputs;
@@ -351,7 +393,7 @@ static int open_ref(struct cr_engine *e, struct cr_error *error)
         if (!(e->exact[i] = cr_memory_new(bytes, port->name, error)))
             return -1;
     }
-    return make_states(e, error);
+    return make_layout(e, o, error) ? -1 : make_states(e, error);
 }
 
 static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *contents,
@@ -382,38 +424,51 @@ static void *result_of(const struct cr_engine *e, void *const *outputs, int i)
 }
 
 /* Interprets a graph whose sizes are known now. */
-static int run_lengths(struct cr_engine *e, void *const *outputs, struct cr_error *error)
+static int run_lengths(struct cr_engine *e, const float *const *params, void *const *outputs,
+                       struct cr_error *error)
 {
     void **results = cr_calloc((size_t)e->graph->n_outputs, sizeof *results);
     for (int i = 0; i < e->graph->n_outputs; i++)
         results[i] = result_of(e, outputs, i);
-    int status = cr_interpret_lengths(e->graph, (const float *const *)e->tensors,
-                                      e->program_inputs, e->wanted, results, error);
+    int status =
+        cr_interpret_lengths(e->graph, params, e->program_inputs, e->wanted, results, error);
     free(results);
     return status;
 }
 
-/* Interprets an entry: its outputs are kept as doubles, and rounded to what was handed in; those that
- * are null are not computed.  The next values of the states that it replaces are, in every run. */
-static int run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *const *outputs,
-                   struct cr_error *error)
+/* Interprets an entry with some values for the parameters: its outputs are kept as doubles, and
+ * rounded to what was handed in; those that are null are not computed.  The next values of the states
+ * that it replaces are, in every run. */
+static int interpret(struct cr_engine *e, int entry, const float *const *params,
+                     void *const *outputs, struct cr_error *error)
 {
-    for (int i = 0; i < e->n_params; i++)
-        CR_CHECK(e->tensors[i]);
-    gather_inputs(e, inputs);
     for (int i = 0; i < e->graph->n_outputs; i++) {
         bool wanted = e->graph->outputs[i].entry == entry && result_of(e, outputs, i);
         e->wanted[i] = wanted ? e->exact[i] : NULL;
     }
     if (e->n_lengths)
-        return run_lengths(e, outputs, error);
-    if (cr_interpret(e->graph, (const float *const *)e->tensors, e->program_inputs, e->wanted,
-                     error))
+        return run_lengths(e, params, outputs, error);
+    if (cr_interpret(e->graph, params, e->program_inputs, e->wanted, error))
         return -1;
     for (int i = 0; i < e->graph->n_outputs; i++)
         if (e->wanted[i])
             round_output(result_port(e, i), e->exact[i], result_of(e, outputs, i));
     return 0;
+}
+
+/* Interprets an entry.  Of parameters that a format rounds, what became of them counts. */
+static int run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *const *outputs,
+                   struct cr_error *error)
+{
+    const float **params = cr_calloc((size_t)e->n_params, sizeof *params);
+    for (int i = 0; i < e->n_params; i++) {
+        CR_CHECK(e->tensors[i]);
+        params[i] = e->rounded[i] ? e->rounded[i] : e->tensors[i];
+    }
+    gather_inputs(e, inputs);
+    int status = interpret(e, entry, params, outputs, error);
+    free(params);
+    return status;
 }
 
 /* ---- the compilers ---- */
@@ -527,7 +582,7 @@ int cr_engine_open(struct cr_engine *e, struct cr_graph *graph, const struct cr_
     if (status || o->backend == CR_BACKEND_REF)
         e->graph = graph; /* to run it, or to free it */
     if (!status)
-        status = e->graph ? open_ref(e, error) : open_compiled(e, graph, o, error);
+        status = e->graph ? open_ref(e, o, error) : open_compiled(e, graph, o, error);
     if (status)
         cr_engine_close(e);
     return status;
@@ -544,11 +599,14 @@ void cr_engine_close(struct cr_engine *e)
 {
     for (int i = 0; e->tensors && i < e->n_params; i++)
         free(e->tensors[i]);
+    for (int i = 0; e->rounded && i < e->n_params; i++)
+        free(e->rounded[i]);
     for (int i = 0; e->exact && i < e->graph->n_outputs; i++)
         free(e->exact[i]);
     for (int i = 0; e->memory && i < e->n_states; i++)
         free(e->memory[i]);
     free(e->tensors);
+    free(e->rounded);
     free(e->exact);
     free(e->wanted);
     free_entries(e);
@@ -558,6 +616,7 @@ void cr_engine_close(struct cr_engine *e)
     cr_graph_free(e->graph);
     cr_code_free(&e->code);
     cr_program_free(e->program);
+    cr_program_free(e->layout);
     cr_pool_free(e->pool);
     free(e->weights);
     free(e->arena);
@@ -589,7 +648,7 @@ int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *co
     if (e->tensors && keep_tensor(e, i, contents, error))
         return -1;
     pack_param(e, i, contents);
-    return 0;
+    return e->rounded ? round_param(e, i, contents, error) : 0;
 }
 
 int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)

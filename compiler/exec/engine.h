@@ -70,14 +70,16 @@ struct cr_engine {
     double **exact;  /* its outputs, before they were rounded; then those that replace states */
     double **wanted; /* of those, what a run computes */
     int *to_state;   /* by output that replaces a state: the state */
+    struct cr_program *layout; /* where compilers have the weights, if formats round any; or null */
+    float **rounded;           /* by parameter: as products read it; null: as in `tensors` */
 
     /* the compilers */
     struct cr_program *program;
     struct cr_code code;
     const struct cr_runtime *rt;
     struct cr_pool *pool;
-    float *weights, *arena;
-    int *to_param;               /* by parameter: its number in the program */
+    float *weights, *arena;      /* the interpreter with a layout has weights, too */
+    int *to_param;               /* by parameter: its number in the program, or in the layout */
     int *to_input, *to_output;   /* by input and output of the program: its number here; states
                                     are counted behind the inputs */
     const void **program_inputs; /* as the program, or the interpreter, orders them */

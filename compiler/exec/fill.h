@@ -23,6 +23,11 @@ void cr_fill_weights(const struct cr_program *program, int index,
                      const struct cr_contents *contents, const struct cr_runtime *rt,
                      struct cr_pool *pool, float *weights);
 
+/* Reads parameter `index` back from its panels in `weights`, as products read it, into a row-major
+ * tensor; elements that no product reads stay as they are. */
+void cr_read_panels(const struct cr_program *program, int index, const struct cr_runtime *rt,
+                    const float *weights, float *tensor);
+
 /* Copies a tensor of n elements as it is. */
 void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *out);

@@ -131,6 +131,7 @@ static bool infer_leaf(struct build *b)
         return misfit(b, "parameter %s is %s, parameters are f32", b->attr->name,
                       cr_dtype_name(b->attr->dtype));
     b->node->init = b->attr->init;
+    b->node->format = op == CR_OP_param ? b->attr->format : CR_FORMAT_f32;
     b->node->name = cr_intern(b->g, b->attr->name);
     return op != CR_OP_input || take_lengths(b);
 }
@@ -392,6 +393,7 @@ static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct 
     node->value = 0;
     node->name = node->tap = NULL;
     node->init = CR_INIT_UNIFORM;
+    node->format = CR_FORMAT_f32;
     node->where = *where;
     node->kernel = CR_NONE;
     memset(node->shape, 0, sizeof node->shape);

@@ -29,6 +29,16 @@ typedef int32_t cr_id;
 
 enum cr_dtype { CR_F32, CR_I32, CR_BOOL };
 
+/* How elements are kept in memory: a row of formats.def each; see program.h. */
+enum cr_format {
+#define FORMAT(name, ...) CR_FORMAT_##name,
+#define WEIGHT_FORMAT FORMAT
+#include "formats.def"
+#undef FORMAT
+#undef WEIGHT_FORMAT
+    CR_FORMAT_COUNT
+};
+
 enum cr_op {
 #define OP(name, kind, operands, equation, description, gradient) CR_OP_##name,
 #include "ops.def"
@@ -105,6 +115,7 @@ struct cr_attr {
     double value;               /* const; the bound of an init; the stream of random */
     const char *name;           /* input, param, state */
     enum cr_init init;          /* param, input */
+    enum cr_format format;      /* param */
 };
 
 struct cr_node {
@@ -119,6 +130,8 @@ struct cr_node {
     double value;
     const char *name;
     enum cr_init init;
+    enum cr_format format; /* param: how it is to be kept where products read it from panels; after
+                            * fuse, how it is kept */
     struct cr_where where;
     const char *tap; /* a name by which the value can be asked for, or null */
     int kernel;      /* after fuse: the kernel that computes it, or CR_NONE */
@@ -211,6 +224,7 @@ static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
     attr->value = node->value;
     attr->name = node->name;
     attr->init = node->init;
+    attr->format = node->format;
     memcpy(attr->shape, node->shape, sizeof attr->shape);
     memcpy(attr->index, node->index, sizeof attr->index);
 }

@@ -10,11 +10,25 @@
 /* ---- formats ---- */
 
 const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
-#define FORMAT(name, dtype, bits, block, c_type, family, pack, gemm, description)                  \
-    {#name, dtype, bits, block, c_type, family, pack, gemm, description},
+#define FORMAT(name, dtype, bits, c_type, family, description)                                     \
+    {#name,  dtype, bits, 1,               0,           sizeof(c_type),                            \
+     #c_type, family, NULL, CR_CALLEE_COUNT, description},
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
+    {#name,   CR_F32, bits,   block,             scale,       sizeof(c_type),                      \
+     #c_type, "",     #place, CR_CALLEE_##gemm, description},
 #include "formats.def"
 #undef FORMAT
+#undef WEIGHT_FORMAT
 };
+
+#define FORMAT(name, dtype, bits, c_type, family, description)
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
+    _Static_assert((block) > 0 && 32 % (block) == 0, "32 rows are whole blocks of " #name);        \
+    _Static_assert(((block) * (bits) + (scale)) % (8 * sizeof(c_type)) == 0,                       \
+                   "a block of " #name " is a whole number of " #c_type);
+#include "formats.def"
+#undef FORMAT
+#undef WEIGHT_FORMAT
 
 /* The first row of a type: the formats that are asked for by name stand behind it. */
 enum cr_format cr_format_of(enum cr_dtype dtype)
@@ -28,7 +42,27 @@ enum cr_format cr_format_of(enum cr_dtype dtype)
 int64_t cr_format_bytes(enum cr_format format, int64_t elements)
 {
     const struct cr_format_info *f = &cr_formats[format];
-    return (elements + f->block - 1) / f->block * f->block * f->bits / 8;
+    return (elements + f->block - 1) / f->block * (f->block * f->bits + f->scale) / 8;
+}
+
+enum cr_format cr_format_find(const char *name, size_t length)
+{
+    int format = 0;
+    while (format < CR_FORMAT_COUNT && (strlen(cr_formats[format].name) != length ||
+                                        memcmp(cr_formats[format].name, name, length) != 0))
+        format++;
+    return (enum cr_format)format;
+}
+
+int64_t cr_block_rows(enum cr_format format, int64_t K)
+{
+    int block = cr_formats[format].block;
+    return (K + block - 1) / block * block;
+}
+
+int64_t cr_column_units(enum cr_format format, int64_t K)
+{
+    return cr_format_bytes(format, K) / cr_formats[format].unit;
 }
 
 const char *cr_c_type(enum cr_dtype dtype)

@@ -22,36 +22,6 @@
 #include "graph.h"
 #include "runtime/place.h"
 
-/* ---- formats ---- */
-
-enum cr_format {
-#define FORMAT(name, dtype, bits, block, c_type, family, pack, gemm, description) CR_FORMAT_##name,
-#include "formats.def"
-#undef FORMAT
-    CR_FORMAT_COUNT
-};
-
-struct cr_format_info {
-    const char *name;
-    enum cr_dtype dtype;
-    int bits, block;
-    const char *c_type, *family;
-    const char *pack, *gemm; /* null: there is no such product */
-    const char *description;
-};
-
-extern const struct cr_format_info cr_formats[CR_FORMAT_COUNT];
-
-/* The format of a value that nothing asked to be kept otherwise. */
-enum cr_format cr_format_of(enum cr_dtype dtype);
-
-/* What so many elements take. */
-int64_t cr_format_bytes(enum cr_format format, int64_t elements);
-
-/* The shortest decimal that reads back as a value of the format; "NAN", "INFINITY" and
- * "MINUS_INFINITY" stand for themselves. */
-void cr_number_text(char *text, size_t size, enum cr_format format, double value);
-
 /* ---- buffers ---- */
 
 /* Where a buffer lies at run time. */
@@ -124,13 +94,13 @@ enum cr_callee {
     CR_CALLEE_COUNT
 };
 
-/* One summand of an address: (var - origin) * coef elements. */
+/* One summand of an address: (var - origin) * coef units of the slot's format. */
 struct cr_term {
     int var, origin; /* origin: a variable, or CR_NONE for 0 */
     int64_t coef;
 };
 
-/* An element of a slot: number base + sum of terms. */
+/* An element of a slot: unit number base + sum of terms. */
 struct cr_address {
     int slot;
     int64_t base;
@@ -163,6 +133,39 @@ void cr_callee_name(char *buffer, size_t size, const struct cr_call *call);
 
 /* What its arguments mean: see functions.def. */
 void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call);
+
+/* ---- formats ---- */
+
+/* A row of formats.def. */
+struct cr_format_info {
+    const char *name;
+    enum cr_dtype dtype;
+    int bits, block, scale; /* of weights: block elements have `scale` bits besides */
+    int unit;               /* bytes of c_type: offsets in a buffer and in a slot count units */
+    const char *c_type, *family;
+    const char *place;   /* of weights: the expression in C; else null */
+    enum cr_callee gemm; /* of weights; else CR_CALLEE_COUNT */
+    const char *description;
+};
+
+extern const struct cr_format_info cr_formats[CR_FORMAT_COUNT];
+
+/* The format of a value that nothing asked to be kept otherwise. */
+enum cr_format cr_format_of(enum cr_dtype dtype);
+
+/* The format of that name, `length` characters long; CR_FORMAT_COUNT if there is none. */
+enum cr_format cr_format_find(const char *name, size_t length);
+
+/* What so many elements take, in whole blocks. */
+int64_t cr_format_bytes(enum cr_format format, int64_t elements);
+
+/* K rounded up to whole blocks; the units of such a column of a panel. */
+int64_t cr_block_rows(enum cr_format format, int64_t K);
+int64_t cr_column_units(enum cr_format format, int64_t K);
+
+/* The shortest decimal that reads back as a value of the format; "NAN", "INFINITY" and
+ * "MINUS_INFINITY" stand for themselves. */
+void cr_number_text(char *text, size_t size, enum cr_format format, double value);
 
 /* ---- bodies ---- */
 
@@ -304,6 +307,7 @@ struct cr_port {
     const char *name;       /* of an output of an entry with a name: "decode.y" */
     const char *identifier; /* inputs and outputs of a program: as part of a name in C */
     enum cr_dtype dtype;    /* handed over in the type's own format */
+    enum cr_format format;  /* parameters: of what the weights hold of it; others: the type's own */
     int rank;
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */

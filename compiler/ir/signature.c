@@ -46,7 +46,10 @@ static void add_address(struct cr_signature *s, const struct counts *counts, con
     p->row_stride = stride_of(s, counts, *c++);
     if (!p->panels)
         p->col_stride = stride_of(s, counts, *c++);
-    for (; *c && *c != ' '; c++) {
+    if (*c == '=')
+        p->format = cr_format_find(c + 1, strcspn(c + 1, " "));
+    CR_CHECK(p->format < CR_FORMAT_COUNT);
+    for (; *c && *c != ' ' && *c != '='; c++) {
         p->nullable |= *c == '?';
         p->element = *c == '#' ? CR_ELEMENT_INT : *c == '.' ? CR_ELEMENT_FLOAT : p->element;
     }

@@ -58,7 +58,7 @@ static const char *check_inference(struct cr_graph *g, cr_id id)
         return g->error;
     if (!cr_same_shape(&again, node) || again.dtype != node->dtype)
         return "shape or type is not what its operands give";
-    if (again.axis != node->axis || again.init != node->init ||
+    if (again.axis != node->axis || again.init != node->init || again.format != node->format ||
         memcmp(again.index, node->index, sizeof again.index) != 0 ||
         memcmp(&again.value, &node->value, sizeof again.value) != 0)
         return "it has an attribute that its op does not";

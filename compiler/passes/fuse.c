@@ -17,6 +17,7 @@
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
+#include "formats.h"
 #include "lower.h"
 #include "pass_list.h"
 #include "states.h"
@@ -545,6 +546,7 @@ void cr_pass_fuse(struct cr_module *module)
     f.lowering = cr_lowering_new(module);
     store_obstacles(&f);
     lower_all(&f);
+    cr_settle_formats(module);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
     free(f.inside);

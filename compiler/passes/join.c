@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "formats.h"
 #include "pass_list.h"
 #include "rules.h"
 #include "weights.h"
@@ -70,7 +71,14 @@ static void join(struct cr_rewrite *rw, const cr_id *members, int n)
     }
 }
 
-/* By node: the next live projection of the same rows for the same entry, or CR_NONE. */
+/* True if two projections are for the same entry, and their weights to be kept alike. */
+static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
+{
+    return g->nodes[a].where.entry == g->nodes[b].where.entry &&
+           cr_panel_format(g, cr_in(g, a, 1)) == cr_panel_format(g, cr_in(g, b, 1));
+}
+
+/* By node: the next live projection of the same rows that is like it, or CR_NONE. */
 static cr_id *link_projections(const struct cr_rewrite *rw)
 {
     const struct cr_graph *g = rw->from;
@@ -83,7 +91,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw)
         if (!rw->live[id] || !is_projection(g, weights, id))
             continue;
         cr_id *seen = &first[cr_in(g, id, 0)];
-        if (*seen != CR_NONE && g->nodes[*seen].where.entry == g->nodes[id].where.entry)
+        if (*seen != CR_NONE && are_alike(g, *seen, id))
             next[id] = *seen;
         *seen = id;
     }

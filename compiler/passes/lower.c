@@ -12,6 +12,7 @@
 
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
+#include "formats.h"
 #include "lower_common.h"
 
 /* ---- what the root is ---- */
@@ -78,8 +79,7 @@ static void count_work(struct cr_lowering *lw)
         const struct cr_node *node = &lw->g->nodes[k->refs[i]];
         k->bytes_read += 4 * (double)cr_elements(node->rank, node->shape);
     }
-    if (cr_packed(k) != CR_NONE)
-        k->bytes_read += 4 * (double)k->gemm.K * (double)k->gemm.N;
+    k->bytes_read += cr_panel_bytes(lw->g, k);
     k->flops = cr_kernel_kinds[k->kind].flops(k, elements);
 }
 

@@ -74,7 +74,7 @@ struct cr_place_info {
     cr_id param;
     int64_t source, rows, cols, row_stride, col_stride;
     int64_t target;       /* floats from the start of the weights */
-    int64_t panel_stride; /* 0: plain rows */
+    int64_t panel_stride; /* units of the parameter's format; 0: plain rows */
     int64_t first_col;    /* of the panels */
     bool last;            /* pads the last panel */
 };

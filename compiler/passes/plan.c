@@ -9,11 +9,12 @@
 
 #include "activations.h"
 #include "compiler/ir/mem.h"
+#include "formats.h"
 #include "pack.h"
 #include "pass_list.h"
 #include "weights.h"
 
-enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
+enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
 
 /* ---- weights ---- */
 
@@ -25,7 +26,7 @@ struct weights {
     int *newest;     /* by parameter: the first place of the newest panels that begin with it ... */
     int *older;      /* ... and by such a place the next older one, or CR_NONE */
     int cap_older;
-    int64_t K;       /* of the matrix being placed */
+    int64_t column;  /* units of a column of the panels being placed */
     int64_t target;
 };
 
@@ -35,7 +36,7 @@ static void add_place(void *context, const struct cr_place_info *info)
     struct cr_place_info *place = CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places);
     *place = *info;
     place->target = w->target;
-    place->panel_stride = w->K * PANEL;
+    place->panel_stride = w->column * PANEL;
 }
 
 static bool same_place(const struct cr_place_info *a, const struct cr_place_info *b)
@@ -71,9 +72,10 @@ static void place_panels(struct weights *w, cr_id id)
     if (w->panels[id] >= 0)
         return;
     const struct cr_node *node = &w->g->nodes[id];
-    int64_t N = node->shape[node->rank - 1];
+    int64_t K = node->shape[node->rank - 2], N = node->shape[node->rank - 1];
+    enum cr_format format = cr_panel_format(w->g, id);
     int first = w->m->n_places;
-    w->K = node->shape[node->rank - 2];
+    w->column = cr_column_units(format, K);
     w->target = w->m->weights_floats;
     cr_weight_pieces(w->g, id, add_place, w);
     w->m->places[w->m->n_places - 1].last = true;
@@ -83,7 +85,8 @@ static void place_panels(struct weights *w, cr_id id)
         return;
     }
     w->panels[id] = w->target;
-    w->m->weights_floats += cr_align(w->K * ((N + PANEL - 1) / PANEL * PANEL));
+    int64_t bytes = w->column * ((N + PANEL - 1) / PANEL * PANEL) * cr_formats[format].unit;
+    w->m->weights_floats += cr_align(bytes / (int64_t)sizeof(float));
 }
 
 static void place_plain(struct weights *w, cr_id id)

@@ -15,6 +15,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "describe.h"
+#include "formats.h"
 #include "kernel_kinds.h"
 #include "lifetimes.h"
 #include "pass_list.h"
@@ -79,15 +80,16 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     return s->panels[cr_packed(k)] != CR_NONE;
 }
 
-/* A weight matrix in panels: as many rows, and its columns rounded up. */
+/* A weight matrix in panels: its rows rounded up to blocks, its columns to panels. */
 static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
         return;
     struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats)};
     struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
+    buffer->format = cr_panel_format(s->g, cr_packed(k));
     buffer->rank = 2;
-    buffer->shape[0] = k->gemm.K;
+    buffer->shape[0] = cr_block_rows(buffer->format, k->gemm.K);
     buffer->shape[1] = cr_round_up(k->gemm.N, CR_PANEL_FLOATS);
     buffer->bytes = cr_format_bytes(buffer->format, buffer->shape[0] * buffer->shape[1]);
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
@@ -205,7 +207,8 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
         b->ref[i] = add_operand(s, b, i);
     b->weight = CR_NONE;
     if (cr_packed(k) != CR_NONE) {
-        b->weight = add_argument(b->f, CR_SLOT_ARGUMENT, CR_FORMAT_f32, "w");
+        b->weight =
+            add_argument(b->f, CR_SLOT_ARGUMENT, cr_panel_format(s->g, cr_packed(k)), "w");
         b->f->slots[b->weight].packed = true;
     }
     for (int i = 0; i < k->n_streams; i++) {
@@ -489,6 +492,7 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
                            .rank = node->rank,
                            .init = node->init,
                            .bound = node->value,
+                           .format = node->format,
                            .state = node->op == CR_OP_state,
                            .offset = -1};
     memcpy(port.shape, node->shape, sizeof port.shape);
@@ -556,7 +560,7 @@ static void add_places(struct scheduling *s)
 /* Bytes of parameters that a call of the kernel reads. */
 static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
 {
-    double bytes = cr_packed(k) == CR_NONE ? 0 : 4 * (double)k->gemm.K * (double)k->gemm.N;
+    double bytes = cr_panel_bytes(m->graph, k);
     for (int r = 0; r < k->n_refs; r++) {
         const struct cr_node *node = &m->graph->nodes[k->refs[r]];
         if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)

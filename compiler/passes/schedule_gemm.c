@@ -50,6 +50,7 @@ static int64_t schedule_weights(struct cr_builder *b)
     struct cr_gemm_loops s = cut(k, b->target);
     struct cr_gemm_vars v;
     struct cr_gemm_operand rows = {.row_step = s.K, .k_step = 1}, panels;
+    int64_t column = cr_column_units(b->f->slots[b->weight].format, s.K);
     int slot = CR_NONE;
     cr_begin_gemm_items(b, &s, &v);
     if (k->prologue.n)
@@ -63,8 +64,8 @@ static int64_t schedule_weights(struct cr_builder *b)
         rows.row_step = cr_coef(&k->a.at, k->row);
         rows.k_step = cr_coef(&k->a.at, k->k);
     }
-    panels = (struct cr_gemm_operand){.address = cr_panel_at(b, b->weight, v.j.first, CR_NONE, s.K),
-                                      .k_step = s.K * CR_PANEL_FLOATS};
+    panels = (struct cr_gemm_operand){.address = cr_panel_at(b, b->weight, v.j.first, CR_NONE, column),
+                                      .k_step = column * CR_PANEL_FLOATS};
     cr_schedule_gemm_tile(b, &s, &v, &rows, &panels);
     cr_end(b);
     cr_end(b);

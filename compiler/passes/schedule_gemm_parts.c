@@ -163,13 +163,14 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     struct cr_argument m = cr_x(cr_var(b, v->i.count)), n = cr_x(cr_var(b, v->j.count));
     struct cr_argument row_step = cr_n(b, rows->row_step), k_step = cr_n(b, rows->k_step);
     struct cr_argument panel = cr_n(b, panels->k_step), ld = cr_n(b, c->ld);
+    enum cr_format format = b->f->slots[panels->address.slot].format;
     struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
     struct cr_argument to = cr_at(c->address);
     if (s->stream)
         CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
                 y, panel, to, ld);
     else if (s->depth == s->K)
-        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
+        CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
                 panel, to, ld, bias, cr_n(b, 0));
     else
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,

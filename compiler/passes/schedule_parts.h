@@ -66,7 +66,8 @@ struct cr_steps {
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
                                cr_expr first, cr_expr last, int64_t step, cr_expr until);
 
-/* A panel-packed operand's slot from column `var` on, `origin` being the slot's first. */
+/* A panel-packed operand's slot from column `var` on, `origin` being the slot's first; a column has
+ * K units. */
 struct cr_address cr_panel_at(struct cr_builder *b, int slot, int var, int origin, int64_t K);
 
 /* The address of the result at a tile; the same for an operand of a contraction. */

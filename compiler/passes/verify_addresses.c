@@ -67,19 +67,32 @@ static bool divide_exactly(struct cr_linear *a, int64_t by)
     return exact;
 }
 
+/* Adds K rows of a panel but for the last unit.  Rows are rounded up to whole blocks. */
+static void add_rows(struct cr_linear *last, enum cr_format format, const struct cr_linear *K)
+{
+    int block = cr_formats[format].block;
+    struct cr_linear rows, one;
+    cr_linear_copy(&rows, K);
+    rows.number += cr_linear_is_number(K) ? cr_block_rows(format, K->number) - K->number : block - 1;
+    cr_linear_add(last, &rows, CR_PANEL / block * cr_column_units(format, block));
+    cr_linear_set(&one, 1);
+    cr_linear_add(last, &one, -1);
+}
+
 /*
- * Extends a region to the end of panels of N columns, each of K rows.  If the region begins with a
- * whole panel, the columns before it and its own are rounded up together, since only their sum has
- * a bound.
+ * Extends a region to the end of panels of N columns, each of K rows in the units of a format.  If
+ * the region begins with a whole panel, the columns before it and its own are rounded up together,
+ * since only their sum has a bound.
  */
-static int stretch_panels(struct cr_walk *w, struct region *r, const struct cr_linear *K,
-                          const struct cr_linear *N, const struct cr_linear *stride)
+static int stretch_panels(struct cr_walk *w, enum cr_format format, struct region *r,
+                          const struct cr_linear *K, const struct cr_linear *N,
+                          const struct cr_linear *stride)
 {
     int64_t column = stride->number / CR_PANEL, most, depth;
     struct cr_linear columns;
     cr_linear_copy(&columns, &r->first);
     if (!cr_linear_is_number(stride) || column < 1 || stride->number % CR_PANEL ||
-        !cr_find_most(&w->u, K, &depth) || depth > column)
+        !cr_find_most(&w->u, K, &depth) || cr_column_units(format, depth) > column)
         return cr_program_fault(w->c, "panels are not far enough apart for their rows");
     bool whole = !cr_linear_is_number(N) && divide_exactly(&columns, column) &&
                  cr_divides(&w->u, &columns, CR_PANEL);
@@ -92,9 +105,7 @@ static int stretch_panels(struct cr_walk *w, struct region *r, const struct cr_l
         cr_linear_set(&r->last, 0);
     cr_linear_set(&columns, (most + CR_PANEL - 1) / CR_PANEL - 1);
     cr_linear_add(&r->last, &columns, stride->number);
-    cr_linear_add(&r->last, K, CR_PANEL);
-    cr_linear_set(&columns, 1);
-    cr_linear_add(&r->last, &columns, -1);
+    add_rows(&r->last, format, K);
     return 0;
 }
 
@@ -111,7 +122,7 @@ static int find_region(struct cr_walk *w, const struct cr_call *call, const stru
         return -1;
     cr_linear_copy(&r->last, &r->first);
     if (p->panels)
-        return stretch_panels(w, r, &rows, &cols, &row_stride);
+        return stretch_panels(w, p->format, r, &rows, &cols, &row_stride);
     return stretch(w, r, &rows, &row_stride) || stretch(w, r, &cols, &col_stride) ? -1 : 0;
 }
 

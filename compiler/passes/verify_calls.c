@@ -203,11 +203,17 @@ static int verify_location(const struct run *r, const struct cr_step *call, int 
                   (long long)at.offset, (long long)expected.offset);
 }
 
+/* Addresses count units of the format. */
+static int64_t units_of(const struct cr_buffer *b)
+{
+    return b->bytes / cr_formats[b->format].unit;
+}
+
 static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
                         const struct cr_buffer *b)
 {
     const struct cr_reach *reach = reach_of(r, call, slot);
-    int64_t elements = b->bytes * 8 / cr_formats[b->format].bits;
+    int64_t elements = units_of(b);
     if (reach->touched && (reach->lowest < 0 || reach->highest >= elements))
         return broken(r, "argument %d (%s): it reaches from %lld to %lld of %lld elements", slot,
                       slot_of(r, call, slot)->name, (long long)reach->lowest,
@@ -294,7 +300,7 @@ static int write_partly(struct run *r, int buffer)
 {
     struct state *s = &r->states[buffer];
     const struct cr_buffer *b = &r->p->buffers[buffer];
-    int64_t elements = b->bytes * 8 / cr_formats[b->format].bits;
+    int64_t elements = units_of(b);
     if (is_next(b) && !s->made && r->held[b->offset] == CR_NONE) {
         *s = (struct state){.parts = s->parts, .last = elements - 1};
         r->held[b->offset] = buffer;
@@ -425,7 +431,7 @@ static int verify_states(const struct run *r)
     for (int i = 0; i < r->p->n_buffers; i++) {
         const struct state *s = &r->states[i];
         const struct cr_buffer *b = &r->p->buffers[i];
-        int64_t elements = b->bytes * 8 / cr_formats[b->format].bits;
+        int64_t elements = units_of(b);
         if (s->made && (s->first > 0 || s->last < elements - 1))
             return cr_fail(r->c->error,
                            "buffer %d: elements %lld to %lld of %lld are written, expected all", i,

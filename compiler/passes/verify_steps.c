@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats.h"
 #include "in_place.h"
 #include "kernel_kinds.h"
 #include "verify_module.h"
@@ -90,12 +91,22 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
+/* Neither has packed weights, or both in one format. */
+static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
+                        const struct cr_kernel *b)
+{
+    cr_id x = cr_packed(a), y = cr_packed(b);
+    if (x == CR_NONE || y == CR_NONE)
+        return x == y;
+    return cr_panel_format(g, x) == cr_panel_format(g, y);
+}
+
 /* Whether one function can do the work of both, with other tensors and random streams. */
 static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
     return a->kind == b->kind && same_loops(a, b) && same_numbers(a, b) && same_types(g, a, b) &&
-           a->n_streams == b->n_streams && same_parts(g, a, b);
+           a->n_streams == b->n_streams && same_panels(g, a, b) && same_parts(g, a, b);
 }
 
 static int verify_functions(const struct cr_module *m, struct cr_error *error)

@@ -6,7 +6,7 @@
 #include "verify_module.h"
 #include "weights.h"
 
-enum { PANEL = 32 }; /* floats: CR_PANEL of the runtime */
+enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
 
 /* The module to check, and where an error goes. */
 struct check {
@@ -54,24 +54,35 @@ static int verify_place(const struct check *c, int i)
     return 0;
 }
 
-/* A matrix of panels: pieces side by side, the last of which pads its panel. */
+/* The format that the parameter of a place is kept in. */
+static enum cr_format format_of(const struct check *c, const struct cr_place_info *p)
+{
+    return c->g->nodes[p->param].format;
+}
+
+/* A matrix of panels: pieces side by side in one format, the last of which pads its panel. */
 static int find_panels(const struct check *c, int first, struct matrix *matrix)
 {
     const struct cr_place_info *p = &c->m->places[first];
     int end = first;
+    if (verify_place(c, first))
+        return -1;
+    int64_t column = cr_column_units(format_of(c, p), p->rows);
     *matrix = (struct matrix){first, first, p->target, 0, p->rows, 0};
     for (bool last = false; !last; end++) {
         const struct cr_place_info *piece = &c->m->places[end];
         if (end < c->m->n_places && verify_place(c, end))
             return -1;
         if (end == c->m->n_places || piece->target != p->target || piece->rows != p->rows ||
-            piece->panel_stride != p->rows * PANEL || piece->first_col != matrix->N)
+            piece->panel_stride != column * PANEL || piece->first_col != matrix->N ||
+            format_of(c, piece) != format_of(c, p))
             return broken_place(c, first, "the pieces of its panels do not follow each other");
         matrix->N += piece->cols;
         last = piece->last;
     }
     matrix->end = end;
-    matrix->floats = matrix->K * ((matrix->N + PANEL - 1) / PANEL * PANEL);
+    matrix->floats = column * ((matrix->N + PANEL - 1) / PANEL * PANEL) *
+                     cr_formats[format_of(c, p)].unit / (int64_t)sizeof(float);
     return 0;
 }
 
@@ -103,11 +114,13 @@ static const struct matrix *find_matrix(const struct matrices *all, int64_t targ
     return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
 }
 
-/* A parameter that is read unpacked has a place of its own, from its first element to its last. */
+/* A parameter that is read unpacked is kept as it is, in a place of its own, from its first element
+ * to its last. */
 static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
 {
     const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
     return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
+           format_of(c, p) == cr_format_of(CR_F32) &&
            p->col_stride == 1 && p->cols == elements_of(c, param);
 }
 

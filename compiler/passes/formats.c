@@ -1,0 +1,210 @@
+#include "formats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "weights.h"
+
+/* ---- what is wanted ---- */
+
+/* "NAME" or "GLOB=NAME". */
+struct rule {
+    char glob[256]; /* "*" where there is none */
+    enum cr_format format;
+};
+
+/* The names of the formats that weights can be kept in, in one line. */
+static void format_names(char *names, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; i < CR_FORMAT_COUNT && at < size; i++)
+        if (cr_formats[i].place)
+            at += (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "",
+                                   cr_formats[i].name);
+}
+
+/* Reads a rule of `length` characters. */
+static int read_rule(struct rule *rule, const char *text, size_t length, const char *path,
+                     struct cr_error *error)
+{
+    char names[256];
+    size_t name = length;
+    while (name > 0 && text[name - 1] != '=')
+        name--;
+    if (name == 1 || name > sizeof rule->glob)
+        return cr_fail(error, "%.400s: --format %.*s: expected NAME or GLOB=NAME, GLOB of 1 to %d "
+                              "characters", path, (int)(length < 60 ? length : 60), text,
+                       (int)sizeof rule->glob - 1);
+    snprintf(rule->glob, sizeof rule->glob, "%.*s", name ? (int)name - 1 : 1, name ? text : "*");
+    rule->format = cr_format_find(text + name, length - name);
+    if (rule->format < CR_FORMAT_COUNT && cr_formats[rule->format].place)
+        return 0;
+    format_names(names, sizeof names);
+    return cr_fail(error, "%.400s: --format: '%.*s' is no format of weights, expected one of %s",
+                   path, (int)(length - name < 60 ? length - name : 60), text + name, names);
+}
+
+/* True if a name is one of those that a glob stands for: "*" is any characters, "?" any one. */
+static bool matches(const char *glob, const char *name)
+{
+    const char *star = NULL, *after = NULL; /* the last star, and where the name goes on behind it */
+    while (*name) {
+        if (*glob == '*') {
+            star = ++glob;
+            after = name;
+        } else if (*glob == '?' || *glob == *name) {
+            glob++;
+            name++;
+        } else if (star) {
+            glob = star;
+            name = ++after;
+        } else {
+            return false;
+        }
+    }
+    while (*glob == '*')
+        glob++;
+    return !*glob;
+}
+
+/* Gives the format of a rule to the parameters that it is for. */
+static int apply_rule(struct cr_graph *g, const struct rule *rule, const char *path,
+                      struct cr_error *error)
+{
+    bool found = strcmp(rule->glob, "*") == 0;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        struct cr_node *node = &g->nodes[id];
+        if (node->op != CR_OP_param || !matches(rule->glob, node->name))
+            continue;
+        node->format = rule->format;
+        found = true;
+    }
+    return found ? 0
+                 : cr_fail(error, "%.400s: --format %.200s=%s: no parameter has such a name",
+                           path, rule->glob, cr_formats[rule->format].name);
+}
+
+/* The first parameter that is to be rounded, or null. */
+static const struct cr_node *first_rounded(const struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_param && g->nodes[id].format != cr_format_of(CR_F32))
+            return &g->nodes[id];
+    return NULL;
+}
+
+/* The derivative of rounding is 0 wherever there is one, so that nothing could be learned. */
+static int check_gradients(const struct cr_graph *g, const char *path, struct cr_error *error)
+{
+    const struct cr_node *rounded = first_rounded(g);
+    for (cr_id id = 0; rounded && id < g->n_nodes; id++)
+        if (g->nodes[id].where.backward)
+            return cr_fail(error,
+                           "%.400s: --format: %.200s is to be kept in %s, and there are gradients, "
+                           "expected f32", path, rounded->name, cr_formats[rounded->format].name);
+    return 0;
+}
+
+int cr_want_formats(struct cr_graph *g, const char *rules, const char *path,
+                    struct cr_error *error)
+{
+    const char *text = rules;
+    struct rule rule;
+    while (text) {
+        size_t length = strcspn(text, ",");
+        if (read_rule(&rule, text, length, path, error) || apply_rule(g, &rule, path, error))
+            return -1;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return check_gradients(g, path, error);
+}
+
+/* ---- what becomes of it ---- */
+
+enum cr_format cr_panel_format(const struct cr_graph *g, cr_id matrix)
+{
+    while (g->nodes[matrix].n_in)
+        matrix = cr_in(g, matrix, 0);
+    return g->nodes[matrix].format;
+}
+
+double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
+{
+    cr_id matrix = cr_packed(k);
+    return matrix == CR_NONE
+               ? 0
+               : (double)cr_format_bytes(cr_panel_format(g, matrix), k->gemm.K * k->gemm.N);
+}
+
+/* The parameters that a weight matrix is made of, as they are met. */
+struct pieces {
+    struct cr_graph *g;
+    enum cr_format format; /* of the first; CR_FORMAT_COUNT before it */
+    bool same;
+};
+
+static void see_piece(void *context, const struct cr_place_info *info)
+{
+    struct pieces *p = context;
+    enum cr_format format = p->g->nodes[info->param].format;
+    if (p->format == CR_FORMAT_COUNT)
+        p->format = format;
+    p->same &= p->format == format;
+}
+
+/* Leaves a parameter as it is. */
+static void leave(struct cr_graph *g, cr_id param)
+{
+    g->nodes[param].format = cr_format_of(CR_F32);
+}
+
+static void leave_piece(void *context, const struct cr_place_info *info)
+{
+    const struct pieces *p = context;
+    leave(p->g, info->param);
+}
+
+/* Leaves what kernels read otherwise than from panels. */
+static void leave_plain(struct cr_module *m)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int r = 0; r < m->kernels[i].n_refs; r++)
+            if (m->graph->nodes[m->kernels[i].refs[r]].op == CR_OP_param)
+                leave(m->graph, m->kernels[i].refs[r]);
+}
+
+/* Leaves the weights of each product that has some of several formats; true if there is one. */
+static bool leave_mixed(struct cr_module *m)
+{
+    bool any = false;
+    for (int i = 0; i < m->n_kernels; i++) {
+        struct pieces p = {m->graph, CR_FORMAT_COUNT, true};
+        cr_id matrix = cr_packed(&m->kernels[i]);
+        if (matrix == CR_NONE)
+            continue;
+        cr_weight_pieces(m->graph, matrix, see_piece, &p);
+        if (!p.same)
+            cr_weight_pieces(m->graph, matrix, leave_piece, &p);
+        any |= !p.same;
+    }
+    return any;
+}
+
+/* Adds what all kernels read from panels, times `sign`, to the bytes that they read. */
+static void count_panels(struct cr_module *m, int sign)
+{
+    for (int i = 0; i < m->n_kernels; i++)
+        m->kernels[i].bytes_read += sign * cr_panel_bytes(m->graph, &m->kernels[i]);
+}
+
+/* A parameter that is left may be the reason to leave those beside it in another product. */
+void cr_settle_formats(struct cr_module *m)
+{
+    if (!first_rounded(m->graph))
+        return;
+    count_panels(m, -1);
+    leave_plain(m);
+    while (leave_mixed(m))
+        ;
+    count_panels(m, 1);
+}
