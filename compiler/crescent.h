@@ -168,6 +168,12 @@ typedef struct {
     int n_skip;
     int64_t max_arena; /* bytes that the arena may take: values are computed again rather than
                         * kept; 0: any number */
+    const char *format; /* how weights are kept: rules with commas between, NAME of a format for all
+                         * of them or GLOB=NAME for the parameters of such names; the last rule
+                         * that matches counts.  Other formats than f32 are for weights that
+                         * nothing but products reads; the rest stays f32, as all do for null.
+                         * Refused are other formats than f32 where there are gradients, and in
+                         * a training */
 } crescent_config;
 
 /* Compiles a graph, which stays as it is: it may be compiled again. */
@@ -523,7 +529,7 @@ int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *check
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
- * configuration `skip` and `max_arena` count.  `report` may be null; its times of compiling, isa
+ * configuration `skip`, `max_arena` and `format` count.  `report` may be null; its times of compiling, isa
  * and threads are 0. */
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);

@@ -116,7 +116,8 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .isa = o->isa,
                              .skip = o->skip.items,
                              .n_skip = o->skip.n,
-                             .max_arena = o->max_arena};
+                             .max_arena = o->max_arena,
+                             .format = o->format};
 }
 
 /* ---- what a model has ---- */

@@ -27,7 +27,7 @@ struct cr_options {
     const char *model;
     struct cr_pairs set, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs;
-    const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends, *entry;
+    const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends, *entry, *format;
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;

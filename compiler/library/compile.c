@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/passes/formats.h"
 #include "handles.h"
 
 _Static_assert((int)CRESCENT_TCC == (int)CR_BACKEND_TCC && (int)CRESCENT_CC == (int)CR_BACKEND_CC &&
@@ -41,6 +42,7 @@ static crescent_config copy_config(const crescent_config *config)
         skip[i] = cr_strdup(config->skip[i]);
     copy.skip = skip;
     copy.isa = config->isa ? cr_strdup(config->isa) : NULL;
+    copy.format = config->format ? cr_strdup(config->format) : NULL;
     return copy;
 }
 
@@ -50,13 +52,15 @@ static void free_config(crescent_config *config)
         free((char *)config->skip[i]);
     free((void *)config->skip);
     free((char *)config->isa);
+    free((char *)config->format);
 }
 
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error)
 {
     crescent_config c;
-    if (cr_take_config(config, origin->path, &c, error)) {
+    if (cr_take_config(config, origin->path, &c, error) ||
+        cr_want_formats(graph, c.format, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
     }

@@ -4,6 +4,7 @@
 
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/formats.h"
 #include "handles.h"
 
 /* The options of the passes in a configuration. */
@@ -18,13 +19,27 @@ static int pass_options(const crescent_graph *graph, const crescent_config *conf
     return 0;
 }
 
+/* A copy of the graph to be compiled, with the formats of the configuration, and the options of the
+ * passes; null if something is wrong with them. */
+static struct cr_graph *prepare(const crescent_graph *graph, const crescent_config *config,
+                                struct cr_pass_options *options, struct cr_error *error)
+{
+    if (pass_options(graph, config, options, error))
+        return NULL;
+    struct cr_graph *copy = cr_graph_copy(graph->graph);
+    const char *format = config ? config->format : NULL;
+    if (!cr_want_formats(copy, format, graph->origin->path, error))
+        return copy;
+    cr_graph_free(copy);
+    return NULL;
+}
+
 static struct cr_program *make_program(const crescent_graph *graph, const crescent_config *config,
                                        struct cr_error *error)
 {
     struct cr_pass_options options;
-    if (pass_options(graph, config, &options, error))
-        return NULL;
-    return cr_make_program(cr_graph_copy(graph->graph), &options, NULL, error);
+    struct cr_graph *copy = prepare(graph, config, &options, error);
+    return copy ? cr_make_program(copy, &options, NULL, error) : NULL;
 }
 
 /* ---- files ---- */
@@ -100,12 +115,15 @@ static int dump(const crescent_graph *graph, const crescent_config *config, cons
     struct cr_pass_options options;
     char *memory = NULL;
     size_t length;
-    if (pass_options(graph, config, &options, error))
+    struct cr_graph *copy = prepare(graph, config, &options, error);
+    if (!copy)
         return -1;
     FILE *out = open_memstream(&memory, &length);
-    if (!out)
+    if (!out) {
+        cr_graph_free(copy);
         return cr_fail(error, "out of memory");
-    int status = cr_dump_after(cr_graph_copy(graph->graph), pass, &options, out, error);
+    }
+    int status = cr_dump_after(copy, pass, &options, out, error);
     bool written = !ferror(out);
     if ((fclose(out) != 0 || !written) && !status)
         status = cr_fail(error, "out of memory");

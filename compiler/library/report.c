@@ -9,13 +9,13 @@ static int64_t bytes_of(const struct cr_port *ports, int n)
     return elements * (int64_t)sizeof(float);
 }
 
-/* Parameters that some kernel reads. */
+/* Parameters that some kernel reads, as they are kept. */
 static int64_t parameter_bytes(const struct cr_program *p)
 {
     int64_t bytes = 0;
     for (int i = 0; i < p->n_params; i++)
         if (p->params[i].offset >= 0)
-            bytes += bytes_of(&p->params[i], 1);
+            bytes += cr_format_bytes(p->params[i].format, cr_port_elements(&p->params[i]));
     return bytes;
 }
 
