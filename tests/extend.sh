@@ -187,13 +187,114 @@ check_kernel_kind() {
     rm -f "$copy/build/lua5.4/libcrescent.a"
 }
 
+# What a model computes with the formats of rules, into $T/NAME.npy.
+with_format() {
+    name=$1 rules=$2
+    shift 2
+    (cd "$copy" && build/crescent run graphs/gpt2_block.lua --set T=8 --format "$rules" \
+        --output "y=$T/$name.npy" "$@") >"$log" 2>&1
+    status=$?
+    ! grep -q 'not on this machine' "$log" || cp "$T/tcc.npy" "$T/$name.npy" && status=0
+    report $status "--format $rules $*"
+}
+
+# refuses TEXT VERB ...: one line that has the text, and status 2.
+refuses() {
+    text=$1
+    shift
+    (cd "$copy" && build/crescent "$@") >"$T/out" 2>"$log"
+    [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -qF -- "$text" "$log"
+    report $? "crescent $*: expected '$text'"
+}
+
+# kept LINE: in the program of choice.lua there is a buffer "NAME FORMAT [SHAPE]".
+kept() {
+    grep -q "^--   #[0-9]* *$1 *weights" "$log"
+    report $? "choice.lua: expected a buffer $1"
+}
+
+# The same bits everywhere, near those of f32, also from the standalone file; and what is refused.
+check_format_bits() {
+    model='graphs/gpt2_block.lua --set T=8'
+    with_format tcc bf16
+    with_format f32 f32
+    for way in '--backend cc' '--isa plain' '--isa avx2' '--isa avx512' '--threads 1' \
+        '--backend standalone' '--skip outline'; do
+        with_format other bf16 $way
+        same "bf16 $way" "$T/tcc.npy" "$T/other.npy"
+    done
+    ! cmp -s "$T/tcc.npy" "$T/f32.npy"
+    report $? 'bf16 computes what f32 does'
+    (cd "$copy" && build/crescent compare $model --expect "y=$T/f32.npy" --atol 0.05 --format bf16) \
+        >"$log" 2>&1
+    report $? 'bf16 is close to f32'
+    refuses "'bf17' is no format of weights, expected one of f32, bf16" run $model --format bf17
+    refuses 'no parameter has such a name' run $model --format 'f32,h.*=bf16'
+    refuses 'there are gradients, expected f32' run $model --format bf16 --grads none
+    refuses 'there are gradients, expected f32' emit graphs/train_add.lua --train --format bf16 \
+        -o "$T/step.c"
+}
+
+# Which weights are kept so: not those that something else reads, nor those beside them in a script's
+# concat; a join keeps away from them.  Panels are known by their widths.
+check_format_choice() {
+    cat >"$T/choice.lua" <<'END'
+local x, t = input("x", {4, 64}), input("t", {4}, "i32")
+local a, b, c = param("a", {64, 96}), param("b", {64, 160}), param("c", {64, 32})
+local tied, d, e = param("tied", {64, 64}), param("d", {64, 224}), param("e", {64, 288})
+return {p = matmul(x, a), q = matmul(x, b), r = matmul(x, c), s = matmul(x, tied),
+    rows = gather(tied, t), both = matmul(x, concat({d, e}, 2)), left = matmul(e, input("z", {288, 2}))}
+END
+    (cd "$copy" && build/crescent dump "$T/choice.lua" --after schedule --format bf16,c=f32) \
+        >"$T/choice" 2>"$log"
+    report $? 'choice.lua'
+    cp "$T/choice" "$log"
+    kept '[^ ]* *bf16 \[64, 256\]' # a and b
+    kept '[^ ]* *f32 \[64, 96\]'   # c and tied
+    kept 'tied *f32 \[64, 64\]'
+    kept '[^ ]* *f32 \[64, 512\]'  # d and e
+    (cd "$copy" && build/crescent compare "$T/choice.lua" --format bf16,c=f32) >"$log" 2>&1
+    report $? 'choice.lua: the interpreter rounds what is packed'
+}
+
+check_format() {
+    run add-a-format
+    check_format_bits
+    check_format_choice
+    formats=compiler/ir/formats.def
+    refused 'a format without a place for its pieces' $formats \
+        '/^WEIGHT_FORMAT(bf16,/,/^              "/{/rt->pack_bf16/,/row_stride, p->col_stride/d}' \
+        compiler/ir/program.c
+    refused 'a format without a product' $formats 's/ gemm_bf16,//' compiler/ir/program.c
+    refused 'a format without a scale' $formats 's/^WEIGHT_FORMAT(bf16, 16, 1, 0,/WEIGHT_FORMAT(bf16, 16, 1,/' \
+        compiler/ir/program.c
+    refused 'a format that cannot be read back' $formats '/rt->unpack_bf16/s/rt.* gemm/gemm/' \
+        compiler/exec/fill.c
+    refused 'a place that is empty' $formats \
+        '/^WEIGHT_FORMAT(bf16,/,/^              "/{/rt->pack_bf16/,/p->panel_stride/d;s/^ *p->row_stride, p->col_stride)//}' \
+        compiler/ir/program.c
+    refused 'blocks that do not fill 32 rows' $formats 's/^WEIGHT_FORMAT(bf16, 16, 1,/WEIGHT_FORMAT(bf16, 16, 3,/' \
+        compiler/ir/program.c
+    refused 'a product that is no function of the runtime' $formats 's/gemm_bf16/gemm_bf17/' \
+        compiler/ir/program.c
+    refused 'a format whose functions are not there' runtime/runtime.h '/CR_FUNCTION(pack_bf16,/,+5d' \
+        compiler/exec/fill.c
+    cp -p "$copy/$formats" "$T/kept"
+    sed 's/ gemm_bf16,/ gemm,/' "$T/kept" >"$copy/$formats"
+    make -C "$copy" >"$log" 2>&1
+    (cd "$copy" && build/crescent run graphs/gpt2_block.lua --set T=8 --format bf16) >"$log" 2>&1
+    grep -q 'bug: after schedule.* of gemm is of f32, w is of bf16' "$log"
+    report $? 'the product of another format: it runs, expected that the verifier refuses it'
+    cp -p "$T/kept" "$copy/$formats"
+}
+
 # ---- all pages -----------------------------------------------------------------------
 
 mkdir "$copy"
 (cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
 
 # One build serves all pages.
-for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind; do
+for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-format; do
     apply $page
 done
 make -C "$copy" -j2 >"$log" 2>&1
@@ -210,4 +311,5 @@ check_ops
 check_pass
 check_runtime_function
 check_kernel_kind
+check_format
 conclude

@@ -222,11 +222,20 @@ static int *match_inputs(const struct cr_engine *e, const struct cr_port *ports,
     return matches;
 }
 
-/* The program has the same ports, but maybe in another order. */
+/* A program has the same parameters, but maybe in another order, and knows which are kept in the
+ * formats that are wanted. */
+static void match_params(struct cr_engine *e, const struct cr_program *p)
+{
+    e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
+    for (int i = 0; i < e->n_params; i++)
+        e->params[i].format = p->params[e->to_param[i]].format;
+}
+
+/* The same for all ports. */
 static void match_program(struct cr_engine *e)
 {
     const struct cr_program *p = e->program;
-    e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
+    match_params(e, p);
     e->to_input = match_inputs(e, p->inputs, p->n_inputs);
     e->to_output = match_ports(p->outputs, p->n_outputs, e->outputs, e->n_outputs);
 }
@@ -350,9 +359,8 @@ static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
     e->layout = cr_make_program(cr_graph_copy(e->graph), &passes, NULL, error);
     if (!e->layout || check_memory(e, e->layout->weights_bytes, error))
         return -1;
-    const struct cr_program *p = e->layout;
-    e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
-    e->weights = cr_memory_new(p->weights_bytes, "the weights", error);
+    match_params(e, e->layout);
+    e->weights = cr_memory_new(e->layout->weights_bytes, "the weights", error);
     return e->weights ? 0 : -1;
 }
 
@@ -361,7 +369,7 @@ static int round_param(struct cr_engine *e, int i, const struct cr_contents *con
                        struct cr_error *error)
 {
     int64_t bytes = cr_port_elements(&e->params[i]) * (int64_t)sizeof(float);
-    if (!e->layout || !is_rounded(&e->layout->params[e->to_param[i]]))
+    if (!is_rounded(&e->params[i]))
         return 0;
     if (!e->rounded[i] && !(e->rounded[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;

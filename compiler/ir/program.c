@@ -25,7 +25,8 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
     _Static_assert((block) > 0 && 32 % (block) == 0, "32 rows are whole blocks of " #name);        \
     _Static_assert(((block) * (bits) + (scale)) % (8 * sizeof(c_type)) == 0,                       \
-                   "a block of " #name " is a whole number of " #c_type);
+                   "a block of " #name " is a whole number of " #c_type);                          \
+    _Static_assert(sizeof #place > 1 && sizeof #unpack > 1, #name " is packed and read back");
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT

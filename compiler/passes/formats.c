@@ -1,8 +1,10 @@
 #include "formats.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/mem.h"
 #include "weights.h"
 
 /* ---- what is wanted ---- */
@@ -105,6 +107,25 @@ static int check_gradients(const struct cr_graph *g, const char *path, struct cr
     return 0;
 }
 
+/* Leaves the parameters that something else than products is known to read, so that no other weights
+ * are laid beside them: what is made of parameters alone is read so if a node reads it that is
+ * neither made of them, nor a product of which it is the right operand. */
+static void leave_known(struct cr_graph *g)
+{
+    bool *weights = cr_find_weights(g), *plain = cr_calloc((size_t)g->n_nodes, sizeof *plain);
+    for (int i = 0; i < g->n_outputs; i++)
+        plain[g->outputs[i].id] = true;
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
+        bool product = g->nodes[id].op == CR_OP_matmul;
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !product || i != 1;
+        if (g->nodes[id].op == CR_OP_param && plain[id])
+            g->nodes[id].format = cr_format_of(CR_F32);
+    }
+    free(weights);
+    free(plain);
+}
+
 int cr_want_formats(struct cr_graph *g, const char *rules, const char *path,
                     struct cr_error *error)
 {
@@ -116,7 +137,11 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path,
             return -1;
         text = text[length] ? text + length + 1 : NULL;
     }
-    return check_gradients(g, path, error);
+    if (check_gradients(g, path, error))
+        return -1;
+    if (first_rounded(g))
+        leave_known(g);
+    return 0;
 }
 
 /* ---- what becomes of it ---- */

@@ -1,0 +1,272 @@
+/*
+ * test_formats.c - weights in every format that there is, and the rules that choose them.
+ *
+ * What holds for each row of formats.def: a model gives the same bits from every backend,
+ * instruction set and number of threads, close to what the interpreter computes, and no format
+ * but f32 is learned through.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/crescent.h"
+#include "compiler/ir/program.h"
+
+enum { B = 2, T = 8, WIDTH = 48, ELEMENTS = B * T * WIDTH };
+
+static crescent_context *context;
+
+static void begin(void)
+{
+    context = crescent_context_new();
+}
+
+static void end(void)
+{
+    crescent_context_free(context);
+}
+
+/* The formats that weights can be kept in; others are skipped. */
+static const char *format_name(int i)
+{
+    return cr_formats[i].place ? cr_formats[i].name : NULL;
+}
+
+static bool is_f32(int i)
+{
+    return i == CR_FORMAT_f32;
+}
+
+/* ---- models ---- */
+
+/* Their products have panels that several weights share, weights that lie transposed and not, and
+ * rows that are no whole blocks. */
+static const char *const scripts[] = {"graphs/heads_block.lua", "graphs/gpt2_block.lua",
+                                      "graphs/stream_block.lua"};
+
+static const crescent_setting settings[] = {
+    {"B", "2"}, {"T", "8"}, {"n_embd", "48"}, {"n_head", "3"}, {"d_ff", "52"}};
+
+static crescent_graph *open_graph(const char *path)
+{
+    int last = strstr(path, "stream") ? 5 : 4;
+    const crescent_script how = {.settings = settings, .n_settings = last};
+    crescent_graph *graph;
+    ck_assert_msg(crescent_graph_open(context, path, &how, &graph) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    return graph;
+}
+
+/* Runs a graph into y; false if the machine lacks the instruction set. */
+static bool run(const crescent_graph *graph, const crescent_config *config, float *y)
+{
+    crescent_model *model;
+    float x[ELEMENTS];
+    if (crescent_compile(graph, config, &model) != CRESCENT_OK) {
+        ck_assert_msg(config->isa && strstr(crescent_error(context), "not on this machine"), "%s",
+                      crescent_error(context));
+        return false;
+    }
+    ck_assert_int_eq(crescent_draw_weights(model, 5), CRESCENT_OK);
+    ck_assert_int_eq(crescent_draw_input(model, 0, 5, x), CRESCENT_OK);
+    ck_assert_msg(crescent_run(model, (const void *[]){x}, (void *[]){y}) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    crescent_close(model);
+    return true;
+}
+
+static double distance(const float *a, const float *b)
+{
+    double most = 0;
+    for (int i = 0; i < ELEMENTS; i++)
+        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    return most;
+}
+
+/* The last ones take a compiler's time: for the first script alone. */
+enum { QUICK_WAYS = 4 };
+
+static const crescent_config ways[] = {
+    {.backend = CRESCENT_TCC, .isa = "plain"},  {.backend = CRESCENT_TCC, .isa = "avx2"},
+    {.backend = CRESCENT_TCC, .isa = "avx512"}, {.backend = CRESCENT_TCC, .threads = 3},
+    {.backend = CRESCENT_CC, .threads = 2},     {.backend = CRESCENT_STANDALONE},
+};
+
+START_TEST(bits_are_the_same)
+{
+    const char *name = format_name(_i / 3);
+    static float first[ELEMENTS], y[ELEMENTS];
+    if (!name)
+        return;
+    crescent_graph *graph = open_graph(scripts[_i % 3]);
+    int n = _i % 3 ? QUICK_WAYS : (int)(sizeof ways / sizeof *ways);
+    for (int w = 0; w < n; w++) {
+        crescent_config config = ways[w];
+        config.format = name;
+        if (run(graph, &config, w ? y : first) && w)
+            ck_assert_msg(memcmp(y, first, sizeof y) == 0, "%s: way %d", name, w);
+    }
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* The interpreter rounds the same weights, so it is as close as for f32; without that it is not. */
+START_TEST(interpreter_rounds_alike)
+{
+    const char *name = format_name(_i / 3);
+    static float y[ELEMENTS], ref[ELEMENTS], exact[ELEMENTS];
+    if (!name)
+        return;
+    crescent_graph *graph = open_graph(scripts[_i % 3]);
+    run(graph, &(crescent_config){.format = name}, y);
+    run(graph, &(crescent_config){.backend = CRESCENT_REF, .format = name}, ref);
+    run(graph, &(crescent_config){.backend = CRESCENT_REF}, exact);
+    ck_assert_double_le(distance(y, ref), 1e-5);
+    ck_assert_double_le(distance(y, exact), is_f32(_i / 3) ? 1e-5 : 1);
+    if (!is_f32(_i / 3))
+        ck_assert_double_ge(distance(y, exact), 1e-4);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* ---- what is learned ---- */
+
+/* All that is true of f32 alone: gradients, a trainer, a step in C. */
+START_TEST(only_f32_is_learned)
+{
+    const char *name = format_name(_i);
+    const crescent_config config = {.format = name};
+    int expected = is_f32(_i) ? CRESCENT_OK : CRESCENT_FAILED;
+    crescent_model *model;
+    crescent_trainer *trainer;
+    char *texts[2];
+    if (!name)
+        return;
+    crescent_graph *graph = open_graph(scripts[0]);
+    ck_assert_int_eq(crescent_graph_gradients(graph, NULL, 0), CRESCENT_OK);
+    ck_assert_int_eq(crescent_compile(graph, &config, &model), expected);
+    ck_assert_ptr_nonnull(expected ? strstr(crescent_error(context), "there are gradients") : "");
+    crescent_close(model);
+    crescent_graph_close(graph);
+    ck_assert_int_eq(crescent_graph_open(context, "graphs/train_add.lua", NULL, &graph), 0);
+    ck_assert_int_eq(crescent_trainer_open(graph, &config, &trainer), expected);
+    ck_assert_int_eq(
+        crescent_emit_text(graph, &config, CRESCENT_EMIT_STEP, "a.h", &texts[0], &texts[1]),
+        expected);
+    for (int i = 0; !expected && i < 2; i++)
+        crescent_free(texts[i]);
+    crescent_trainer_close(trainer);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* A step without gradients: what is replaced may not be rounded, either. */
+START_TEST(what_is_replaced_stays_f32)
+{
+    static const char text[] = "local x, w = input(\"x\", {4, 48}), param(\"w\", {48, 48})\n"
+                               "return {loss = sum(sum(matmul(x, w), 1), 2), w = input(\"g\", {48, 48})}\n";
+    const char *name = format_name(_i);
+    const crescent_config config = {.format = name};
+    int expected = is_f32(_i) ? CRESCENT_OK : CRESCENT_FAILED;
+    crescent_graph *graph;
+    crescent_trainer *trainer;
+    char *texts[2];
+    if (!name)
+        return;
+    ck_assert_msg(crescent_graph_open_text(context, "step.lua", text, sizeof text - 1, NULL,
+                                           &graph) == CRESCENT_OK,
+                  "%s", crescent_error(context));
+    ck_assert_int_eq(crescent_trainer_open(graph, &config, &trainer), expected);
+    ck_assert_ptr_nonnull(expected ? strstr(crescent_error(context), "training replaces it") : "");
+    ck_assert_int_eq(
+        crescent_emit_text(graph, &config, CRESCENT_EMIT_STEP, "a.h", &texts[0], &texts[1]),
+        expected);
+    for (int i = 0; !expected && i < 2; i++)
+        crescent_free(texts[i]);
+    crescent_trainer_close(trainer);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* ---- rules ---- */
+
+/* Rules, and what is said of them; null: nothing. */
+static const struct {
+    const char *rules, *error;
+} rules[] = {
+    {NULL, NULL},
+    {"f32", NULL},
+    {"*=f32", NULL},
+    {"f32,attn.*=f32", NULL},
+    {"mlp.c_f?.weight=f32", NULL},
+    {"*.c_*.*t=f32,ln_1.bias=f32", NULL},
+    {"float", "graphs/gpt2_block.lua: --format: 'float' is no format of weights, expected one of f32"},
+    {"i32", "'i32' is no format of weights, expected one of f32"},
+    {"", "'' is no format of weights"},
+    {"f32,", "'' is no format of weights"},
+    {"attn.*=", "'' is no format of weights"},
+    {"attn.*=f3", "'f3' is no format of weights"},
+    {"=f32", "--format =f32: expected NAME or GLOB=NAME"},
+    {"f32,=f32,x", "--format =f32: expected NAME or GLOB=NAME"},
+    {"attn=f32", "--format attn=f32: no parameter has such a name"},
+    {"attn.?=f32", "--format attn.?=f32: no parameter has such a name"},
+    {"f32,*.weigh=f32", "--format *.weigh=f32: no parameter has such a name"},
+    {"a=b=f32", "--format a=b=f32: no parameter has such a name"},
+};
+
+START_TEST(rules_are_read)
+{
+    const crescent_config config = {.format = rules[_i].rules};
+    crescent_graph *graph = open_graph("graphs/gpt2_block.lua");
+    crescent_model *model;
+    char *text = NULL;
+    int status = crescent_compile(graph, &config, &model);
+    ck_assert_int_eq(status, rules[_i].error ? CRESCENT_FAILED : CRESCENT_OK);
+    if (rules[_i].error)
+        ck_assert_msg(strstr(crescent_error(context), rules[_i].error) != NULL, "%s",
+                      crescent_error(context));
+    ck_assert_int_eq(crescent_dump(graph, &config, "schedule", &text), status);
+    crescent_free(text);
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* A name of the greatest length that a rule may have, and one more. */
+START_TEST(globs_have_a_length)
+{
+    crescent_graph *graph = open_graph("graphs/gpt2_block.lua");
+    crescent_model *model;
+    char text[300];
+    for (int more = 0; more < 2; more++) {
+        memset(text, '*', sizeof text);
+        snprintf(text + 255 + more, sizeof text - 256, "=f32");
+        ck_assert_int_eq(crescent_compile(graph, &(crescent_config){.format = text}, &model),
+                         more ? CRESCENT_FAILED : CRESCENT_OK);
+        crescent_close(model);
+    }
+    crescent_graph_close(graph);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("formats");
+    TCase *tests = tcase_create("formats");
+    SRunner *runner = srunner_create(suite);
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_loop_test(tests, bits_are_the_same, 0, 3 * CR_FORMAT_COUNT);
+    tcase_add_loop_test(tests, interpreter_rounds_alike, 0, 3 * CR_FORMAT_COUNT);
+    tcase_add_loop_test(tests, only_f32_is_learned, 0, CR_FORMAT_COUNT);
+    tcase_add_loop_test(tests, what_is_replaced_stays_f32, 0, CR_FORMAT_COUNT);
+    tcase_add_loop_test(tests, rules_are_read, 0, (int)(sizeof rules / sizeof *rules));
+    tcase_add_test(tests, globs_have_a_length);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
