@@ -213,7 +213,23 @@ kept() {
     report $? "choice.lua: expected a buffer $1"
 }
 
-# The same bits everywhere, near those of f32, also from the standalone file; and what is refused.
+# The main of an emitted file, whose weights have panels in common, on files of a fixture.
+check_format_main() {
+    fixture=tests/fixtures/heads
+    files="--weights $fixture/model.safetensors --input x=$fixture/x.npy"
+    sizes='--set B=2 --set T=13 --set n_embd=33 --set n_head=3 --set block_size=16'
+    (cd "$copy" && build/crescent run graphs/heads_block.lua $sizes --format 'bf16,*.net.2.*=f32' \
+        $files --output "y=$T/heads.npy" &&
+        build/crescent emit graphs/heads_block.lua $sizes --format 'bf16,*.net.2.*=f32' \
+            -o "$T/heads.c" &&
+        $CC -O2 -Wall -Wextra -Wpedantic -Werror -DHEADS_BLOCK_MAIN "$T/heads.c" -o "$T/heads" -lm &&
+        "$T/heads" $files --output "y=$T/main.npy") >"$log" 2>&1 &&
+        grep -q 'places_bf16' "$T/heads.c"
+    report $? 'a main that packs bf16'
+    same 'a main that packs bf16: its output' "$T/heads.npy" "$T/main.npy"
+}
+
+# The same bits everywhere, near those of f32; and what is refused.
 check_format_bits() {
     model='graphs/gpt2_block.lua --set T=8'
     with_format tcc bf16
@@ -260,6 +276,7 @@ END
 check_format() {
     run add-a-format
     check_format_bits
+    check_format_main
     check_format_choice
     formats=compiler/ir/formats.def
     refused 'a format without a place for its pieces' $formats \
