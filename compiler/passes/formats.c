@@ -96,10 +96,10 @@ static const struct cr_node *first_rounded(const struct cr_graph *g)
 }
 
 /* The derivative of rounding is 0 wherever there is one, so that nothing could be learned. */
-static int check_gradients(const struct cr_graph *g, const char *path, struct cr_error *error)
+static int check_gradients(const struct cr_graph *g, const struct cr_node *rounded,
+                           const char *path, struct cr_error *error)
 {
-    const struct cr_node *rounded = first_rounded(g);
-    for (cr_id id = 0; rounded && id < g->n_nodes; id++)
+    for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].where.backward)
             return cr_fail(error,
                            "%.400s: --format: %.200s is to be kept in %s, and there are gradients, "
@@ -137,10 +137,12 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path,
             return -1;
         text = text[length] ? text + length + 1 : NULL;
     }
-    if (check_gradients(g, path, error))
+    const struct cr_node *rounded = rules ? first_rounded(g) : NULL;
+    if (!rounded)
+        return 0;
+    if (check_gradients(g, rounded, path, error))
         return -1;
-    if (first_rounded(g))
-        leave_known(g);
+    leave_known(g);
     return 0;
 }
 
