@@ -165,8 +165,9 @@ END_TEST
 /* A step without gradients: what is replaced may not be rounded, either. */
 START_TEST(what_is_replaced_stays_f32)
 {
-    static const char text[] = "local x, w = input(\"x\", {4, 48}), param(\"w\", {48, 48})\n"
-                               "return {loss = sum(sum(matmul(x, w), 1), 2), w = input(\"g\", {48, 48})}\n";
+    static const char text[] =
+        "local x, w = input(\"x\", {4, 48}), param(\"w\", {48, 48})\n"
+        "return {loss = sum(sum(matmul(x, w), 1), 2), w = input(\"g\", {48, 48})}\n";
     const char *name = format_name(_i);
     const crescent_config config = {.format = name};
     int expected = is_f32(_i) ? CRESCENT_OK : CRESCENT_FAILED;
@@ -202,7 +203,8 @@ static const struct {
     {"f32,attn.*=f32", NULL},
     {"mlp.c_f?.weight=f32", NULL},
     {"*.c_*.*t=f32,ln_1.bias=f32", NULL},
-    {"float", "graphs/gpt2_block.lua: --format: 'float' is no format of weights, expected one of f32"},
+    {"float",
+     "graphs/gpt2_block.lua: --format: 'float' is no format of weights, expected one of f32"},
     {"i32", "'i32' is no format of weights, expected one of f32"},
     {"", "'' is no format of weights"},
     {"f32,", "'' is no format of weights"},

@@ -373,6 +373,13 @@ static struct cr_place_info *panels_of(struct cr_module *m)
     return p;
 }
 
+DAMAGE(plain_in_a_format)
+{
+    struct cr_place_info *p = m->places;
+    while (p->panel_stride)
+        p++;
+    m->graph->nodes[p->param].format = CR_FORMAT_bool;
+}
 DAMAGE(weights_beyond_a_parameter) { panels_of(m)->source++; }
 DAMAGE(weights_transposed)
 {
@@ -538,6 +545,7 @@ static const struct {
     ROW(outputs_exchanged, "plan", KEEP, 0, "kernel %d: its result v[%d] lies in the wrong space"),
     ROW(another_input, "plan", KEEP, 0, "kernel %d: its operand v[%d] lies in the wrong space"),
     ROW(weights_too_small, "plan", KEEP, 0, "place %d of the weights: it lies outside"),
+    ROW(plain_in_a_format, "plan", MAY, 0, "kernel %d: its parameter v[%d] is not where it reads"),
     ROW(weights_overlap, "plan", KEEP, 0, "place %d of the weights: it overlaps another"),
     ROW(weights_of_no_parameter, "plan", KEEP, 0, "place 0 of the weights: it is of no parameter"),
     ROW(weights_of_another, "plan", KEEP, 0, "kernel %d: its "),

@@ -215,6 +215,7 @@ DAMAGE(not_to_be_written)
     f->slots[f->n_bound - 1].written = false;
 }
 DAMAGE(packed_as_rows) { slot_at(site_of(m, CR_CALLEE_gather, 0), 4)->packed = true; }
+DAMAGE(panels_of_another_format) { slot_at(gemm_of(m), 6)->format = CR_FORMAT_bool; }
 DAMAGE(end_left_out)
 {
     statement_of(first_function(m), CR_STATEMENT_END)->kind = CR_STATEMENT_NOTE;
@@ -565,6 +566,8 @@ static const struct {
     ROW(STEP, reduction_of_no_op, "function %d: the runtime has no add"),
     ROW(STEP, constant_written, "function %d: maximum_vs writes to c_0, which is only to be "),
     ROW(STEP, not_to_be_written, "function %d: i32->store writes to out, which is only to be "),
+    ROW(STEP, panels_of_another_format,
+        "function %d: argument 6 of gemm is of f32, w is of bool"),
     ROW(STEP, packed_as_rows, "function %d: gather takes wte_weight, which is packed, as "),
     ROW(STEP, end_left_out, "function %d: %d loops or conditions do not end"),
     ROW(STEP, end_too_many, "function %d, statement %d: nothing is open that could end here"),

@@ -77,8 +77,8 @@ static const struct option_row rows[] = {
      FIELD(max_arena), 0, 0,
      "compute values again rather than keep them, so that the arena has no more than so many\n"
      "                            bytes (or 512K, 64M, 2G); weights and scratch are apart"},
-    {"format", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_VARY, FIELD(format), 0, 0,
+    {"format", 0, TEXT, "RULES", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_VARY,
+     FIELD(format), 0, 0,
      "how weights that products read are kept: NAME for all, or GLOB=NAME by their names, with\n"
      "                            commas between; the last rule that matches counts (default f32)"},
     {"out", 'o', TEXT, "FILE.c", CR_VERB_EMIT, FIELD(out), 0, 0, "the file to write"},

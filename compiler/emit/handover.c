@@ -32,8 +32,10 @@ static int check_format(const struct cr_port *param, const char *path, struct cr
 {
     if (param->format == cr_format_of(param->dtype))
         return 0;
-    return cr_fail(error, "%.400s: --format: %.150s is kept in %s, and the training replaces it, "
-                   "expected f32", path, param->name, cr_formats[param->format].name);
+    return cr_fail(error,
+                   "%.400s: --format: %.150s is kept in %s, and the training replaces it, "
+                   "expected f32",
+                   path, param->name, cr_formats[param->format].name);
 }
 
 /* The ports that an output may replace. */

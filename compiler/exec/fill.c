@@ -153,13 +153,12 @@ void cr_fill_weights(const struct cr_program *program, int index,
 {
     int i = first_place(program, index);
     for (; i < program->n_places && program->places[i].param == index; i++)
-        fill_place(&program->places[i], program->params[index].format, contents, rt, pool,
-                   weights);
+        fill_place(&program->places[i], program->params[index].format, contents, rt, pool, weights);
 }
 
 /* Column by column of a piece: panel, and place in it. */
-static void read_place(const struct cr_place *p, enum cr_format format,
-                       const struct cr_runtime *rt, const float *weights, float *tensor)
+static void read_place(const struct cr_place *p, enum cr_format format, const struct cr_runtime *rt,
+                       const float *weights, float *tensor)
 {
     float *rows = cr_calloc((size_t)p->rows * CR_PANEL, sizeof *rows);
     for (long n = 0; n < p->cols; n++) {

@@ -11,11 +11,10 @@
 
 const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #define FORMAT(name, dtype, bits, c_type, family, description)                                     \
-    {#name,  dtype, bits, 1,               0,           sizeof(c_type),                            \
-     #c_type, family, NULL, CR_CALLEE_COUNT, description},
+    {#name, dtype, bits, 1, 0, sizeof(c_type), #c_type, family, NULL, CR_CALLEE_COUNT, description},
 #define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
-    {#name,   CR_F32, bits,   block,             scale,       sizeof(c_type),                      \
-     #c_type, "",     #place, CR_CALLEE_##gemm, description},
+    {#name,  CR_F32,           bits,       block, scale, sizeof(c_type), #c_type, "",              \
+     #place, CR_CALLEE_##gemm, description},
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT

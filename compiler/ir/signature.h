@@ -26,7 +26,7 @@ enum cr_element { CR_ELEMENT_OF_CALL, CR_ELEMENT_INT, CR_ELEMENT_FLOAT };
 struct cr_parameter {
     enum cr_parameter_kind kind;
     bool read, written, nullable;
-    bool panels; /* row_stride is from panel to panel, in units of their format */
+    bool panels;           /* row_stride is from panel to panel, in units of their format */
     enum cr_format format; /* of panels */
     enum cr_element element;
     struct cr_size rows, cols, row_stride, col_stride;

@@ -21,8 +21,8 @@ static void format_names(char *names, size_t size)
     size_t at = 0;
     for (int i = 0; i < CR_FORMAT_COUNT && at < size; i++)
         if (cr_formats[i].place)
-            at += (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "",
-                                   cr_formats[i].name);
+            at +=
+                (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "", cr_formats[i].name);
 }
 
 /* Reads a rule of `length` characters. */
@@ -34,9 +34,10 @@ static int read_rule(struct rule *rule, const char *text, size_t length, const c
     while (name > 0 && text[name - 1] != '=')
         name--;
     if (name == 1 || name > sizeof rule->glob)
-        return cr_fail(error, "%.400s: --format %.*s: expected NAME or GLOB=NAME, GLOB of 1 to %d "
-                              "characters", path, (int)(length < 60 ? length : 60), text,
-                       (int)sizeof rule->glob - 1);
+        return cr_fail(error,
+                       "%.400s: --format %.*s: expected NAME or GLOB=NAME, GLOB of 1 to %d "
+                       "characters",
+                       path, (int)(length < 60 ? length : 60), text, (int)sizeof rule->glob - 1);
     snprintf(rule->glob, sizeof rule->glob, "%.*s", name ? (int)name - 1 : 1, name ? text : "*");
     rule->format = cr_format_find(text + name, length - name);
     if (rule->format < CR_FORMAT_COUNT && cr_formats[rule->format].place)
@@ -46,10 +47,11 @@ static int read_rule(struct rule *rule, const char *text, size_t length, const c
                    path, (int)(length - name < 60 ? length - name : 60), text + name, names);
 }
 
-/* True if a name is one of those that a glob stands for: "*" is any characters, "?" any one. */
+/* True if a name is one of those that a glob stands for: "*" is any characters, "?" any one.  After
+ * a mistake the last star takes one more character. */
 static bool matches(const char *glob, const char *name)
 {
-    const char *star = NULL, *after = NULL; /* the last star, and where the name goes on behind it */
+    const char *star = NULL, *after = NULL; /* behind the last star, and behind what it takes */
     while (*name) {
         if (*glob == '*') {
             star = ++glob;
@@ -82,8 +84,8 @@ static int apply_rule(struct cr_graph *g, const struct rule *rule, const char *p
         found = true;
     }
     return found ? 0
-                 : cr_fail(error, "%.400s: --format %.200s=%s: no parameter has such a name",
-                           path, rule->glob, cr_formats[rule->format].name);
+                 : cr_fail(error, "%.400s: --format %.200s=%s: no parameter has such a name", path,
+                           rule->glob, cr_formats[rule->format].name);
 }
 
 /* The first parameter that is to be rounded, or null. */
@@ -103,7 +105,8 @@ static int check_gradients(const struct cr_graph *g, const struct cr_node *round
         if (g->nodes[id].where.backward)
             return cr_fail(error,
                            "%.400s: --format: %.200s is to be kept in %s, and there are gradients, "
-                           "expected f32", path, rounded->name, cr_formats[rounded->format].name);
+                           "expected f32",
+                           path, rounded->name, cr_formats[rounded->format].name);
     return 0;
 }
 
@@ -126,8 +129,7 @@ static void leave_known(struct cr_graph *g)
     free(plain);
 }
 
-int cr_want_formats(struct cr_graph *g, const char *rules, const char *path,
-                    struct cr_error *error)
+int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, struct cr_error *error)
 {
     const char *text = rules;
     struct rule rule;

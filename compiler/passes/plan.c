@@ -26,7 +26,7 @@ struct weights {
     int *newest;     /* by parameter: the first place of the newest panels that begin with it ... */
     int *older;      /* ... and by such a place the next older one, or CR_NONE */
     int cap_older;
-    int64_t column;  /* units of a column of the panels being placed */
+    int64_t column; /* units of a column of the panels being placed */
     int64_t target;
 };
 

@@ -64,8 +64,9 @@ static int64_t schedule_weights(struct cr_builder *b)
         rows.row_step = cr_coef(&k->a.at, k->row);
         rows.k_step = cr_coef(&k->a.at, k->k);
     }
-    panels = (struct cr_gemm_operand){.address = cr_panel_at(b, b->weight, v.j.first, CR_NONE, column),
-                                      .k_step = column * CR_PANEL_FLOATS};
+    panels =
+        (struct cr_gemm_operand){.address = cr_panel_at(b, b->weight, v.j.first, CR_NONE, column),
+                                 .k_step = column * CR_PANEL_FLOATS};
     cr_schedule_gemm_tile(b, &s, &v, &rows, &panels);
     cr_end(b);
     cr_end(b);

@@ -73,7 +73,8 @@ static void add_rows(struct cr_linear *last, enum cr_format format, const struct
     int block = cr_formats[format].block;
     struct cr_linear rows, one;
     cr_linear_copy(&rows, K);
-    rows.number += cr_linear_is_number(K) ? cr_block_rows(format, K->number) - K->number : block - 1;
+    rows.number +=
+        cr_linear_is_number(K) ? cr_block_rows(format, K->number) - K->number : block - 1;
     cr_linear_add(last, &rows, CR_PANEL / block * cr_column_units(format, block));
     cr_linear_set(&one, 1);
     cr_linear_add(last, &one, -1);

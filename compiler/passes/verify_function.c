@@ -221,8 +221,7 @@ static int verify_operand(const struct cr_program_check *c, const struct cr_call
     if (is_ints(s->format) != ints)
         return cr_program_fault(c, "argument %d of %s is of %ss, %s is not", i,
                                 name_of(call, name, sizeof name), ints ? "int" : "float", s->name);
-    enum cr_format expected =
-        p->panels ? p->format : cr_format_of(cr_formats[s->format].dtype);
+    enum cr_format expected = p->panels ? p->format : cr_format_of(cr_formats[s->format].dtype);
     if (s->format != expected)
         return cr_program_fault(c, "argument %d of %s is of %s, %s is of %s", i,
                                 name_of(call, name, sizeof name), cr_formats[expected].name,

@@ -120,8 +120,8 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id p
 {
     const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
     return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
-           format_of(c, p) == cr_format_of(CR_F32) &&
-           p->col_stride == 1 && p->cols == elements_of(c, param);
+           format_of(c, p) == cr_format_of(CR_F32) && p->col_stride == 1 &&
+           p->cols == elements_of(c, param);
 }
 
 /* The pieces of a matrix, as they are met. */
