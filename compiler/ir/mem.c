@@ -30,3 +30,8 @@ void *cr_grow(void *items, int n, int *cap, size_t size)
     *cap = *cap ? 2 * *cap : 16;
     return checked(realloc(items, (size_t)*cap * size));
 }
+
+void *cr_trim(void *items, int n, size_t size)
+{
+    return n ? checked(realloc(items, (size_t)n * size)) : items;
+}

@@ -17,6 +17,9 @@ char *cr_strdup(const char *text);
 /* Makes room for one more item in a growing array; *cap is in items. */
 void *cr_grow(void *items, int n, int *cap, size_t size);
 
+/* Gives back the room that an array of n items has grown beyond them. */
+void *cr_trim(void *items, int n, size_t size);
+
 #define CR_PUSH(array, n, cap)                                                                     \
     ((array) = cr_grow((array), (n), &(cap), sizeof *(array)), &(array)[(n)++])
 

@@ -499,5 +499,6 @@ bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
             return false;
         }
     }
+    tiles->values = cr_trim(tiles->values, tiles->n, sizeof *tiles->values);
     return true;
 }

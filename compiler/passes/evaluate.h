@@ -65,8 +65,8 @@ bool cr_is_stored(const struct cr_evaluate *ev, cr_id id);
 /* A new atom, or CR_NO_ATOM for extent 1; false if there are too many. */
 bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom);
 
-/* Ends a program once the column atom is known: gives values their by_row; false if a value does
- * not fit. */
+/* Ends a program once the column atom is known: gives values their by_row, and no more memory than
+ * they need; false if a value does not fit. */
 bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col);
 
 /*

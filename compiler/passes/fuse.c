@@ -10,8 +10,8 @@
  *     norm, just the numbers of a row that it takes.
  * What remains between stored nodes - norms, masks, softmax - is computed on rows as
  * they are read.  Where one kernel cannot do that, as it would need two contractions, or too many
- * values or operands (lower.h), what stands in its way is stored, too.  Only then, when what is
- * stored is settled, each root is lowered, once.
+ * values or operands (lower.h), what stands in its way is stored, too.  What was lowered before is
+ * lowered again then, until nothing more has to be stored.
  */
 #include <stdlib.h>
 
@@ -29,6 +29,13 @@ enum {
     DEEPEST = 64, /* ops on a way through one kernel */
 };
 
+/* A kernel that a stored node needs. */
+struct need {
+    struct cr_goal goal;
+    int kernel; /* its place among the module's, which are in no order yet, or CR_NONE */
+    bool made;
+};
+
 struct fusion {
     struct cr_module *m;
     struct cr_graph *g;
@@ -41,11 +48,11 @@ struct fusion {
     bool *by_row; /* by node: several kernels compute it, from such stored numbers of a row */
     int *depth;   /* by node: the longest way to it from stored nodes */
     bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
-    int *cleared; /* by node: none of its kernels had an obstacle when so many nodes were stored */
+    int *cleared; /* by node: its kernels were made when so many nodes were stored, or more */
     int n_stored; /* from 1 on */
-    struct cr_goal *goals;
-    int n_goals, cap_goals;
-    int *first_goal; /* by stored node; those of its kernels follow one another */
+    struct need *needs;
+    int n_needs, cap_needs;
+    int *first_need; /* by stored node; those of its kernels follow one another */
     cr_id *state;    /* by node: the state that it replaces, or CR_NONE */
 };
 
@@ -395,7 +402,7 @@ static bool has_one_kernel(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op != CR_OP_concat || (cr_backward_at(f->m, id) && !f->apart[id]);
 }
 
-static int n_goals_of(const struct fusion *f, cr_id id)
+static int n_needs_of(const struct fusion *f, cr_id id)
 {
     if (has_one_kernel(f, id))
         return 1;
@@ -404,21 +411,21 @@ static int n_goals_of(const struct fusion *f, cr_id id)
 
 /* Of a write: first what rows are written over, unless it is a state that the write replaces and
  * that holds it already; then the rows. */
-static cr_id goal_root(const struct fusion *f, cr_id id, int i)
+static cr_id need_root(const struct fusion *f, cr_id id, int i)
 {
     bool itself = has_one_kernel(f, id) || (f->g->nodes[id].op == CR_OP_write && i == 1);
     return itself ? id : cr_in(f->g, id, i);
 }
 
 /* The kernels of a stored node. */
-static void add_goals(struct fusion *f, cr_id id)
+static void add_needs(struct fusion *f, cr_id id)
 {
     int64_t start = 0;
-    f->first_goal[id] = f->n_goals;
-    for (int i = 0; i < n_goals_of(f, id); i++) {
-        cr_id root = goal_root(f, id, i);
-        *CR_PUSH(f->goals, f->n_goals, f->cap_goals) =
-            (struct cr_goal){.root = root, .buffer = id, .start = start};
+    f->first_need[id] = f->n_needs;
+    for (int i = 0; i < n_needs_of(f, id); i++) {
+        cr_id root = need_root(f, id, i);
+        *CR_PUSH(f->needs, f->n_needs, f->cap_needs) =
+            (struct need){.goal = {.root = root, .buffer = id, .start = start}, .kernel = CR_NONE};
         if (f->g->nodes[id].op == CR_OP_concat)
             start += f->g->nodes[root].shape[f->g->nodes[id].axis];
     }
@@ -435,40 +442,69 @@ static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id 
 
 static void clear_node(struct fusion *f, cr_id id);
 
-/* Stores what stands in the way of a kernel; false if something does that cannot be stored. */
-static bool clear_goal(struct fusion *f, int goal)
+/* Makes a kernel, in the place of the one that was made for it when less was stored; see
+ * cr_lower. */
+static cr_id make_kernel(struct fusion *f, struct need *need)
 {
-    cr_id obstacle = cr_find_obstacle(f->lowering, &f->goals[goal]);
-    while (obstacle != CR_NONE && may_store(f, &f->goals[goal], obstacle)) {
+    struct cr_module *m = f->m;
+    if (need->kernel == CR_NONE) {
+        *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = (struct cr_kernel){0};
+        need->kernel = m->n_kernels - 1;
+    }
+    struct cr_kernel *kernel = &m->kernels[need->kernel];
+    cr_kernel_free(kernel);
+    cr_id obstacle = cr_lower(f->lowering, &need->goal, kernel);
+    kernel->entry = f->g->nodes[need->goal.buffer].where.entry;
+    need->made = obstacle == CR_NONE;
+    return obstacle;
+}
+
+/* Stores what stands in the way of a kernel, and makes it; false if something does that cannot be
+ * stored. */
+static bool clear_need(struct fusion *f, int need)
+{
+    cr_id obstacle = make_kernel(f, &f->needs[need]);
+    while (obstacle != CR_NONE && may_store(f, &f->needs[need].goal, obstacle)) {
         f->m->materialised[obstacle] = true;
         f->n_stored++;
-        add_goals(f, obstacle);
+        add_needs(f, obstacle);
         clear_node(f, obstacle);
-        obstacle = cr_find_obstacle(f->lowering, &f->goals[goal]);
+        obstacle = make_kernel(f, &f->needs[need]);
     }
     return obstacle == CR_NONE;
 }
 
-/* The same for all kernels of a stored node.  The gradients of an attention that one kernel cannot
- * make get a kernel each. */
+/* The same for all kernels of a stored node: none is older than the first.  The gradients of an
+ * attention that one kernel cannot make get a kernel each. */
 static void clear_node(struct fusion *f, cr_id id)
 {
-    if (has_one_kernel(f, id) && !clear_goal(f, f->first_goal[id])) {
+    if (has_one_kernel(f, id) && !clear_need(f, f->first_need[id])) {
         f->apart[id] = true;
-        add_goals(f, id);
+        add_needs(f, id);
     }
-    for (int i = 0; i < n_goals_of(f, id) && !has_one_kernel(f, id); i++)
-        clear_goal(f, f->first_goal[id] + i);
     f->cleared[id] = f->n_stored;
+    for (int i = 0; i < n_needs_of(f, id) && !has_one_kernel(f, id); i++) {
+        clear_need(f, f->first_need[id] + i);
+        if (i == 0)
+            f->cleared[id] = f->n_stored;
+    }
+}
+
+/* Room for the kernels of what is stored already, which are most. */
+static void reserve_kernels(struct cr_module *m, int n)
+{
+    m->kernels = cr_calloc((size_t)n, sizeof *m->kernels);
+    m->cap_kernels = n;
 }
 
 /* Stores nodes until no kernel has an obstacle.  What is stored is read where it was computed
- * before, so that other kernels have to be asked again. */
+ * before, so that other kernels have to be made again. */
 static void store_obstacles(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++)
         if (f->m->materialised[id])
-            add_goals(f, id);
+            add_needs(f, id);
+    reserve_kernels(f->m, f->n_needs);
     for (bool all = false; !all;) {
         all = true;
         for (cr_id id = 0; id < f->g->n_nodes; id++) {
@@ -480,31 +516,47 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* Lowers what is stored for an entry. */
-static void lower_entry(struct fusion *f, int entry)
+/* The kernels that were made, by entry, then by stored node; returns how many there are. */
+static int list_kernels(const struct fusion *f, int *order)
+{
+    int n = 0;
+    for (int entry = 0; entry < f->g->n_entries; entry++)
+        for (cr_id id = 0; id < f->g->n_nodes; id++) {
+            const struct need *needs = f->needs + f->first_need[id];
+            bool stored = f->m->materialised[id] && f->g->nodes[id].where.entry == entry;
+            for (int i = 0; stored && i < n_needs_of(f, id); i++)
+                if (needs[i].made)
+                    order[n++] = needs[i].kernel;
+        }
+    return n;
+}
+
+/* Puts the kernels in their order, in which most were made. */
+static void sort_kernels(struct fusion *f)
 {
     struct cr_module *m = f->m;
-    for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        bool stored = m->materialised[id] && f->g->nodes[id].where.entry == entry;
-        for (int i = 0; stored && i < n_goals_of(f, id); i++) {
-            const struct cr_goal *goal = &f->goals[f->first_goal[id] + i];
-            struct cr_kernel *kernel = CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels);
-            if (cr_lower(f->lowering, goal, kernel))
-                kernel->entry = entry;
-            else
-                m->n_kernels--;
-        }
+    int *order = cr_calloc((size_t)m->n_kernels, sizeof *order);
+    int n = list_kernels(f, order), sorted = 0;
+    while (sorted < n && order[sorted] == sorted)
+        sorted++;
+    if (sorted < m->n_kernels) {
+        struct cr_kernel *kernels = cr_calloc((size_t)n, sizeof *kernels);
+        for (int i = 0; i < n; i++)
+            kernels[i] = m->kernels[order[i]];
+        free(m->kernels);
+        m->kernels = kernels;
+        m->n_kernels = m->cap_kernels = n;
     }
+    free(order);
 }
 
 /* Operands come before their users, so the order of nodes is an order of execution; but what
  * replaces a state may have to wait.  That every stored node has its kernels is verified after the
  * pass. */
-static void lower_all(struct fusion *f)
+static void order_kernels(struct fusion *f)
 {
     struct cr_module *m = f->m;
-    for (int entry = 0; entry < f->g->n_entries; entry++)
-        lower_entry(f, entry);
+    sort_kernels(f);
     if (f->g->n_replaced)
         cr_settle_states(m);
     for (int i = 0; i < m->n_kernels; i++)
@@ -512,7 +564,7 @@ static void lower_all(struct fusion *f)
 }
 
 /* First what is stored for sure, then what costs too much to be computed again, then what stands in
- * the way of one kernel for each; only then are kernels made. */
+ * the way of one kernel for each, as kernels are made. */
 void cr_pass_fuse(struct cr_module *module)
 {
     separate_outputs(module->graph);
@@ -528,7 +580,7 @@ void cr_pass_fuse(struct cr_module *module)
     f.depth = cr_calloc(n, sizeof *f.depth);
     f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
-    f.first_goal = cr_calloc(n, sizeof *f.first_goal);
+    f.first_need = cr_calloc(n, sizeof *f.first_need);
     f.state = cr_calloc(n, sizeof *f.state);
     for (size_t i = 0; i < n; i++)
         f.owner[i] = f.state[i] = CR_NONE;
@@ -545,7 +597,7 @@ void cr_pass_fuse(struct cr_module *module)
     store_deep(&f);
     f.lowering = cr_lowering_new(module);
     store_obstacles(&f);
-    lower_all(&f);
+    order_kernels(&f);
     cr_settle_formats(module);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
@@ -557,7 +609,7 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.depth);
     free(f.apart);
     free(f.cleared);
-    free(f.goals);
-    free(f.first_goal);
+    free(f.needs);
+    free(f.first_need);
     free(f.state);
 }

@@ -134,17 +134,16 @@ static bool go_below(struct cr_lowering *lw)
 
 /* True if the walk succeeds with some loops.  As long as the loops are the obstacle, an atom is
  * cut, or the loops run over the operand of a reshape. */
-static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal)
+static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
+                       struct cr_kernel *kernel)
 {
-    struct cr_kernel kernel;
-    begin_kernel(lw, goal, &kernel);
+    begin_kernel(lw, goal, kernel);
     cr_set_top(lw, first_top(lw));
     while (!walk(lw, goal)) {
         if (!(lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) && !go_below(lw))
             return false;
-        begin_kernel(lw, goal, &kernel);
+        begin_kernel(lw, goal, kernel);
     }
-    cr_kernel_free(&kernel);
     return true;
 }
 
@@ -176,13 +175,13 @@ void cr_lowering_free(struct cr_lowering *lowering)
 
 /* If the obstacle cannot be stored, as it may be the root itself, an operand of the root is stored
  * instead. */
-cr_id cr_find_obstacle(struct cr_lowering *lw, struct cr_goal *goal)
+cr_id cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
 {
-    goal->loops.top = CR_NONE;
-    if (find_loops(lw, goal)) {
-        goal->loops = lw->loops;
+    if (find_loops(lw, goal, kernel)) {
+        count_work(lw);
         return CR_NONE;
     }
+    memset(kernel, 0, sizeof *kernel);
     if (lw->ev.obstacle != CR_NONE && can_be_stored(lw, lw->ev.obstacle))
         return lw->ev.obstacle;
     for (int i = 0; i < lw->g->nodes[goal->root].n_in && !lw->backward; i++) {
@@ -191,16 +190,4 @@ cr_id cr_find_obstacle(struct cr_lowering *lw, struct cr_goal *goal)
             return in;
     }
     return goal->buffer;
-}
-
-bool cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
-{
-    if (goal->loops.top == CR_NONE)
-        return false;
-    begin_kernel(lw, goal, kernel);
-    lw->loops = goal->loops;
-    if (!walk(lw, goal))
-        return false;
-    count_work(lw);
-    return true;
 }

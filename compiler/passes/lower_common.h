@@ -11,6 +11,13 @@
 #include "kernel_kinds.h"
 #include "lower.h"
 
+/* The loops of a kernel: over the axes of a node, which are cut into atoms. */
+struct cr_root_loops {
+    cr_id top;                    /* the root, or what it is a reshape of */
+    int n[CR_MAX_RANK];           /* by axis: its atoms */
+    int64_t extent[CR_MAX_ATOMS]; /* of all, outermost first */
+};
+
 /* The state of lowering one kernel. */
 struct cr_lowering {
     struct cr_evaluate ev;

@@ -232,8 +232,7 @@ static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id ro
 {
     struct cr_goal goal = {.root = root, .buffer = buffer};
     struct cr_kernel kernel;
-    CR_CHECK(cr_find_obstacle(lowering, &goal) == CR_NONE);
-    CR_CHECK(cr_lower(lowering, &goal, &kernel));
+    CR_CHECK(cr_lower(lowering, &goal, &kernel) == CR_NONE);
     kernel.entry = m->graph->nodes[buffer].where.entry;
     *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = kernel;
 }
