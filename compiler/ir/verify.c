@@ -79,33 +79,62 @@ static const char *check_strings(const struct cr_graph *g, cr_id id)
 
 /* ---- names ---- */
 
-static int by_address(const void *a, const void *b)
+/* Interned names, by their addresses: open hashing, at most half full. */
+struct name_set {
+    const char **slots;
+    unsigned size; /* a power of two */
+};
+
+static struct name_set name_set_for(int n)
 {
-    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-    return (x > y) - (x < y);
+    struct name_set set = {.size = 4};
+    while (set.size < 2 * (unsigned)n)
+        set.size *= 2;
+    set.slots = cr_calloc(set.size, sizeof *set.slots);
+    return set;
 }
 
-/* The name that stands twice among interned ones, or null.  Sorts them. */
-static const char *find_twice(const char **names, int n)
+/* False if the name is there already. */
+static bool add_name(struct name_set *set, const char *name)
 {
-    qsort(names, (size_t)n, sizeof *names, by_address);
-    for (int i = 1; i < n; i++)
-        if (names[i - 1] == names[i])
-            return names[i];
-    return NULL;
+    unsigned at = (unsigned)cr_hash_word(0, (uintptr_t)name) & (set->size - 1);
+    for (; set->slots[at]; at = (at + 1) & (set->size - 1))
+        if (set->slots[at] == name)
+            return false;
+    set->slots[at] = name;
+    return true;
 }
 
-/* Inputs and states share one space of names, parameters another. */
-static int verify_names(const struct cr_graph *g, enum cr_op op, struct cr_error *error)
+/* The name that stands twice among interned ones, or null. */
+static const char *find_twice(const char *const *names, int n)
 {
-    const char **names = cr_calloc((size_t)g->n_nodes, sizeof *names);
+    struct name_set set = name_set_for(n);
+    int i = 0;
+    while (i < n && add_name(&set, names[i]))
+        i++;
+    free(set.slots);
+    return i < n ? names[i] : NULL;
+}
+
+/* Inputs and states share one space of names, parameters have another. */
+static int verify_names(const struct cr_graph *g, struct cr_error *error)
+{
     int n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].op == op || (op == CR_OP_input && cr_is_input(&g->nodes[id])))
-            names[n++] = g->nodes[id].name;
-    const char *twice = find_twice(names, n);
-    free(names);
-    return twice ? cr_fail(error, "%s %.200s: there are two", cr_ops[op].name, twice) : 0;
+        n += g->nodes[id].name != NULL;
+    struct name_set inputs = name_set_for(n), params = name_set_for(n);
+    const struct cr_node *twice = NULL;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (node->name && !add_name(node->op == CR_OP_param ? &params : &inputs, node->name))
+            twice = node;
+    }
+    free(inputs.slots);
+    free(params.slots);
+    if (!twice)
+        return 0;
+    return cr_fail(error, "%s %.200s: there are two",
+                   cr_ops[twice->op == CR_OP_param ? CR_OP_param : CR_OP_input].name, twice->name);
 }
 
 /* Outputs that replace states come last, of the shape and the type of the state. */
@@ -188,9 +217,7 @@ int cr_verify(struct cr_graph *g, struct cr_error *error)
         if (what)
             return broken(error, g, id, what);
     }
-    if (verify_names(g, CR_OP_input, error) || verify_names(g, CR_OP_param, error))
-        return -1;
-    return verify_outputs(g, error) || verify_entries(g, error) ? -1 : 0;
+    return verify_names(g, error) || verify_outputs(g, error) || verify_entries(g, error) ? -1 : 0;
 }
 
 int cr_verify_separate(const struct cr_graph *g, struct cr_error *error)

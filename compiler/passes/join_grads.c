@@ -532,6 +532,35 @@ static void rewrite(struct cr_module *module, const struct joins *all)
     free(needed);
 }
 
+/* True if there is the gradient of a softmax's logits: an attention has no gradients without. */
+static bool any_dlogits(const struct search *s)
+{
+    struct cr_attention_backward b;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (match_dlogits(s, id, &b))
+            return true;
+    return false;
+}
+
+/* Completes the patterns, and finds those to join; true if the graph has to be made anew. */
+static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
+{
+    const struct search s = {module, module->graph, users};
+    struct cr_attention_backward b;
+    if (!any_dlogits(&s))
+        return false;
+    bool completed = complete_all(module->graph, &s);
+    if (completed) {
+        cr_users_free(users);
+        cr_users_list(users, module->graph);
+    }
+    all->of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all->of);
+    for (cr_id id = 0; id < module->graph->n_nodes; id++)
+        if (cr_match_backward(module, users, id, &b) && !are_joined(&s, &b))
+            add_join(all, &b);
+    return all->n || completed;
+}
+
 /*
  * Joins the gradients of each attention that one kernel can compute, unless the graph joins them
  * already.  First it adds products that complete a pattern; the lists of users are then made anew.
@@ -539,22 +568,11 @@ static void rewrite(struct cr_module *module, const struct joins *all)
 void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
-    struct cr_attention_backward b;
     struct cr_users users;
     cr_users_list(&users, module->graph);
-    const struct search s = {module, module->graph, &users};
-    bool completed = complete_all(module->graph, &s);
-    if (completed) {
-        cr_users_free(&users);
-        cr_users_list(&users, module->graph);
-    }
-    all.of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all.of);
-    for (cr_id id = 0; id < module->graph->n_nodes; id++)
-        if (cr_match_backward(module, &users, id, &b) && !are_joined(&s, &b))
-            add_join(&all, &b);
-    cr_users_free(&users);
-    if (all.n || completed)
+    if (find_joins(module, &users, &all))
         rewrite(module, &all);
+    cr_users_free(&users);
     free(all.items);
     free(all.of);
 }
