@@ -245,7 +245,7 @@ int cr_verify_separate(const struct cr_graph *g, struct cr_error *error)
 /* ---- hashes of nodes ---- */
 
 /* A hash of all that makes two nodes equal. */
-static uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
+static inline uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
 {
     uint64_t value, h;
     memcpy(&value, &node->value, sizeof value);
@@ -263,9 +263,9 @@ uint64_t cr_hash_node(const struct cr_graph *g, cr_id id)
     const struct cr_node *node = &g->nodes[id];
     if (node->rank < 0 || node->rank > CR_MAX_RANK || !has_operands(g, node))
         return 0; /* nothing that could be hashed */
-    uint64_t h = hash_meaning(g, node);
-    h = cr_hash_word(h, (uintptr_t)node->tap);
-    return cr_hash_word(h, (uintptr_t)node->where.file ^ (uintptr_t)node->where.scope << 16);
+    return cr_hash_word(hash_meaning(g, node), (uintptr_t)node->where.file ^
+                                                   (uintptr_t)node->where.scope << 16 ^
+                                                   (uintptr_t)node->tap << 32);
 }
 
 uint64_t cr_hash_outputs(const struct cr_graph *g)

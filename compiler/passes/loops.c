@@ -35,7 +35,7 @@ struct search {
     struct origin *origin;     /* by node */
     bool *crossed;             /* by kernel, and one more: a value is made by kernels before it, and
                                   by it or kernels behind it */
-    int *most[LONGEST + 1];    /* by period and kernel: how often a loop from there on goes round,
+    int *most[LONGEST + 1];    /* by period, null if none has it, and kernel: how often a loop goes round,
                                   but 3 or 2 may be too often */
     bool *taken;               /* by kernel: it is in a loop that was chosen */
 };
@@ -248,11 +248,22 @@ static int most_iterations(const struct runs *r, int first, int period)
     return most > 3 ? lesser(most, 4 + r->even[first + period] / period) : most;
 }
 
+/* Whether a loop may have the period: some kernel has the function of the one a period later. */
+static bool may_repeat(const struct search *s, int period)
+{
+    for (int i = 0; i + period < s->m->n_kernels; i++)
+        if (s->function[i] == s->function[i + period])
+            return true;
+    return false;
+}
+
 static void find_most(struct search *s)
 {
     int n = s->m->n_kernels, *room = cr_calloc(4 * ((size_t)n + 2), sizeof *room);
     struct runs r = {room, room + n + 2, room + 2 * (n + 2), room + 3 * (n + 2)};
     for (int period = 1; period <= LONGEST; period++) {
+        if (!may_repeat(s, period))
+            continue;
         s->most[period] = cr_calloc((size_t)n + 1, sizeof *s->most[period]);
         find_runs(s, period, &r);
         for (int i = 0; i + period < n; i++)
@@ -276,7 +287,7 @@ static int find_loop(const struct search *s, int first, int end, struct cr_loop 
     bool found = false;
     *best = (struct cr_loop){first, 1, LEAST, 0, 1};
     for (int period = 1; period <= (end - first) / 2 && period <= LONGEST; period++) {
-        struct cr_loop loop = {first, period, s->most[period][first], 0, 1};
+        struct cr_loop loop = {first, period, s->most[period] ? s->most[period][first] : 0, 0, 1};
         if (saving(&loop) <= saving(best))
             continue;
         loop.count = lesser(loop.count, (end - first) / period);

@@ -95,9 +95,22 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
 }
 
+/* Room for all of them at once: they are many. */
+static void reserve_buffers(struct scheduling *s)
+{
+    int n = 0;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        n += s->m->storage[id].space != CR_SPACE_NONE;
+    for (int i = 0; i < s->m->n_kernels; i++)
+        n += cr_packed(&s->m->kernels[i]) != CR_NONE;
+    s->p->buffers = cr_calloc((size_t)n, sizeof *s->p->buffers);
+    s->p->cap_buffers = n;
+}
+
 /* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer. */
 static void add_buffers(struct scheduling *s)
 {
+    reserve_buffers(s);
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
         s->buffer[id] = s->panels[id] = CR_NONE;
         if (s->m->storage[id].space == CR_SPACE_NONE)
@@ -499,23 +512,30 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
     return port;
 }
 
-/* The ports of one kind of leaf, in the order of the graph; states are among the inputs. */
-static struct cr_port *leaf_ports(const struct cr_graph *g, enum cr_op op, int *n)
+/* Parameters are one kind of port, inputs and states another. */
+static bool is_leaf_port(const struct cr_node *node, bool param)
 {
-    struct cr_port *ports = NULL;
-    int cap = 0;
+    return param ? node->op == CR_OP_param : cr_is_input(node);
+}
+
+/* The ports of one kind, in the order of the graph. */
+static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
+{
     *n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].op == op || (op == CR_OP_input && cr_is_input(&g->nodes[id])))
-            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[id], cr_strdup(g->nodes[id].name));
+        *n += is_leaf_port(&g->nodes[id], param);
+    struct cr_port *ports = cr_calloc((size_t)*n, sizeof *ports), *port = ports;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (is_leaf_port(&g->nodes[id], param))
+            *port++ = port_of(&g->nodes[id], cr_strdup(g->nodes[id].name));
     return ports;
 }
 
 static void add_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
-    p->params = leaf_ports(s->g, CR_OP_param, &p->n_params);
-    p->inputs = leaf_ports(s->g, CR_OP_input, &p->n_inputs);
+    p->params = leaf_ports(s->g, true, &p->n_params);
+    p->inputs = leaf_ports(s->g, false, &p->n_inputs);
     p->n_outputs = cr_n_results(s->g);
     p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
     for (int i = 0; i < p->n_outputs; i++)
