@@ -35,8 +35,8 @@ struct search {
     struct origin *origin;     /* by node */
     bool *crossed;             /* by kernel, and one more: a value is made by kernels before it, and
                                   by it or kernels behind it */
-    int *most[LONGEST + 1];    /* by period, null if none has it, and kernel: how often a loop goes round,
-                                  but 3 or 2 may be too often */
+    int *most[LONGEST + 1];    /* by period, null if no loop can have it, and kernel: how often a loop
+                                  from there on goes round, but 3 or 2 may be too often */
     bool *taken;               /* by kernel: it is in a loop that was chosen */
 };
 
