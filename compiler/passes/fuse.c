@@ -516,7 +516,8 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* The kernels that were made, by entry, then by stored node; returns how many there are. */
+/* The places of the kernels that were made, by entry, then by stored node; returns how many there
+ * are.  The places of others follow. */
 static int list_kernels(const struct fusion *f, int *order)
 {
     int n = 0;
@@ -528,25 +529,33 @@ static int list_kernels(const struct fusion *f, int *order)
                 if (needs[i].made)
                     order[n++] = needs[i].kernel;
         }
+    int rest = n;
+    for (int i = 0; i < f->n_needs; i++)
+        if (f->needs[i].kernel != CR_NONE && !f->needs[i].made)
+            order[rest++] = f->needs[i].kernel;
     return n;
 }
 
-/* Puts the kernels in their order, in which most were made. */
+/* Puts the kernels in their order, in place: each cycle of the permutation is turned once. */
 static void sort_kernels(struct fusion *f)
 {
     struct cr_module *m = f->m;
-    int *order = cr_calloc((size_t)m->n_kernels, sizeof *order);
-    int n = list_kernels(f, order), sorted = 0;
-    while (sorted < n && order[sorted] == sorted)
-        sorted++;
-    if (sorted < m->n_kernels) {
-        struct cr_kernel *kernels = cr_calloc((size_t)n, sizeof *kernels);
-        for (int i = 0; i < n; i++)
-            kernels[i] = m->kernels[order[i]];
-        free(m->kernels);
-        m->kernels = kernels;
-        m->n_kernels = m->cap_kernels = n;
+    int *order = cr_calloc((size_t)m->n_kernels, sizeof *order), n = list_kernels(f, order);
+    for (int i = 0; i < m->n_kernels; i++) {
+        if (order[i] == i)
+            continue;
+        struct cr_kernel first = m->kernels[i];
+        int at = i;
+        while (order[at] != i) {
+            int from = order[at];
+            m->kernels[at] = m->kernels[from];
+            order[at] = at;
+            at = from;
+        }
+        m->kernels[at] = first;
+        order[at] = at;
     }
+    m->n_kernels = n;
     free(order);
 }
 

@@ -257,6 +257,8 @@ static bool may_repeat(const struct search *s, int period)
     return false;
 }
 
+/* Fills `most` for the periods that a loop may have, which are few: a block's kernels, and multiples
+ * of that. */
 static void find_most(struct search *s)
 {
     int n = s->m->n_kernels, *room = cr_calloc(4 * ((size_t)n + 2), sizeof *room);
