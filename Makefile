@@ -325,9 +325,10 @@ bench: all
 	@cat $(BUILD)/bench.md
 
 bench-peers: all
+	@mkdir -p docs/bench
 	@python3 tests/bench_peers.py >$(BUILD)/bench-peers.md.new && \
-	    mv $(BUILD)/bench-peers.md.new $(BUILD)/bench-peers.md
-	@cat $(BUILD)/bench-peers.md
+	    mv $(BUILD)/bench-peers.md.new docs/bench/$$(python3 tests/bench_peers.py --file)
+	@cat docs/bench/$$(python3 tests/bench_peers.py --file)
 
 # ---- Housekeeping --------------------------------------------------------------------
 
@@ -367,7 +368,8 @@ help:
 	@echo 'make bless             accept the current output in golden files, generated/, docs/'
 	@echo 'make bench             measure many shapes, as Markdown in build/bench.md; choose by'
 	@echo '                       ROWS="gpt2_block:T=128 gpt2_block:T=32,grads ..." THREADS="1 2" BENCH_SECONDS=1'
-	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there'
+	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there, into'
+	@echo '                       docs/bench/PROCESSOR.md'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, graphs'
 	@echo 'make clean             remove build/'

@@ -53,7 +53,7 @@ enum {
     CRESCENT_OK = 0,
     CRESCENT_FAILED = -1,
     CRESCENT_BUG = -2,
-    CRESCENT_STOPPED = 1, /* crescent_trainer_validate: the caller asked for it */
+    CRESCENT_STOPPED = 1, /* crescent_trainer_validate: the caller asked for it; crescent_tuner_next */
     CRESCENT_MAX_RANK = 8,
     CRESCENT_NONE = -1 /* in place of an index: there is none */
 };
@@ -174,7 +174,22 @@ typedef struct {
                          * nothing but products reads; the rest stays f32, as all do for null.
                          * Refused are other formats than f32 where there are gradients, and in
                          * a training */
+    const char *target; /* the machine that loops are cut for: a name of crescent_target_at, or a
+                         * file of sizes.  Null: "host", but for what emits or prints "generic".
+                         * No bit of a result depends on it. */
 } crescent_config;
+
+/* A machine that loops can be cut for. */
+typedef struct {
+    const char *name, *about;
+} crescent_target;
+
+/* The targets that have a name, from index 0 on; CRESCENT_FAILED behind the last. */
+int crescent_target_at(int index, crescent_target *target);
+
+/* The sizes of a target, as a file that crescent_config.target may name: `name = value` lines.  To
+ * be freed with crescent_free. */
+int crescent_target_text(crescent_context *context, const char *name, char **text);
 
 /* Compiles a graph, which stays as it is: it may be compiled again. */
 int crescent_compile(const crescent_graph *graph, const crescent_config *config,
@@ -349,6 +364,9 @@ typedef struct {
     int calls;         /* in a run */
     double flops, bytes_read, bytes_written;
     double bytes_weights; /* of bytes_read: of parameters */
+    double bytes_to_l1;   /* that its loops bring into the first-level cache: by a model of what
+                           * stays in the caches of the target ... */
+    double bytes_to_l2;   /* ... of these, from beyond the second-level cache */
 } crescent_kernel;
 
 /* Kernels are numbered from 0 to crescent_report.n_kernels - 1. */
@@ -523,14 +541,56 @@ int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *p
 int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *checkpoint,
                               const char *weights);
 
+/* ---- tuning --------------------------------------------------------------------------- */
+
+/*
+ * Finds the sizes of a target by measuring a model on this machine.  A size after the other is
+ * changed, and the change kept if the runs are clearly faster.  The bits of each candidate's first
+ * run are held against the first's: another bit is CRESCENT_BUG.
+ *
+ *     crescent_trial trial;
+ *     while (crescent_tuner_next(tuner, &trial) == CRESCENT_OK)
+ *         ...
+ *     crescent_tuner_finish(tuner, NULL, &tuning);
+ */
+typedef struct crescent_tuner crescent_tuner;
+
+/* What was tried: a size of the target as it is best so far, and its new value. */
+typedef struct {
+    const char *size;
+    int64_t was, value;
+    double ratio; /* the time with it over that without it; 1 if it was not measured */
+    int measured; /* 0 if the program is the same with both */
+    int kept;
+} crescent_trial;
+
+/* What came of it. */
+typedef struct {
+    double before_ns, after_ns; /* of a run, for the target that it began with and the best */
+    const char *path;           /* the file that has the best; the tuner's */
+} crescent_tuning;
+
+/* Begins with the target of the configuration, whose backend compiles.  `seconds` is how long all
+ * of it takes, about. */
+int crescent_tuner_open(const crescent_graph *graph, const crescent_config *config, double seconds,
+                        crescent_tuner **tuner);
+void crescent_tuner_close(crescent_tuner *tuner);
+
+/* Measures the next candidate; CRESCENT_STOPPED if there is none, or no time. */
+int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial);
+
+/* Measures the best against the target it began with, and writes the better one to a file: to that
+ * of this machine if `path` is null, which the target "host" reads from then on. */
+int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuning *tuning);
+
 /* ---- C source ------------------------------------------------------------------------- */
 
 /* A function from inputs to outputs, or a step of a training, from state to state. */
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
- * configuration `skip`, `max_arena` and `format` count.  `report` may be null; its times of compiling, isa
- * and threads are 0. */
+ * configuration `skip`, `max_arena`, `format` and `target` count.  `report` may be null; its times of
+ * compiling, isa and threads are 0. */
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);
 

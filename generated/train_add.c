@@ -287,20 +287,24 @@ typedef void cr_parallel(struct cr_pool *pool, long items, cr_body *body, const 
          * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
          * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds)) \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, long vectors, \
+                             long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
-         * a product cut along k gives the same bits if each part starts with the c of the one before. */ \
+         * a product cut along k gives the same bits if each part starts with the c of the one before. \
+         * `vectors` (2 to 4) is how wide the tiles are that stay in registers, and `ahead` how many floats \
+         * behind those being read weights are prefetched: both are for speed, no bit depends on them. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc)) \
+                                    const float *b, long panel_stride, float *c, long ldc, \
+                                    long vectors, long ahead)) \
         /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
          * are aligned to cache lines are written by non-temporal stores, which spares reading them \
          * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
     CR_FUNCTION(stream_end, void, (void)) \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale)) \
+                                    const float *scale, long vectors, long ahead)) \
         /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
@@ -618,7 +622,7 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 32, a->embedding + i * 32, 32, 1, a->w + j * 32, 1024,
-                    a->out + i * 64 + j, 64, a->hidden_bias + j, 0);
+                    a->out + i * 64 + j, 64, a->hidden_bias + j, 0, 4, 2048);
             }
         }
     }
@@ -686,7 +690,7 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 64, a->act + i * 64, 64, 1, a->w + j * 64, 2048, a->out + i * 10 + j,
-                    10, a->output_bias + j, 0);
+                    10, a->output_bias + j, 0, 4, 4096);
             }
         }
     }
@@ -977,7 +981,7 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
             for (long i = i0; i < i1; i += 10) {
                 const long m = i1 - i < 10 ? i1 - i : 10;
                 rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 64 + j,
-                    64, 0, 0);
+                    64, 0, 0, 4, 4096);
             }
         }
     }
@@ -1021,7 +1025,7 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 10, a->d_output + i * 10, 10, 1, a->w + j * 10, 320, product, 64, 0,
-                    0);
+                    0, 4, 640);
                 /* act */
                 rt->mul_vv(m, n, t0, 64, product, 64, a->hidden + i * 64 + j, 64);
                 rt->mul_vv(m, n, t1, 64, a->hidden + i * 64 + j, 64, a->hidden + i * 64 + j, 64);
@@ -1100,7 +1104,7 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 64, a->d_hidden + i * 64, 64, 1, a->w + j * 64, 2048,
-                    a->out + i * 32 + j, 32, 0, 0);
+                    a->out + i * 32 + j, 32, 0, 0, 4, 4096);
             }
         }
     }
@@ -1137,7 +1141,7 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
             for (long i = i0; i < i1; i += 32) {
                 const long m = i1 - i < 32 ? i1 - i : 32;
                 rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 32 + j,
-                    32, 0, 0);
+                    32, 0, 0, 4, 4096);
             }
         }
     }
@@ -2404,25 +2408,41 @@ typedef uint32_t cr_word;
 #endif
 
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define CR_MOST(a, b) ((a) > (b) ? (a) : (b))
+#define CR_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 enum {
     CR_LANES = 16,    /* of a row reduction */
-    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it prefetches */
+    CR_LINE = 16,     /* floats of a cache line */
     CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
-/* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null.  With `stream` the results are written by non-temporal stores. */
-struct cr_start {
+/* What the functions gemm are given; see runtime.h.  The chains of row m begin with start + m * lds,
+ * times scale[m]; start and scale may be null.  With `stream` the results are written by
+ * non-temporal stores. */
+struct cr_product {
+    long M, N, K;
+    const float *a;
+    long rs, cs;
+    const float *b;
+    long panel_stride;
+    float *c;
+    long ldc;
     const float *start;
-    long ld;
+    long lds;
     const float *scale;
     int stream;
+    long vectors, ahead;
 };
 
-/* A tile of gemm, see gemm.inc. */
-typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
-                     long panel_stride, float *c, long ldc, const struct cr_start *start);
+/* Computes the tile of a product at row m and column n. */
+typedef void cr_tile(const struct cr_product *p, long m, long n);
+
+/* The tiles of one width, by height. */
+struct cr_tile_set {
+    int height; /* at most */
+    cr_tile *const *of_height;
+};
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
 static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy, const cr_float *x,
@@ -2450,8 +2470,10 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #define CR_NAME(name) name##_plain
 #define VF float
 #define CR_W 1 /* floats in a vector */
-#define CR_TILE_ROWS 4
-#define CR_TILES CR_TILES_4
+#define CR_MOST_ROWS 4 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) (*(const cr_float *)(p))
 #define v_store(p, x) ((void)(*(cr_float *)(p) = (x)))
@@ -2935,10 +2957,12 @@ static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
-    for (long r = 0; r < rows; r++, y += ldy) {
-        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
+    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
+        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
+    }
+    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
+        long last = CR_MOST(0, end + r);
+        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
     }
 }
 
@@ -3165,160 +3189,210 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
- * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
- * may lie in several panels.
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how wide tiles are; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
  * need a while later.
  */
 
-/* Vector j of a tile, counted from column 0 of a panel. */
-#define CR_VECTOR_AT(b, j) \
-    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
-
-/* What a chain begins with: 0, start, or start * scale. */
-CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
+/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
+ * has none of them reads those of `first`, and its results are not stored. */
+CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
-    if (!s->start) {
-        return v_set1(0.0f);
+    n = n < p->N ? n : first;
+    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
+}
+
+/* For all vectors of a tile. */
+#define CR_FOR_TILE(i, j)                                                                          \
+    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
+
+/* What the chains of a tile begin with: 0, start, or start * scale. */
+CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                long n, VF (*acc)[8])
+{
+    const float *start = p->start ? p->start + m * p->lds + n : NULL;
+    long lds = p->lds, left = p->N - n;
+    if (!p->start) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    } else if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
     }
-    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
-    if (s->scale) {
-        x = x * v_set1(s->scale[i]);
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
     }
-    return x;
+}
+
+/* Stores a tile; columns past the last are not there. */
+CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
+                              long n, VF (*acc)[8])
+{
+    float *c = p->c + m * p->ldc + n;
+    long ldc = p->ldc, left = p->N - n;
+    if (left < NV * CR_W) {
+        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
+    } else if (p->stream) {
+        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+    } else {
+        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    }
 }
 
 /*
- * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
- * constants in each call, so that all loops over them unroll and acc lives in registers.
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
  */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
-                               long cs, const float *b, long panel_stride, float *c, long ldc,
-                               const struct cr_start *start)
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
+                               long n)
 {
-    VF acc[CR_TILE_ROWS][8];
+    VF acc[CR_MOST_ROWS][8];
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_NAME(v_start)(MR, NV, p, m, n, acc);
     CR_UNROLL
-    for (int i = 0; i < MR; i++) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
-        }
+    for (int i = 0; i < MR; i += 3) {
+        a[i / 3] = p->a + (m + i) * rs;
     }
-    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+    }
+    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
         VF w[8];
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            w[j] = v_load(CR_VECTOR_AT(b, j));
-            if (MR > 3) {
-                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            w[j] = v_load(b[j] + k);
+            if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(b[j] + k + ahead);
             }
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
-            VF x = v_set1(a[i * rs]);
+            VF x = v_set1(a[i / 3][i % 3 * rs]);
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 acc[i][j] = v_fma(x, w[j], acc[i][j]);
             }
         }
-    }
-    int stream = start->stream && N >= NV * CR_W;
-    CR_UNROLL
-    for (int i = 0; i < MR; i++) {
         CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (stream) {
-                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-            } else {
-                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
-            }
+        for (int i = 0; i < MR; i += 3) {
+            a[i / 3] += cs;
         }
     }
+    CR_NAME(v_end)(MR, NV, p, m, n, acc);
 }
 
 #define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
-                                             const float *b, long panel_stride, float *c,          \
-                                             long ldc, const struct cr_start *start)               \
+    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
+        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
     }
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
 
-/* The tiles of two vectors, by height. */
-#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
-#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
-#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
-#define CR_TILE_2(MR) CR_TILE(MR, 2)
-#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+/* T for all heights up to one. */
+#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
-CR_TILES(CR_TILE_2)
+CR_TILES_2(CR_TILE)
+CR_TILES_3(CR_TILE)
+CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
-CR_TILE(2, 4)
-CR_TILE(3, 4)
 
-static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
-static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
-    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
-/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
-                                  long rs, long cs, const float *b, long panel_stride, float *c,
-                                  long ldc, const struct cr_start *start)
+/* By width. */
+static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+    {0, NULL},
+    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+};
+
+/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
+ * that height, so that weights are read once. */
+static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    if (M > CR_NAME(cr_tiles)[2].height) {
+        return width;
+    }
+    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+        width--;
+    }
+    return width;
+}
+
+/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
+ * and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
+                                  long n)
+{
+    long count = (p->M + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = M * t / count;
-        long height = M * (t + 1) / count - m;
-        struct cr_start here = *start;
-        here.start += here.start ? m * here.ld : 0;
-        here.scale += here.scale ? m : 0;
-        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
+        long m = p->M * t / count;
+        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
     }
 }
 
-/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
-CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                               const float *b, long panel_stride, float *c, long ldc,
-                               struct cr_start start)
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
+CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
-    long n = 0, step;
-    for (; n < N; n += step) {
-        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
-        int few = M <= 3 && n + wide <= N;
-        step = few ? wide : 2 * CR_W;
-        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
-                           CR_LEAST(N - n, step), K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
-                           &start);
-        start.start += start.start ? step : 0;
+    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    for (long n = 0; n < p.N; n += step * CR_W) {
+        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
+        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        if (p.M == 1 && left >= 8) {
+            step = 8;
+            CR_NAME(cr_tile_1x8)(&p, 0, n);
+        } else {
+            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+        }
     }
 }
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds)
+                             const float *start, long lds, long vectors, long ahead)
 {
-    struct cr_start from = {start, lds, NULL, 0};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale)
+                                    const float *scale, long vectors, long ahead)
 {
-    struct cr_start from = {c, ldc, scale, 0};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc)
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    long vectors, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_start from = {NULL, 0, NULL, aligned};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -3366,19 +3440,39 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+/* s = exp(factor s - shift) for one key, which is returned. */
+CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+{
+    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
+    CR_NAME(v_store_cut)(s, x, n);
+    return x;
+}
+
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
+ * side by side, as an exponential is long to wait for. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i++) {
-        VF sum = v_set1(0.0f);
-        for (long r = i; r < rows; r += CR_LANES) {
-            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
-            x = CR_EXP(x);
-            CR_NAME(v_store_cut)(s + r * lds, x, n);
-            sum = sum + x;
+    for (int i = 0; i < CR_LANES; i += 4) {
+        VF sum[4];
+        long r = i;
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            sum[t] = v_set1(0.0f);
         }
-        lane[i] = sum;
+        for (; r + 4 <= rows; r += CR_LANES) {
+            CR_UNROLL
+            for (int t = 0; t < 4; t++) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+        }
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            if (r + t < rows) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+            lane[i + t] = sum[t];
+        }
     }
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
         for (int i = 0; i < h; i++) {
@@ -3896,8 +3990,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_NAME
 #undef VF
 #undef CR_W
-#undef CR_TILE_ROWS
-#undef CR_TILES
+#undef CR_MOST_ROWS
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -3972,8 +4068,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_NAME(name) name##_avx2
 #define VF __m256
 #define CR_W 8
-#define CR_TILE_ROWS 6
-#define CR_TILES CR_TILES_6
+#define CR_MOST_ROWS 6 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -4468,10 +4566,12 @@ static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
-    for (long r = 0; r < rows; r++, y += ldy) {
-        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
+    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
+        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
+    }
+    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
+        long last = CR_MOST(0, end + r);
+        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
     }
 }
 
@@ -4698,160 +4798,210 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
- * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
- * may lie in several panels.
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how wide tiles are; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
  * need a while later.
  */
 
-/* Vector j of a tile, counted from column 0 of a panel. */
-#define CR_VECTOR_AT(b, j) \
-    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
-
-/* What a chain begins with: 0, start, or start * scale. */
-CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
+/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
+ * has none of them reads those of `first`, and its results are not stored. */
+CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
-    if (!s->start) {
-        return v_set1(0.0f);
+    n = n < p->N ? n : first;
+    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
+}
+
+/* For all vectors of a tile. */
+#define CR_FOR_TILE(i, j)                                                                          \
+    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
+
+/* What the chains of a tile begin with: 0, start, or start * scale. */
+CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                long n, VF (*acc)[8])
+{
+    const float *start = p->start ? p->start + m * p->lds + n : NULL;
+    long lds = p->lds, left = p->N - n;
+    if (!p->start) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    } else if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
     }
-    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
-    if (s->scale) {
-        x = x * v_set1(s->scale[i]);
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
     }
-    return x;
+}
+
+/* Stores a tile; columns past the last are not there. */
+CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
+                              long n, VF (*acc)[8])
+{
+    float *c = p->c + m * p->ldc + n;
+    long ldc = p->ldc, left = p->N - n;
+    if (left < NV * CR_W) {
+        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
+    } else if (p->stream) {
+        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+    } else {
+        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    }
 }
 
 /*
- * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
- * constants in each call, so that all loops over them unroll and acc lives in registers.
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
  */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
-                               long cs, const float *b, long panel_stride, float *c, long ldc,
-                               const struct cr_start *start)
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
+                               long n)
 {
-    VF acc[CR_TILE_ROWS][8];
+    VF acc[CR_MOST_ROWS][8];
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_NAME(v_start)(MR, NV, p, m, n, acc);
     CR_UNROLL
-    for (int i = 0; i < MR; i++) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
-        }
+    for (int i = 0; i < MR; i += 3) {
+        a[i / 3] = p->a + (m + i) * rs;
     }
-    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+    }
+    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
         VF w[8];
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            w[j] = v_load(CR_VECTOR_AT(b, j));
-            if (MR > 3) {
-                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            w[j] = v_load(b[j] + k);
+            if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(b[j] + k + ahead);
             }
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
-            VF x = v_set1(a[i * rs]);
+            VF x = v_set1(a[i / 3][i % 3 * rs]);
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 acc[i][j] = v_fma(x, w[j], acc[i][j]);
             }
         }
-    }
-    int stream = start->stream && N >= NV * CR_W;
-    CR_UNROLL
-    for (int i = 0; i < MR; i++) {
         CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (stream) {
-                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-            } else {
-                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
-            }
+        for (int i = 0; i < MR; i += 3) {
+            a[i / 3] += cs;
         }
     }
+    CR_NAME(v_end)(MR, NV, p, m, n, acc);
 }
 
 #define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
-                                             const float *b, long panel_stride, float *c,          \
-                                             long ldc, const struct cr_start *start)               \
+    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
+        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
     }
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
 
-/* The tiles of two vectors, by height. */
-#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
-#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
-#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
-#define CR_TILE_2(MR) CR_TILE(MR, 2)
-#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+/* T for all heights up to one. */
+#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
-CR_TILES(CR_TILE_2)
+CR_TILES_2(CR_TILE)
+CR_TILES_3(CR_TILE)
+CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
-CR_TILE(2, 4)
-CR_TILE(3, 4)
 
-static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
-static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
-    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
-/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
-                                  long rs, long cs, const float *b, long panel_stride, float *c,
-                                  long ldc, const struct cr_start *start)
+/* By width. */
+static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+    {0, NULL},
+    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+};
+
+/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
+ * that height, so that weights are read once. */
+static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    if (M > CR_NAME(cr_tiles)[2].height) {
+        return width;
+    }
+    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+        width--;
+    }
+    return width;
+}
+
+/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
+ * and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
+                                  long n)
+{
+    long count = (p->M + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = M * t / count;
-        long height = M * (t + 1) / count - m;
-        struct cr_start here = *start;
-        here.start += here.start ? m * here.ld : 0;
-        here.scale += here.scale ? m : 0;
-        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
+        long m = p->M * t / count;
+        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
     }
 }
 
-/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
-CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                               const float *b, long panel_stride, float *c, long ldc,
-                               struct cr_start start)
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
+CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
-    long n = 0, step;
-    for (; n < N; n += step) {
-        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
-        int few = M <= 3 && n + wide <= N;
-        step = few ? wide : 2 * CR_W;
-        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
-                           CR_LEAST(N - n, step), K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
-                           &start);
-        start.start += start.start ? step : 0;
+    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    for (long n = 0; n < p.N; n += step * CR_W) {
+        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
+        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        if (p.M == 1 && left >= 8) {
+            step = 8;
+            CR_NAME(cr_tile_1x8)(&p, 0, n);
+        } else {
+            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+        }
     }
 }
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds)
+                             const float *start, long lds, long vectors, long ahead)
 {
-    struct cr_start from = {start, lds, NULL, 0};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale)
+                                    const float *scale, long vectors, long ahead)
 {
-    struct cr_start from = {c, ldc, scale, 0};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc)
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    long vectors, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_start from = {NULL, 0, NULL, aligned};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -4899,19 +5049,39 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+/* s = exp(factor s - shift) for one key, which is returned. */
+CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+{
+    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
+    CR_NAME(v_store_cut)(s, x, n);
+    return x;
+}
+
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
+ * side by side, as an exponential is long to wait for. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i++) {
-        VF sum = v_set1(0.0f);
-        for (long r = i; r < rows; r += CR_LANES) {
-            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
-            x = CR_EXP(x);
-            CR_NAME(v_store_cut)(s + r * lds, x, n);
-            sum = sum + x;
+    for (int i = 0; i < CR_LANES; i += 4) {
+        VF sum[4];
+        long r = i;
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            sum[t] = v_set1(0.0f);
         }
-        lane[i] = sum;
+        for (; r + 4 <= rows; r += CR_LANES) {
+            CR_UNROLL
+            for (int t = 0; t < 4; t++) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+        }
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            if (r + t < rows) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+            lane[i + t] = sum[t];
+        }
     }
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
         for (int i = 0; i < h; i++) {
@@ -5429,8 +5599,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_NAME
 #undef VF
 #undef CR_W
-#undef CR_TILE_ROWS
-#undef CR_TILES
+#undef CR_MOST_ROWS
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -5504,8 +5676,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_NAME(name) name##_avx512
 #define VF __m512
 #define CR_W 16
-#define CR_TILE_ROWS 12
-#define CR_TILES CR_TILES_12
+#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)
@@ -6001,10 +6175,12 @@ static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
 static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
                              float value)
 {
-    for (long r = 0; r < rows; r++, y += ldy) {
-        long first = CR_LEAST(begin + r, cols), last = end + r > 0 ? end + r : 0;
-        CR_NAME(cr_fill)(1, first > 0 ? first : 0, y, ldy, &value, 0);
-        CR_NAME(cr_fill)(1, last < cols ? cols - last : 0, y + CR_LEAST(last, cols), ldy, &value, 0);
+    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
+        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
+    }
+    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
+        long last = CR_MOST(0, end + r);
+        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
     }
 }
 
@@ -6231,160 +6407,210 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile is up to CR_TILE_ROWS rows by 2 vectors.  Of one, two or three rows that would
- * be too little work to hide the latency of fma, so these take 8 or 4 vectors, which
- * may lie in several panels.
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how wide tiles are; no bit depends on it.
  *
  * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
  * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
  * need a while later.
  */
 
-/* Vector j of a tile, counted from column 0 of a panel. */
-#define CR_VECTOR_AT(b, j) \
-    (b + (j) * CR_W / CR_PANEL * panel_stride + (j) * CR_W % CR_PANEL)
-
-/* What a chain begins with: 0, start, or start * scale. */
-CR_INLINE VF CR_NAME(v_start)(const struct cr_start *s, int i, long j, long N)
+/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
+ * has none of them reads those of `first`, and its results are not stored. */
+CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
-    if (!s->start) {
-        return v_set1(0.0f);
+    n = n < p->N ? n : first;
+    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
+}
+
+/* For all vectors of a tile. */
+#define CR_FOR_TILE(i, j)                                                                          \
+    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
+
+/* What the chains of a tile begin with: 0, start, or start * scale. */
+CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                long n, VF (*acc)[8])
+{
+    const float *start = p->start ? p->start + m * p->lds + n : NULL;
+    long lds = p->lds, left = p->N - n;
+    if (!p->start) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    } else if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
     }
-    VF x = CR_NAME(v_load_cut)(s->start + i * s->ld + j, N - j);
-    if (s->scale) {
-        x = x * v_set1(s->scale[i]);
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
     }
-    return x;
+}
+
+/* Stores a tile; columns past the last are not there. */
+CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
+                              long n, VF (*acc)[8])
+{
+    float *c = p->c + m * p->ldc + n;
+    long ldc = p->ldc, left = p->N - n;
+    if (left < NV * CR_W) {
+        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
+    } else if (p->stream) {
+        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+    } else {
+        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    }
 }
 
 /*
- * c[0 .. MR, 0 .. N) = start + a b.  MR and NV, the height and the width in vectors, are
- * constants in each call, so that all loops over them unroll and acc lives in registers.
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
  */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, long N, long K, const float *a, long rs,
-                               long cs, const float *b, long panel_stride, float *c, long ldc,
-                               const struct cr_start *start)
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
+                               long n)
 {
-    VF acc[CR_TILE_ROWS][8];
+    VF acc[CR_MOST_ROWS][8];
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_NAME(v_start)(MR, NV, p, m, n, acc);
     CR_UNROLL
-    for (int i = 0; i < MR; i++) {
-        CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            acc[i][j] = CR_NAME(v_start)(start, i, j * CR_W, N);
-        }
+    for (int i = 0; i < MR; i += 3) {
+        a[i / 3] = p->a + (m + i) * rs;
     }
-    for (long k = 0; k < K; k++, a += cs, b += CR_PANEL) {
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+    }
+    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
         VF w[8];
         CR_UNROLL
         for (int j = 0; j < NV; j++) {
-            w[j] = v_load(CR_VECTOR_AT(b, j));
-            if (MR > 3) {
-                CR_PREFETCH(CR_VECTOR_AT(b, j) + CR_AHEAD);
+            w[j] = v_load(b[j] + k);
+            if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(b[j] + k + ahead);
             }
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
-            VF x = v_set1(a[i * rs]);
+            VF x = v_set1(a[i / 3][i % 3 * rs]);
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
                 acc[i][j] = v_fma(x, w[j], acc[i][j]);
             }
         }
-    }
-    int stream = start->stream && N >= NV * CR_W;
-    CR_UNROLL
-    for (int i = 0; i < MR; i++) {
         CR_UNROLL
-        for (int j = 0; j < NV; j++) {
-            if (stream) {
-                v_stream(c + i * ldc + j * CR_W, acc[i][j]);
-            } else {
-                CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], N - j * CR_W);
-            }
+        for (int i = 0; i < MR; i += 3) {
+            a[i / 3] += cs;
         }
     }
+    CR_NAME(v_end)(MR, NV, p, m, n, acc);
 }
 
 #define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(long N, long K, const float *a, long rs, long cs,     \
-                                             const float *b, long panel_stride, float *c,          \
-                                             long ldc, const struct cr_start *start)               \
+    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, N, K, a, rs, cs, b, panel_stride, c, ldc, start);                  \
+        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
     }
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
 
-/* The tiles of two vectors, by height. */
-#define CR_TILES_4(T) T(1) T(2) T(3) T(4)
-#define CR_TILES_6(T) CR_TILES_4(T) T(5) T(6)
-#define CR_TILES_12(T) CR_TILES_6(T) T(7) T(8) T(9) T(10) T(11) T(12)
-#define CR_TILE_2(MR) CR_TILE(MR, 2)
-#define CR_TILE_2_NAME(MR) CR_NAME(cr_tile_##MR##x2),
+/* T for all heights up to one. */
+#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
-CR_TILES(CR_TILE_2)
+CR_TILES_2(CR_TILE)
+CR_TILES_3(CR_TILE)
+CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
-CR_TILE(2, 4)
-CR_TILE(3, 4)
 
-static cr_tile *const CR_NAME(cr_tiles)[CR_TILE_ROWS + 1] = {NULL, CR_TILES(CR_TILE_2_NAME)};
-static cr_tile *const CR_NAME(cr_wide_tiles)[4] = {
-    NULL, CR_NAME(cr_tile_1x8), CR_NAME(cr_tile_2x4), CR_NAME(cr_tile_3x4)};
+static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
-/* The rows are spread evenly: 64 make tiles of 10 and 11, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(cr_tile *const *tiles, long M, long N, long K, const float *a,
-                                  long rs, long cs, const float *b, long panel_stride, float *c,
-                                  long ldc, const struct cr_start *start)
+/* By width. */
+static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+    {0, NULL},
+    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+};
+
+/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
+ * that height, so that weights are read once. */
+static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    long count = (M + CR_TILE_ROWS - 1) / CR_TILE_ROWS;
+    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    if (M > CR_NAME(cr_tiles)[2].height) {
+        return width;
+    }
+    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+        width--;
+    }
+    return width;
+}
+
+/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
+ * and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
+                                  long n)
+{
+    long count = (p->M + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = M * t / count;
-        long height = M * (t + 1) / count - m;
-        struct cr_start here = *start;
-        here.start += here.start ? m * here.ld : 0;
-        here.scale += here.scale ? m : 0;
-        tiles[height](N, K, a + m * rs, rs, cs, b, panel_stride, c + m * ldc, ldc, &here);
+        long m = p->M * t / count;
+        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
     }
 }
 
-/* Covers the columns from left to right; of few rows, by wide tiles as far as these fit. */
-CR_INLINE void CR_NAME(v_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                               const float *b, long panel_stride, float *c, long ldc,
-                               struct cr_start start)
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
+CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
-    long n = 0, step;
-    for (; n < N; n += step) {
-        long wide = M == 1 ? 8 * CR_W : 4 * CR_W;
-        int few = M <= 3 && n + wide <= N;
-        step = few ? wide : 2 * CR_W;
-        CR_NAME(v_columns)(few ? CR_NAME(cr_wide_tiles) : CR_NAME(cr_tiles), M,
-                           CR_LEAST(N - n, step), K, a, rs, cs,
-                           b + n / CR_PANEL * panel_stride + n % CR_PANEL, panel_stride, c + n, ldc,
-                           &start);
-        start.start += start.start ? step : 0;
+    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    for (long n = 0; n < p.N; n += step * CR_W) {
+        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
+        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        if (p.M == 1 && left >= 8) {
+            step = 8;
+            CR_NAME(cr_tile_1x8)(&p, 0, n);
+        } else {
+            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+        }
     }
 }
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds)
+                             const float *start, long lds, long vectors, long ahead)
 {
-    struct cr_start from = {start, lds, NULL, 0};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale)
+                                    const float *scale, long vectors, long ahead)
 {
-    struct cr_start from = {c, ldc, scale, 0};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc)
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    long vectors, long ahead)
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
-    struct cr_start from = {NULL, 0, NULL, aligned};
-    CR_NAME(v_gemm)(M, N, K, a, rs, cs, b, panel_stride, c, ldc, from);
+    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
+    CR_NAME(v_gemm)(p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -6432,19 +6658,39 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift); returns the sums, by lanes of keys as in a row reduction. */
+/* s = exp(factor s - shift) for one key, which is returned. */
+CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+{
+    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
+    CR_NAME(v_store_cut)(s, x, n);
+    return x;
+}
+
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
+ * side by side, as an exponential is long to wait for. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i++) {
-        VF sum = v_set1(0.0f);
-        for (long r = i; r < rows; r += CR_LANES) {
-            VF x = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + r * lds, n), -shift);
-            x = CR_EXP(x);
-            CR_NAME(v_store_cut)(s + r * lds, x, n);
-            sum = sum + x;
+    for (int i = 0; i < CR_LANES; i += 4) {
+        VF sum[4];
+        long r = i;
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            sum[t] = v_set1(0.0f);
         }
-        lane[i] = sum;
+        for (; r + 4 <= rows; r += CR_LANES) {
+            CR_UNROLL
+            for (int t = 0; t < 4; t++) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+        }
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            if (r + t < rows) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+            lane[i + t] = sum[t];
+        }
     }
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
         for (int i = 0; i < h; i++) {
@@ -6962,8 +7208,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_NAME
 #undef VF
 #undef CR_W
-#undef CR_TILE_ROWS
-#undef CR_TILES
+#undef CR_MOST_ROWS
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
 #undef v_load
 #undef v_store
 #undef v_stream

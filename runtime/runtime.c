@@ -20,25 +20,41 @@
 #endif
 
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define CR_MOST(a, b) ((a) > (b) ? (a) : (b))
+#define CR_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 enum {
     CR_LANES = 16,    /* of a row reduction */
-    CR_AHEAD = 16384, /* floats from where gemm reads weights to where it prefetches */
+    CR_LINE = 16,     /* floats of a cache line */
     CR_ROWS_AHEAD = 8 /* rows from where pack reads to where it prefetches */
 };
 
-/* What the chains of a product begin with: row r at start + r * ld, times scale[r]; start and
- * scale may be null.  With `stream` the results are written by non-temporal stores. */
-struct cr_start {
+/* What the functions gemm are given; see runtime.h.  The chains of row m begin with start + m * lds,
+ * times scale[m]; start and scale may be null.  With `stream` the results are written by
+ * non-temporal stores. */
+struct cr_product {
+    long M, N, K;
+    const float *a;
+    long rs, cs;
+    const float *b;
+    long panel_stride;
+    float *c;
+    long ldc;
     const float *start;
-    long ld;
+    long lds;
     const float *scale;
     int stream;
+    long vectors, ahead;
 };
 
-/* A tile of gemm, see gemm.inc. */
-typedef void cr_tile(long N, long K, const float *a, long rs, long cs, const float *b,
-                     long panel_stride, float *c, long ldc, const struct cr_start *start);
+/* Computes the tile of a product at row m and column n. */
+typedef void cr_tile(const struct cr_product *p, long m, long n);
+
+/* The tiles of one width, by height. */
+struct cr_tile_set {
+    int height; /* at most */
+    cr_tile *const *of_height;
+};
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
 static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy, const cr_float *x,

@@ -73,20 +73,24 @@
          * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
          * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds)) \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, long vectors, \
+                             long ahead)) \
         /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
-         * a product cut along k gives the same bits if each part starts with the c of the one before. */ \
+         * a product cut along k gives the same bits if each part starts with the c of the one before. \
+         * `vectors` (2 to 4) is how wide the tiles are that stay in registers, and `ahead` how many floats \
+         * behind those being read weights are prefetched: both are for speed, no bit depends on them. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc)) \
+                                    const float *b, long panel_stride, float *c, long ldc, \
+                                    long vectors, long ahead)) \
         /* c = a b with the same bits, for a c so large that it will not be read from a cache: rows that \
          * are aligned to cache lines are written by non-temporal stores, which spares reading them \
          * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
     CR_FUNCTION(stream_end, void, (void)) \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale)) \
+                                    const float *scale, long vectors, long ahead)) \
         /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \

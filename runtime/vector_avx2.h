@@ -19,8 +19,10 @@
 #define CR_NAME(name) name##_avx2
 #define VF __m256
 #define CR_W 8
-#define CR_TILE_ROWS 6
-#define CR_TILES CR_TILES_6
+#define CR_MOST_ROWS 6 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)

@@ -20,8 +20,10 @@
 #define CR_NAME(name) name##_avx512
 #define VF __m512
 #define CR_W 16
-#define CR_TILE_ROWS 12
-#define CR_TILES CR_TILES_12
+#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, x) _mm512_storeu_ps(p, x)

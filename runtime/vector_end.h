@@ -5,8 +5,10 @@
 #undef CR_NAME
 #undef VF
 #undef CR_W
-#undef CR_TILE_ROWS
-#undef CR_TILES
+#undef CR_MOST_ROWS
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
 #undef v_load
 #undef v_store
 #undef v_stream

@@ -11,8 +11,10 @@
 #define CR_NAME(name) name##_plain
 #define VF float
 #define CR_W 1 /* floats in a vector */
-#define CR_TILE_ROWS 4
-#define CR_TILES CR_TILES_4
+#define CR_MOST_ROWS 4 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) (*(const cr_float *)(p))
 #define v_store(p, x) ((void)(*(cr_float *)(p) = (x)))

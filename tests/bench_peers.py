@@ -3,7 +3,8 @@
 
     ROWS="gpt2_block:B=1,T=128 ..." THREADS="1 2" python3 tests/bench_peers.py
 
-Prints Markdown; `make bench-peers` calls it.  Each contestant is a process of its own that
+Prints Markdown that begins with the processor's name; `make bench-peers` keeps it in
+docs/bench/PROCESSOR.md, and `--file` prints PROCESSOR.md.  Each contestant is a process of its own that
 waits for a line, then runs for a while and answers with a line of JSON; they take turns, so
 that a slower moment of the machine meets all of them.  All have the same weights and input,
 and a peer whose output differs is not counted.  A peer is as fast as its best variant:
@@ -13,7 +14,7 @@ and a peer whose output differs is not counted.  A peer is as fast as its best v
                    own BLAS or oneDNN's packed linear layers
     torch.compile  the same two attentions, and weights frozen into the code
     ONNX Runtime   plain operators, or its own Attention operator
-    oneDNN, OpenBLAS   the block's matrix products alone, with weights packed beforehand
+    oneDNN, MKL, OpenBLAS   the block's matrix products alone, with weights packed beforehand
                    where the library can: a bound for whatever calls it op by op
 
 A row that ends in `grads` (gpt2_block:B=4,T=64,grads) is forward and backward: the gradients of
@@ -327,6 +328,25 @@ def peer_onednn(row, threads):
     return run, {}
 
 
+def peer_mkl(row, threads):
+    """The products by the MKL that PyTorch is shipped with, weights packed."""
+    import torch
+    torch.set_num_threads(threads)
+    if not torch.backends.mkl.is_available():
+        raise ImportError("this PyTorch has no MKL")
+    layers = []
+    for a, w in operands(row):
+        a, w = torch.from_numpy(a), torch.from_numpy(w)
+        packed = torch.ops.mkl._mkl_reorder_linear_weight(w, a.shape[0])
+        layers.append((a, packed, w))
+
+    def run():
+        with torch.inference_mode():
+            for a, packed, w in layers:
+                torch.ops.mkl._mkl_linear(a, packed, w, None, a.shape[0])
+    return run, {}
+
+
 # ---- ONNX, written as protocol buffers -------------------------------------------------
 
 
@@ -452,6 +472,7 @@ PEERS = {
     "ONNX Runtime": [("plain", peer_onnxruntime, ("plain",), KEEP_MEMORY),
                      ("Attention", peer_onnxruntime, ("contrib",), KEEP_MEMORY)],
     "oneDNN products": [("", peer_onednn, (), {})],
+    "MKL products": [("", peer_mkl, (), {})],
     "OpenBLAS products": [("", peer_openblas, (), {})],
 }
 
@@ -477,6 +498,38 @@ def peers(row):
 
 def skipped(peer):
     return peer in os.environ.get("SKIP", "").split(",")
+
+
+def cpuinfo():
+    """What Linux says of the first core."""
+    lines = {}
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            key, _, value = line.partition(":")
+            if not key.strip():
+                break
+            lines[key.strip()] = value.strip()
+    return lines
+
+
+def processor_file():
+    """The name that the program gives this processor's target, too."""
+    info = cpuinfo()
+    vendor = {"AuthenticAMD": "amd", "GenuineIntel": "intel"}.get(info.get("vendor_id"), "x86")
+    if "vendor_id" not in info:
+        return "arm-%x.md" % int(info.get("CPU part", "0"), 16)
+    return "%s-%s-%s.md" % (vendor, info["cpu family"], info["model"])
+
+
+def processor():
+    """Names it, with what the program takes it for."""
+    text = subprocess.run(crescent("targets", "--target", "host"), stdout=subprocess.PIPE,
+                          check=True, text=True).stdout
+    sizes = dict(line.strip("# ").split("#")[0].split(" = ") for line in text.split("\n")
+                 if " = " in line)
+    return "%s, %d cores seen, target %s: L1 %s KiB, L2 %s KiB, L3 %s KiB" % (
+        cpuinfo().get("model name", "a processor without a name"), os.cpu_count(),
+        text.split()[2].strip(":"), *(int(sizes["l%d_bytes" % i]) // 1024 for i in (1, 2, 3)))
 
 
 def versions():
@@ -664,7 +717,8 @@ def main():
         import numpy  # noqa: F401
     except ImportError:
         sys.exit("bench_peers.py: numpy is missing, expected it to draw the weights with")
-    print("# Beside its peers\n\nInstalled: " + ", ".join(versions()) + ".\n")
+    print("# Beside its peers: %s\n\n%s, on %s. Installed: %s.\n" % (
+        processor_file()[:-3], processor(), time.strftime("%Y-%m-%d"), ", ".join(versions())))
     print("Milliseconds, medians of rounds in turns; (share of the peak) for crescent, (times its "
           "time, best variant)\nfor the others. Products alone leave out norms, attention, "
           "activations and residuals.\n")
@@ -686,5 +740,7 @@ def main():
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
         worker(sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6])
+    elif sys.argv[1:] == ["--file"]:
+        print(processor_file())
     else:
         main()

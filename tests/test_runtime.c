@@ -854,6 +854,7 @@ struct product {
     long M, N, K;
     int a_transposed, b_transposed;
     float (*value)(unsigned, unsigned);
+    long vectors; /* of a tile: no bit depends on it */
 };
 
 /* Packs b, checks each element and zero of the panels, and returns them. */
@@ -887,10 +888,11 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     }
     float *scale = filled((size_t)p->M, p->value, 4), *row = filled((size_t)p->N, p->value, 6);
     float *panels = packed(k, p, b, brs, bcs, panel_stride);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0);
-    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, p->vectors, 64);
+    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale, p->vectors, 0);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, p->vectors, 64);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc,
+            p->vectors, 64);
     for (long i = 0; i < p->M * ldc; i++) {
         long m = i / ldc, n = i % ldc;
         float was = p->value(3, (unsigned)i);
@@ -921,13 +923,16 @@ START_TEST(test_gemm)
     for (long M = 0; k && M <= 29; M++) {
         for (long N = 1; N <= 70; N += 1 + (M + N) % 5) {
             struct product p = {M,     N,          inner[(M + N) % COUNT(inner)],
-                                N % 2, N % 3 == 0, N % 4 ? tame : mixed};
+                                N % 2, N % 3 == 0, N % 4 ? tame : mixed, 1 + (M + N) % 5};
             check_product(k, &p);
         }
     }
-    static const struct product wide[] = {{1, 300, 33, 0, 0, tame}, {2, 257, 5, 0, 1, mixed},
-                                          {3, 131, 17, 1, 0, tame}, {1, 129, 4, 1, 1, tame},
-                                          {64, 96, 48, 0, 0, tame}, {25, 160, 3, 0, 1, mixed}};
+    static const struct product wide[] = {
+        {1, 300, 33, 0, 0, tame, 2}, {2, 257, 5, 0, 1, mixed, 2}, {3, 131, 17, 1, 0, tame, 3},
+        {1, 129, 4, 1, 1, tame, 4},  {64, 96, 48, 0, 0, tame, 2}, {25, 160, 3, 0, 1, mixed, 2},
+        {64, 96, 48, 0, 0, tame, 3}, {64, 112, 48, 0, 0, tame, 3}, {25, 160, 3, 0, 1, mixed, 4},
+        {64, 200, 9, 1, 0, tame, 4}, {13, 73, 5, 0, 0, tame, 3},   {14, 89, 40, 1, 1, mixed, 4},
+    };
     for (int i = 0; k && i < COUNT(wide); i++) {
         check_product(k, &wide[i]);
     }
@@ -948,8 +953,8 @@ static void check_stream(const struct cr_runtime *k, long M, long N, long ldc, l
         memset(c[i], 7, (size_t)floats * sizeof(float));
     }
     k->pack(K, N, panels, panel_stride, b, N, 1);
-    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0);
-    k->gemm_stream(M, N, K, a, 1, M, panels, panel_stride, c[1] + shift, ldc);
+    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0, 2, 64);
+    k->gemm_stream(M, N, K, a, 1, M, panels, panel_stride, c[1] + shift, ldc, 2 + M % 3, 64);
     k->stream_end();
     CHECK(memcmp(c[0], c[1], (size_t)floats * sizeof(float)) == 0,
           "%s: gemm_stream of %ld x %ld at %ld, rows %ld apart, is not gemm", k->isa, M, N, shift,
@@ -982,7 +987,7 @@ START_TEST(test_gemm_accuracy)
     float *panels = filled(2 * K * CR_PANEL, tame, 3), c[M * N] = {0};
     if (k) {
         k->pack(K, N, panels, K * CR_PANEL, b, N, 1);
-        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0);
+        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0, 4, 64);
     }
     for (int i = 0; k && i < M * N; i++) {
         double want = 0, size = 0;

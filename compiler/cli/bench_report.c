@@ -119,6 +119,18 @@ static void print_ratios(struct cr_bench *b)
     }
 }
 
+/* Bytes that come into a cache by the model, and how fast they came if it is right: "9.3 MiB, 12.1". */
+struct traffic {
+    char text[256];
+};
+
+static struct traffic traffic_of(double bytes, double ns)
+{
+    struct traffic t;
+    snprintf(t.text, sizeof t.text, "%s, %.1f", cr_bytes((int64_t)bytes).text, bytes / ns);
+    return t;
+}
+
 /* A row of --per-kernel: all calls of a kernel in a run. */
 static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int width)
 {
@@ -126,12 +138,15 @@ static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int
     struct cr_roofline roofline = cr_roofline_of_kernel(b, k);
     double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
     double gflops = k->flops * k->calls / time;
-    cr_print(stdout, "  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %s%s%s\n",
+    struct traffic l1 = traffic_of(k->bytes_to_l1 * k->calls, time);
+    struct traffic l2 = traffic_of(k->bytes_to_l2 * k->calls, time);
+    cr_print(stdout,
+             "  %-*s  %5d  %9s  %9s  %5.1f  %7.1f  %7.1f  %9s  %8.1f  %-6s  %16s  %16s  %s%s%s\n",
              width, k->name, k->calls, cr_duration((int64_t)time).text,
              cr_duration((int64_t)cr_sample_least(&b->profile.times[i])).text,
              100 * time / f->median_ns, gflops, 100 * gflops / f->peak,
              cr_duration((int64_t)limit).text, 100 * limit / time, cr_roofline_bound(&roofline),
-             k->scope, *k->scope ? ", " : "", k->where);
+             l1.text, l2.text, k->scope, *k->scope ? ", " : "", k->where);
 }
 
 /* Of all calls of a run: what they take, and what they could take. */
@@ -142,9 +157,9 @@ static void print_kernels(struct cr_bench *b, const struct figures *f)
     for (int i = 0; i < f->program->n_kernels; i++)
         if ((int)strlen(kernel_at(b, i).name) > width)
             width = (int)strlen(kernel_at(b, i).name);
-    printf("  %-*s  %5s  %9s  %9s  %5s  %7s  %7s  %9s  %8s  %-6s  %s\n", width, "kernel", "calls",
-           "median", "fastest", "% run", "GFLOP/s", "% peak", "roofline", "% of it", "bound",
-           "made for");
+    printf("  %-*s  %5s  %9s  %9s  %5s  %7s  %7s  %9s  %8s  %-6s  %16s  %16s  %s\n", width,
+           "kernel", "calls", "median", "fastest", "% run", "GFLOP/s", "% peak", "roofline",
+           "% of it", "bound", "to L1, GB/s", "to L2, GB/s", "made for");
     for (int i = 0; i < f->program->n_kernels; i++)
         print_kernel(b, f, i, width);
     printf("  %-*s  %5s  %9s  %9s  %5.1f\n", width, "(between)", "",
@@ -254,6 +269,8 @@ static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
     set_integer(o, "flops", k->flops * k->calls);
     set_integer(o, "bytes", (k->bytes_read + k->bytes_written) * k->calls);
     set_integer(o, "bytes_weights", k->bytes_weights * k->calls);
+    set_integer(o, "bytes_to_l1", k->bytes_to_l1 * k->calls);
+    set_integer(o, "bytes_to_l2", k->bytes_to_l2 * k->calls);
     set_number(o, "gflops", k->flops * k->calls / time);
     set_number(o, "fraction_of_peak", k->flops * k->calls / time / f->peak);
     set_number(o, "fraction_of_roofline", limit / time);

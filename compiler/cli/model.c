@@ -117,7 +117,8 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .skip = o->skip.items,
                              .n_skip = o->skip.n,
                              .max_arena = o->max_arena,
-                             .format = o->format};
+                             .format = o->format,
+                             .target = o->target};
 }
 
 /* ---- what a model has ---- */

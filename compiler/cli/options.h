@@ -27,7 +27,8 @@ struct cr_options {
     const char *model;
     struct cr_pairs set, resumed, input, output, expect, cotangent, validation_input;
     struct cr_list weights, skip, vs;
-    const char *grads, *expect_grads, *after, *out, *isa, *backend, *backends, *entry, *format;
+    const char *grads, *expect_grads, *after, *out, *isa, *target, *backend, *backends, *entry;
+    const char *format;
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
@@ -46,11 +47,13 @@ enum {
     CR_VERB_OPS = 1 << 6,
     CR_VERB_VARY = 1 << 7, /* no verb: what --vs may change */
     CR_VERB_TRAIN = 1 << 8,
+    CR_VERB_TARGETS = 1 << 9,
+    CR_VERB_TUNE = 1 << 10,
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
-                     CR_VERB_BENCH | CR_VERB_TRAIN, /* all that work on a model */
-    CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS,
+                     CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE, /* all that work on a model */
+    CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS,
 };
 
 /* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it

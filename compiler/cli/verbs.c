@@ -57,6 +57,16 @@ static const struct cr_verb verbs[] = {
      "(the --set options that it declares hold for it, too), or NAME=VALUE for an option below:\n"
      "backend=cc, isa=avx2, threads=2, skip=join, set=KEY=VALUE.  Both are run in turns, and\n"
      "the ratio of their times is that of a turn.\n"},
+    {"targets", CR_VERB_TARGETS, cr_verb_targets, "[--target NAME|FILE]",
+     "list the machines that loops can be cut for, or the sizes of one",
+     "What is printed of one can be kept in a file, changed, and given to --target.  No bit of a\n"
+     "result depends on any of it.\n"},
+    {"tune", CR_VERB_TUNE, cr_verb_tune, "MODEL.lua [options]",
+     "find the sizes of loops that are fastest on this machine",
+     "Measures the model with one size after another changed, and keeps what is faster.  The\n"
+     "result is a small text file, $XDG_CACHE_HOME/crescent/PROCESSOR.target unless -o names\n"
+     "another: run, compare, bench and train take it from then on, as does `--target host`.\n"
+     "Begins with --target; no bit of a result depends on any of it.\n"},
     {"ops", CR_VERB_OPS, cr_verb_ops, "[options]",
      "list the primitive operations of the graph language",
      "The tables are runtime/elementwise.h, runtime/reductions.h and compiler/ir/ops.def.\n"},

@@ -486,7 +486,8 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
                         const struct cr_engine_options *o, struct cr_error *error)
 {
     struct cr_pass_options passes = {
-        .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path};
+        .skip = o->skip, .n_skip = o->n_skip, .max_arena = o->max_arena, .path = o->path,
+        .target = o->target};
     struct cr_stages stages;
     e->program = cr_make_program(graph, &passes, &stages, error);
     e->passes_ns = stages.passes_ns;

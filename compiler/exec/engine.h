@@ -33,6 +33,7 @@ struct cr_engine_options {
     const char *const *skip; /* passes to leave out */
     int n_skip;
     int64_t max_arena; /* bytes, or 0 for any number */
+    const struct cr_target *target; /* that loops are cut for; null: the generic one */
 };
 
 /* What can be asked for by itself: ports whose strings are the engine's, and the engine's numbers

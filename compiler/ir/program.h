@@ -221,6 +221,12 @@ struct cr_slot {
  * begin .. end - 1. */
 enum { CR_VAR_BEGIN, CR_VAR_END, CR_VAR_ITEM, CR_N_OWN_VARS };
 
+/* How many bytes loops bring into the first-level cache of a core, and how many of these from
+ * beyond its second-level cache: by a model of what stays in the caches of the target. */
+struct cr_traffic {
+    double to_l1, to_l2;
+};
+
 struct cr_function {
     int number;          /* from 1; emitted C calls it k<number>_<title> */
     char title[64];
@@ -241,6 +247,7 @@ struct cr_function {
     int n_body, cap_body;
     cr_expr items;          /* of the parallel loop around it, over numbers alone */
     int64_t scratch_floats; /* that each thread needs */
+    struct cr_traffic traffic; /* of a call; zeros: what is touched comes once */
 };
 
 /* ---- steps ---- */
@@ -327,11 +334,12 @@ struct cr_kernel_info {
     int again;                               /* of those, to make a value again */
     double flops, bytes_read, bytes_written; /* one call */
     double bytes_weights;                    /* of those read, the parameters */
+    struct cr_traffic traffic;               /* of one call */
 };
 
 struct cr_program {
-    const char *name;   /* a C identifier: the model's */
-    const char *target; /* whose sizes the loops have */
+    const char *name; /* a C identifier: the model's */
+    char target[48];  /* the name of the one that loops are cut for */
 
     struct cr_length *lengths; /* input_of_length[i] is where length i is handed in */
     int *input_of_length;

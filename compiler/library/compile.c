@@ -5,6 +5,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/formats.h"
 #include "handles.h"
+#include "target.h"
 
 _Static_assert((int)CRESCENT_TCC == (int)CR_BACKEND_TCC && (int)CRESCENT_CC == (int)CR_BACKEND_CC &&
                    (int)CRESCENT_REF == (int)CR_BACKEND_REF &&
@@ -33,8 +34,7 @@ int cr_take_config(const crescent_config *config, const char *path, crescent_con
     return 0;
 }
 
-/* A copy whose strings are its own. */
-static crescent_config copy_config(const crescent_config *config)
+crescent_config cr_config_copy(const crescent_config *config)
 {
     crescent_config copy = *config;
     const char **skip = cr_calloc((size_t)config->n_skip, sizeof *skip);
@@ -43,29 +43,37 @@ static crescent_config copy_config(const crescent_config *config)
     copy.skip = skip;
     copy.isa = config->isa ? cr_strdup(config->isa) : NULL;
     copy.format = config->format ? cr_strdup(config->format) : NULL;
+    copy.target = config->target ? cr_strdup(config->target) : NULL;
     return copy;
 }
 
-static void free_config(crescent_config *config)
+void cr_config_free(crescent_config *config)
 {
     for (int i = 0; i < config->n_skip; i++)
         free((char *)config->skip[i]);
     free((void *)config->skip);
     free((char *)config->isa);
     free((char *)config->format);
+    free((char *)config->target);
 }
 
-int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                     const crescent_config *config, crescent_model **model, struct cr_error *error)
+/* The configuration is checked. */
+int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                   const crescent_config *c, const struct cr_target *target, crescent_model **model,
+                   struct cr_error *error)
 {
-    crescent_config c;
-    if (cr_take_config(config, origin->path, &c, error) ||
-        cr_want_formats(graph, c.format, origin->path, error)) {
+    if (cr_want_formats(graph, c->format, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
     }
-    const struct cr_engine_options options = {
-        origin->path, (enum cr_backend)c.backend, c.threads, c.isa, c.skip, c.n_skip, c.max_arena};
+    const struct cr_engine_options options = {.path = origin->path,
+                                              .backend = (enum cr_backend)c->backend,
+                                              .threads = c->threads,
+                                              .isa = c->isa,
+                                              .skip = c->skip,
+                                              .n_skip = c->n_skip,
+                                              .max_arena = c->max_arena,
+                                              .target = target};
     crescent_model *m = cr_calloc(1, sizeof *m);
     m->references = 1;
     if (cr_engine_open(&m->engine, graph, &options, error)) {
@@ -73,11 +81,24 @@ int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct
         return -1;
     }
     m->given = cr_calloc((size_t)m->engine.n_params, sizeof *m->given);
-    m->config = copy_config(&c);
+    m->config = cr_config_copy(c);
     m->context = cr_refer(context);
     m->origin = cr_origin_refer(origin);
     *model = m;
     return 0;
+}
+
+int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                     const crescent_config *config, crescent_model **model, struct cr_error *error)
+{
+    crescent_config c;
+    struct cr_target target;
+    if (cr_take_config(config, origin->path, &c, error) ||
+        cr_choose_target(context, c.target ? c.target : "host", &target, error)) {
+        cr_graph_free(graph);
+        return -1;
+    }
+    return cr_compile_for(context, origin, graph, &c, &target, model, error);
 }
 
 /* Copying is a part of the way from the graph to code, so its time counts. */
@@ -142,7 +163,7 @@ void cr_model_release(crescent_model *model)
     cr_engine_close(&model->engine);
     cr_origin_release(model->origin);
     cr_release(model->context);
-    free_config(&model->config);
+    cr_config_free(&model->config);
     free(model->given);
     free(model);
 }

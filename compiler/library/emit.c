@@ -6,25 +6,31 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/formats.h"
 #include "handles.h"
+#include "target.h"
 
-/* The options of the passes in a configuration. */
+/* The options of the passes in a configuration.  What is written down does not depend on the machine
+ * that writes it, unless that is asked for. */
 static int pass_options(const crescent_graph *graph, const crescent_config *config,
-                        struct cr_pass_options *options, struct cr_error *error)
+                        struct cr_target *target, struct cr_pass_options *options,
+                        struct cr_error *error)
 {
     crescent_config c;
-    if (cr_take_config(config, graph->origin->path, &c, error))
+    if (cr_take_config(config, graph->origin->path, &c, error) ||
+        cr_choose_target(graph->context, c.target ? c.target : "generic", target, error))
         return -1;
     *options = (struct cr_pass_options){
-        .skip = c.skip, .n_skip = c.n_skip, .max_arena = c.max_arena, .path = graph->origin->path};
+        .skip = c.skip, .n_skip = c.n_skip, .max_arena = c.max_arena, .path = graph->origin->path,
+        .target = target};
     return 0;
 }
 
 /* A copy of the graph to be compiled, with the formats of the configuration, and the options of the
  * passes; null if something is wrong with them. */
 static struct cr_graph *prepare(const crescent_graph *graph, const crescent_config *config,
-                                struct cr_pass_options *options, struct cr_error *error)
+                                struct cr_target *target, struct cr_pass_options *options,
+                                struct cr_error *error)
 {
-    if (pass_options(graph, config, options, error))
+    if (pass_options(graph, config, target, options, error))
         return NULL;
     struct cr_graph *copy = cr_graph_copy(graph->graph);
     const char *format = config ? config->format : NULL;
@@ -37,8 +43,9 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
 static struct cr_program *make_program(const crescent_graph *graph, const crescent_config *config,
                                        struct cr_error *error)
 {
+    struct cr_target target;
     struct cr_pass_options options;
-    struct cr_graph *copy = prepare(graph, config, &options, error);
+    struct cr_graph *copy = prepare(graph, config, &target, &options, error);
     return copy ? cr_make_program(copy, &options, NULL, error) : NULL;
 }
 
@@ -112,10 +119,11 @@ int crescent_emit_text(const crescent_graph *graph, const crescent_config *confi
 static int dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
                 char **text, struct cr_error *error)
 {
+    struct cr_target target;
     struct cr_pass_options options;
     char *memory = NULL;
     size_t length;
-    struct cr_graph *copy = prepare(graph, config, &options, error);
+    struct cr_graph *copy = prepare(graph, config, &target, &options, error);
     if (!copy)
         return -1;
     FILE *out = open_memstream(&memory, &length);

@@ -15,11 +15,14 @@
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/guard.h"
+#include "compiler/passes/target.h"
 
 /* A context lives as long as it is referred to: by its owner and by handles. */
 struct crescent_context {
     int references;
     struct cr_error error;
+    bool knows_host;
+    struct cr_target host; /* this machine, once it was asked for */
 };
 
 /* Where a graph comes from; shared by all that is made of it. */
@@ -155,7 +158,15 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
 int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,
                    struct cr_error *error);
 
-/* Compiles a graph, which is used up also on failure. */
+/* A copy of a configuration whose strings are its own. */
+crescent_config cr_config_copy(const crescent_config *config);
+void cr_config_free(crescent_config *config);
+
+/* Compiles a graph, which is used up also on failure, for a target, under a checked configuration;
+ * or under the caller's, which names the target. */
+int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                   const crescent_config *config, const struct cr_target *target,
+                   crescent_model **model, struct cr_error *error);
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error);
 

@@ -83,6 +83,8 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
                                 .flops = k->flops,
                                 .bytes_read = k->bytes_read,
                                 .bytes_written = k->bytes_written,
-                                .bytes_weights = k->bytes_weights};
+                                .bytes_weights = k->bytes_weights,
+                                .bytes_to_l1 = k->traffic.to_l1,
+                                .bytes_to_l2 = k->traffic.to_l2};
     return CRESCENT_OK;
 }

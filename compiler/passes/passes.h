@@ -33,6 +33,7 @@ struct cr_pass_options {
     FILE *dump_to;
     int64_t max_arena; /* bytes that the arena may have, or 0 */
     const char *path;  /* of the script, if max_arena is given: for the message */
+    const struct cr_target *target; /* that loops are cut for; null: the generic one */
 };
 
 /*

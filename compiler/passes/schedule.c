@@ -598,6 +598,8 @@ static void add_info(struct scheduling *s, int kernel)
     char name[96], line[512];
     snprintf(name, sizeof name, "k%d_%s", f->number, f->title);
     snprintf(line, sizeof line, "%s:%d", where->file, where->line);
+    const struct cr_traffic once = {k->bytes_read + k->bytes_written,
+                                    k->bytes_read + k->bytes_written};
     s->p->kernels[s->p->n_kernels++] = (struct cr_kernel_info){.name = cr_strdup(name),
                                                                .scope = cr_strdup(where->scope),
                                                                .where = cr_strdup(line),
@@ -605,7 +607,10 @@ static void add_info(struct scheduling *s, int kernel)
                                                                .bytes_read = k->bytes_read,
                                                                .bytes_written = k->bytes_written,
                                                                .bytes_weights =
-                                                                   weights_read(s->m, k)};
+                                                                   weights_read(s->m, k),
+                                                               .traffic = f->traffic.to_l2 > 0
+                                                                              ? f->traffic
+                                                                              : once};
 }
 
 /* The steps go through the kernels once and in order, and so does a run.  Counts the calls of each
@@ -648,7 +653,7 @@ void cr_pass_schedule(struct cr_module *module)
         module->target = &cr_target_generic;
     s.p = cr_calloc(1, sizeof *s.p);
     s.p->name = cr_model_name(s.g->name);
-    s.p->target = module->target->name;
+    snprintf(s.p->target, sizeof s.p->target, "%s", module->target->name);
     add_program_lengths(&s);
     s.function = cr_calloc(kernels, sizeof *s.function);
     s.buffer = cr_calloc(nodes, sizeof *s.buffer);

@@ -222,7 +222,7 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
     CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N),
             n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(values),
             cr_n(b, s->keys * CR_PANEL), cr_at_slot(s->sums), cr_n(b, s->width),
-            cr_at_slot(s->v.scale));
+            cr_at_slot(s->v.scale), cr_vectors(b), cr_none_ahead(b));
     cr_end(b);
 }
 
@@ -285,6 +285,8 @@ int64_t cr_schedule_attention(struct cr_builder *b)
 {
     struct attention s = {0};
     cut(&s, b->k, b->target);
+    b->f->traffic = cr_attention_traffic(b->k, s.chunks * cr_ceil_div(s.chunk, s.rows), s.chunks,
+                                         s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));

@@ -70,4 +70,9 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
 struct cr_argument cr_at_constant(struct cr_builder *b, double value);
 struct cr_argument cr_at_slot(int slot);
 
+/* What the loops move: `steps` of queries go through the keys they see, half of them under a bound;
+ * `passes` bring keys and values into the second-level cache, and `rows` floats come once. */
+struct cr_traffic cr_attention_traffic(const struct cr_kernel *k, int64_t steps, int64_t passes,
+                                       int64_t rows);
+
 #endif

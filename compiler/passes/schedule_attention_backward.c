@@ -281,7 +281,7 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
             cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)),
             cr_at_slot(s->grads), cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores),
-            cr_n(b, CR_PANEL), start, cr_n(b, 0));
+            cr_n(b, CR_PANEL), start, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
     if (k->dropout.n)
         drop(b, s);
 }
@@ -305,7 +305,7 @@ static void add_transposed(struct cr_builder *b, const struct backward *s, int x
     struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), cr_n(b, width), m_of(b, s),
             cr_at_slot(x), cr_n(b, CR_PANEL), cr_n(b, 1), cr_at_slot(rows),
-            cr_n(b, s->rows * CR_PANEL), to, step, to, step);
+            cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_vectors(b), cr_none_ahead(b));
 }
 
 /* Adds the contribution of the block to dQ. */
@@ -318,7 +318,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
         cr_offset(b, cr_start_of(s->packed_keys), s->v.j.first, CR_NONE, CR_PANEL);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
             cr_at_slot(s->dscores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(keys),
-            cr_n(b, s->keys * CR_PANEL), to, step, to, step);
+            cr_n(b, s->keys * CR_PANEL), to, step, to, step, cr_vectors(b), cr_none_ahead(b));
 }
 
 /* Adds the contributions of the block to dQ, dK and dV. */
@@ -341,6 +341,8 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
 int64_t cr_schedule_attention_backward(struct cr_builder *b)
 {
     struct backward s = cut(b->k, b->target);
+    b->f->traffic = cr_attention_traffic(b->k, 3 * cr_ceil_div(s.M, s.rows), 2,
+                                         2 * s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);
     cr_begin_items(b, 1);
     start_item(b, &s);

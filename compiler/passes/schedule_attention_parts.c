@@ -18,6 +18,16 @@ static struct cr_argument count_of(struct cr_builder *b, const struct cr_steps *
     return cr_x(cr_var(b, steps->count));
 }
 
+struct cr_traffic cr_attention_traffic(const struct cr_kernel *k, int64_t steps, int64_t passes,
+                                       int64_t rows)
+{
+    double bytes = (double)cr_outer_items(k) * (double)sizeof(float);
+    double keys = (double)k->attention.keys * (double)(k->attention.K + k->attention.N);
+    double seen = cr_n_bounds(k) ? 0.5 : 1;
+    double once = (double)rows + keys * (double)passes;
+    return (struct cr_traffic){bytes * (once + seen * keys * (double)steps), bytes * once};
+}
+
 void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     struct cr_argument zero = cr_at_constant(b, 0), minus = cr_at_constant(b, -INFINITY);
@@ -182,7 +192,7 @@ int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
             cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)),
             cr_at_slot(v->queries), cr_n(b, k->attention.K * CR_PANEL), cr_at_slot(v->scores),
-            cr_n(b, CR_PANEL), cr_null, cr_n(b, 0));
+            cr_n(b, CR_PANEL), cr_null, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
     if (k->scores.n > 1)
         cr_block_program(b, v, &k->scores, v->scores);
     cr_hide_outside(b, v, v->scores, -INFINITY);

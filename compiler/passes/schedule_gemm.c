@@ -6,27 +6,6 @@
 #include "compiler/ir/text.h"
 #include "schedule_gemm.h"
 
-/*
- * A block has at most gemm_rows_floats / K rows, in whole steps, and at most gemm_most_rows; all
- * blocks but the last are equal.  A group has whole steps of columns, and so few that there are
- * gemm_items items, if N is large enough.
- */
-static struct cr_gemm_loops cut(const struct cr_kernel *k, const struct cr_target *t)
-{
-    struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = k->gemm.K};
-    s.depth = s.K;
-    int64_t fit = t->gemm_rows_floats / s.K / t->gemm_step_rows * t->gemm_step_rows;
-    int64_t most = cr_max(t->gemm_step_rows, cr_min(t->gemm_most_rows, fit));
-    s.blocks = cr_ceil_div(s.M, most);
-    s.block = cr_ceil_div(s.M, s.blocks);
-    cr_cut_calls(&s, t);
-    int64_t steps = cr_ceil_div(s.N, s.cols);
-    int64_t wanted = cr_ceil_div(t->gemm_items, cr_outer_items(k) * s.blocks);
-    s.group = cr_max(1, steps / wanted) * s.cols;
-    s.groups = cr_ceil_div(s.N, s.group);
-    return s;
-}
-
 /* The condition under which an item begins a new block of rows; CR_NONE if each item does. */
 static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
                             const struct cr_gemm_vars *v)
@@ -39,39 +18,119 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
     return cr_binary(b, CR_EXPR_OR, first_item, first_group);
 }
 
-/*
- * The right operand is read in place: its panels were packed when the weights were loaded.  The
- * loop over columns is the outer one, so that a step of panels stays in the cache while the rows of
- * the block go by.
- */
-static int64_t schedule_weights(struct cr_builder *b)
+/* The left operand of one call: rows of the prologue, K apart, or the tensor itself; from k0 on if
+ * k is done in parts. */
+static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                      const struct cr_gemm_vars *v, int slot)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_gemm_loops s = cut(k, b->target);
-    struct cr_gemm_vars v;
-    struct cr_gemm_operand rows = {.row_step = s.K, .k_step = 1}, panels;
-    int64_t column = cr_column_units(b->f->slots[b->weight].format, s.K);
-    int slot = CR_NONE;
-    cr_begin_gemm_items(b, &s, &v);
     if (k->prologue.n)
-        slot = cr_schedule_prologue(b, &s, &v, begins_block(b, &s, &v));
-    v.j = cr_begin_columns(b, &s, &v);
-    v.i = cr_begin_rows(b, &s, &v);
-    if (k->prologue.n) {
-        rows.address = cr_offset(b, cr_start_of(slot), v.i.first, v.i_part.first, s.K);
-    } else {
-        rows.address = cr_operand_at(b, &k->a, k->row, v.i.first, -1, CR_NONE);
-        rows.row_step = cr_coef(&k->a.at, k->row);
-        rows.k_step = cr_coef(&k->a.at, k->k);
-    }
-    panels =
-        (struct cr_gemm_operand){.address = cr_panel_at(b, b->weight, v.j.first, CR_NONE, column),
-                                 .k_step = column * CR_PANEL_FLOATS};
-    cr_schedule_gemm_tile(b, &s, &v, &rows, &panels);
+        return (struct cr_gemm_operand){
+            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, s->K), s->K, 1};
+    bool cut = cr_is_cut(s);
+    return (struct cr_gemm_operand){cr_operand_at(b, &k->a, k->row, v->i.first, cut ? k->k : -1,
+                                                  cut ? v->k.first : CR_NONE),
+                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+}
+
+/* The panels of one call, from k0 on if k is done in parts. */
+static struct cr_gemm_operand panels_of(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                        const struct cr_gemm_vars *v)
+{
+    enum cr_format format = b->f->slots[b->weight].format;
+    int64_t column = cr_column_units(format, s->K), row = cr_column_units(format, CR_PANEL_FLOATS);
+    struct cr_address at = cr_panel_at(b, b->weight, v->j.first, CR_NONE, column);
+    if (cr_is_cut(s))
+        at = cr_offset(b, at, v->k.first, CR_NONE, row);
+    return (struct cr_gemm_operand){.address = at, .k_step = column * CR_PANEL_FLOATS};
+}
+
+/* The loop over columns is the outer one, so that the panels of a call stay in the cache while the
+ * rows of the block go by. */
+static void begin_calls(struct cr_builder *b, const struct cr_gemm_loops *s, struct cr_gemm_vars *v)
+{
+    v->j = cr_begin_columns(b, s, v);
+    v->i = cr_begin_rows(b, s, v);
+}
+
+static void end_calls(struct cr_builder *b)
+{
     cr_end(b);
     cr_end(b);
+}
+
+/* A tile of the sums of an item, which has `group` columns. */
+static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *s,
+                              const struct cr_gemm_vars *v, int slot)
+{
+    struct cr_address at = cr_start_of(slot);
+    at = cr_offset(b, at, v->i.first, v->i_part.first, s->group);
+    at = cr_offset(b, at, v->j.first, v->j_part.first, 1);
+    return (struct cr_tile){at, s->group};
+}
+
+/* Begins the sums of an item with the bias, or with zeros. */
+static void start_sums(struct cr_builder *b, const struct cr_gemm_vars *v,
+                       const struct cr_epilogue *epilogue, const struct cr_tile *sums)
+{
+    struct cr_argument from = epilogue->biased
+                                  ? cr_at(epilogue->bias)
+                                  : cr_at(cr_start_of(cr_constant(b, CR_FORMAT_f32, 0)));
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
+            cr_x(cr_var(b, v->j.count)), cr_at(sums->address), cr_n(b, sums->ld), from, cr_n(b, 0),
+            cr_n(b, epilogue->biased));
+}
+
+/* An item whose k is done in parts.  Its sums stay in scratch, and each part continues them; the
+ * epilogue comes behind the last. */
+static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           struct cr_gemm_vars *v)
+{
+    struct cr_epilogue epilogue;
+    int slot = cr_scratch(b, "sums", CR_FORMAT_f32, s->block * s->group, "of an item's products");
+    begin_calls(b, s, v);
+    struct cr_tile sums = sums_at(b, s, v, slot);
+    cr_prepare_epilogue(b, &epilogue, v->j.first);
+    start_sums(b, v, &epilogue, &sums);
+    end_calls(b);
+    v->k = cr_begin_steps(b, "k0", "d", cr_number(b, 0), cr_size(b, b->k->k), s->depth, CR_NONE);
+    begin_calls(b, s, v);
+    sums = sums_at(b, s, v, slot);
+    struct cr_gemm_operand rows = rows_of(b, s, v, CR_NONE), panels = panels_of(b, s, v);
+    cr_schedule_gemm_part(b, s, v, &rows, &panels, &sums);
+    end_calls(b);
+    cr_end(b);
+    begin_calls(b, s, v);
+    sums = sums_at(b, s, v, slot);
+    cr_schedule_epilogue(b, s, v, &epilogue.tiles, &sums);
+    end_calls(b);
+}
+
+/* An item whose calls do all of k each. */
+static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           struct cr_gemm_vars *v)
+{
+    int slot = CR_NONE;
+    if (b->k->prologue.n)
+        slot = cr_schedule_prologue(b, s, v, begins_block(b, s, v));
+    begin_calls(b, s, v);
+    struct cr_gemm_operand rows = rows_of(b, s, v, slot), panels = panels_of(b, s, v);
+    cr_schedule_gemm_tile(b, s, v, &rows, &panels);
+    end_calls(b);
+}
+
+/* The right operand is read in place: its panels were packed when the weights were loaded.  A part of
+ * k could begin inside a block of a format that has blocks. */
+static int64_t schedule_weights(struct cr_builder *b)
+{
+    bool cuts_k = !b->k->prologue.n && cr_formats[b->f->slots[b->weight].format].block == 1;
+    struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, cuts_k);
+    struct cr_gemm_vars v;
+    b->f->traffic = cr_gemm_traffic(&s, cr_outer_items(b->k), b->target);
+    cr_begin_gemm_items(b, &s, &v);
+    (cr_is_cut(&s) ? schedule_parts : schedule_whole)(b, &s, &v);
     cr_end_items(b);
-    return cr_outer_items(k) * s.blocks * s.groups;
+    return cr_outer_items(b->k) * s.blocks * s.groups;
 }
 
 int64_t cr_schedule_gemm(struct cr_builder *b)

@@ -24,8 +24,26 @@ struct cr_gemm_vars {
     struct cr_steps i, j, k;
 };
 
-/* Sets the rows and columns of one call; the rows of an item have to be set. */
-void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target);
+/* Sets the rows and columns of one call, at most `most_cols` of these; the rows of an item have to
+ * be set. */
+void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols);
+
+/* True if k is done in parts. */
+static inline bool cr_is_cut(const struct cr_gemm_loops *s)
+{
+    return s->depth < s->K;
+}
+
+/*
+ * Cuts a product by a packed weight so that as little as possible is read from beyond the
+ * second-level cache, by the model of cr_gemm_traffic.  `cuts_k` allows to do k in parts.
+ */
+struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *target,
+                                   bool cuts_k);
+
+/* The bytes that its loops move, `outer` being how often they run. */
+struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
+                                  const struct cr_target *target);
 
 /* Begins the loop over items; sets the rows and columns of the result that an item computes. */
 void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
@@ -51,11 +69,29 @@ struct cr_gemm_operand {
     int64_t row_step, k_step;
 };
 
+/* An epilogue whose first op may be a part of the product: gemm begins with the bias then. */
+struct cr_epilogue {
+    struct cr_value values[CR_MAX_VALUES];
+    struct cr_tiles tiles;
+    bool biased;
+    struct cr_address bias; /* of the column that a variable says */
+};
+void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *epilogue, int col_var);
+
 /* Inside both loops: calls gemm with these operands, and runs the epilogue on its tile.  If k is
  * done in parts, the call continues the sums of the parts before k0. */
 void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels);
+
+/* The same where the sums of an item stay in scratch, rows `ld` apart, from one part of k to the
+ * next: continues them; and, behind all parts, runs the epilogue on a tile of them. */
+void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels, const struct cr_tile *sums);
+void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                          const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
+                          const struct cr_tile *sums);
 
 /* A product whose right operand is computed. */
 int64_t cr_schedule_matmul(struct cr_builder *b);

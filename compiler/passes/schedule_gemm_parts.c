@@ -15,21 +15,14 @@ static int64_t step_rows(int64_t block, const struct cr_target *t)
     return tiles == 3 ? block : cr_ceil_div(block, cr_ceil_div(tiles, 2));
 }
 
-/* Columns of one call: whole panels, few enough that they stay in the second-level cache while the
- * rows go by.  gemm_step_cols, 128, divides the usual widths of models (768, 2304, 3072). */
-static int64_t step_cols(int64_t rows, int64_t N, int64_t K, const struct cr_target *t)
-{
-    int64_t cols = cr_min(t->gemm_step_floats / rows, t->gemm_step_cols);
-    if (rows > t->gemm_few_rows)
-        cols = cr_min(cols, t->gemm_panel_floats / K);
-    return cr_min(cr_max(cols / CR_PANEL_FLOATS * CR_PANEL_FLOATS, CR_PANEL_FLOATS),
-                  cr_round_up(N, CR_PANEL_FLOATS));
-}
-
-void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target)
+/* Columns are whole panels.  gemm_step_cols, 128, divides the usual widths of models (768, 2304,
+ * 3072). */
+void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols)
 {
     s->rows = step_rows(s->block, target);
-    s->cols = step_cols(s->rows, s->N, s->depth, target);
+    int64_t cols = cr_min(target->gemm_step_floats / s->rows, most_cols);
+    s->cols = cr_min(cr_max(cols / CR_PANEL_FLOATS * CR_PANEL_FLOATS, CR_PANEL_FLOATS),
+                     cr_round_up(s->N, CR_PANEL_FLOATS));
 }
 
 /* ---- loops ---- */
@@ -129,6 +122,17 @@ bool cr_needs_product(const struct cr_kernel *k)
     return cr_coef(&k->dest, k->col) != 1 || count_maps(&k->program) > 0;
 }
 
+/* Says where the result of a tile goes. */
+static void place_result(struct cr_builder *b, struct cr_tile_job *job)
+{
+    const struct cr_kernel *k = b->k;
+    job->dest_strided = cr_coef(&k->dest, k->col) != 1;
+    if (job->dest_strided)
+        return;
+    job->dest.address = cr_result_at(b, &k->dest, k->row, job->first_row, k->col, job->first_col);
+    job->dest.ld = cr_coef(&k->dest, k->row);
+}
+
 /*
  * Places the product: in the result itself, unless its columns are not contiguous or several ops
  * follow.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
@@ -138,12 +142,7 @@ static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
                           struct cr_tile_job *job)
 {
     const struct cr_kernel *k = b->k;
-    job->dest_strided = cr_coef(&k->dest, k->col) != 1;
-    if (!job->dest_strided) {
-        job->dest.address =
-            cr_result_at(b, &k->dest, k->row, job->first_row, k->col, job->first_col);
-        job->dest.ld = cr_coef(&k->dest, k->row);
-    }
+    place_result(b, job);
     job->core = job->dest;
     if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K) ||
         cr_writes_over(b->m, k)) {
@@ -165,38 +164,75 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     struct cr_argument panel = cr_n(b, panels->k_step), ld = cr_n(b, c->ld);
     enum cr_format format = b->f->slots[panels->address.slot].format;
     struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
-    struct cr_argument to = cr_at(c->address);
+    struct cr_argument to = cr_at(c->address), vectors = cr_vectors(b);
+    struct cr_argument ahead = cr_ahead(b, s->depth);
     if (s->stream)
         CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
-                y, panel, to, ld);
+                y, panel, to, ld, vectors, ahead);
     else if (s->depth == s->K)
         CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
-                panel, to, ld, bias, cr_n(b, 0));
+                panel, to, ld, bias, cr_n(b, 0), vectors, ahead);
     else
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,
-                k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld);
+                k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld,
+                vectors, ahead);
+}
+
+void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *e, int col_var)
+{
+    const struct cr_tiles *program = &b->k->program;
+    e->tiles = (struct cr_tiles){e->values, program->n, program->result};
+    memcpy(e->values, program->values, (size_t)program->n * sizeof *e->values);
+    e->biased = take_bias(b, &e->tiles, col_var, &e->bias);
+}
+
+/* The epilogue on the tile of one call; where the product is, and where the result goes, is not
+ * said yet. */
+static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gemm_loops *s,
+                                       const struct cr_gemm_vars *v,
+                                       const struct cr_tiles *epilogue)
+{
+    return (struct cr_tile_job){.tiles = epilogue,
+                                .row = b->k->row,
+                                .col = b->k->col,
+                                .max_rows = s->rows,
+                                .max_cols = s->cols,
+                                .first_row = v->i.first,
+                                .first_col = v->j.first,
+                                .rows = cr_var(b, v->i.count),
+                                .cols = cr_var(b, v->j.count)};
 }
 
 void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels)
 {
-    const struct cr_kernel *k = b->k;
-    struct cr_value values[CR_MAX_VALUES];
-    struct cr_tiles epilogue = {values, k->program.n, k->program.result};
-    struct cr_address at;
-    memcpy(values, k->program.values, (size_t)k->program.n * sizeof *values);
-    bool biased = take_bias(b, &epilogue, v->j.first, &at);
-    struct cr_tile_job job = {.tiles = &epilogue,
-                              .row = k->row,
-                              .col = k->col,
-                              .max_rows = s->rows,
-                              .max_cols = s->cols,
-                              .first_row = v->i.first,
-                              .first_col = v->j.first,
-                              .rows = cr_var(b, v->i.count),
-                              .cols = cr_var(b, v->j.count)};
+    struct cr_epilogue epilogue;
+    cr_prepare_epilogue(b, &epilogue, v->j.first);
+    struct cr_tile_job job = epilogue_job(b, s, v, &epilogue.tiles);
     place_product(b, s, &job);
-    call_gemm(b, s, v, rows, panels, &job.core, biased ? cr_at(at) : cr_null);
+    call_gemm(b, s, v, rows, panels, &job.core, epilogue.biased ? cr_at(epilogue.bias) : cr_null);
+    cr_schedule_tiles(b, &job);
+}
+
+void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_loops *s,
+                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+                           const struct cr_gemm_operand *panels, const struct cr_tile *sums)
+{
+    enum cr_format format = b->f->slots[panels->address.slot].format;
+    struct cr_argument to = cr_at(sums->address), ld = cr_n(b, sums->ld);
+    CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
+            cr_x(cr_var(b, v->j.count)), cr_x(cr_var(b, v->k.count)), cr_at(rows->address),
+            cr_n(b, rows->row_step), cr_n(b, rows->k_step), cr_at(panels->address),
+            cr_n(b, panels->k_step), to, ld, to, ld, cr_vectors(b), cr_ahead(b, s->depth));
+}
+
+void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
+                          const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
+                          const struct cr_tile *sums)
+{
+    struct cr_tile_job job = epilogue_job(b, s, v, epilogue);
+    place_result(b, &job);
+    job.core = *sums;
     cr_schedule_tiles(b, &job);
 }

@@ -59,7 +59,7 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     cut_items(&s, cr_outer_items(k), t);
     if (s.K > t->matmul_depth && !k->prologue.n && !cr_needs_product(k))
         s.depth = t->matmul_depth;
-    cr_cut_calls(&s, t);
+    cr_cut_calls(&s, t, t->gemm_step_cols);
     if (is_transposed(k)) { /* rows are packed, too: a call takes a panel of them */
         int64_t panels = t->gemm_step_floats / cr_min(s.M, CR_PANEL_FLOATS) / CR_PANEL_FLOATS;
         s.rows = cr_min(s.M, CR_PANEL_FLOATS);
@@ -212,6 +212,17 @@ static void schedule_loops(struct cr_builder *b, const struct matmul *m, struct 
     cr_end(b);
 }
 
+/* Each item packs its columns, and its rows where they lie transposed. */
+static struct cr_traffic traffic_of(const struct cr_gemm_loops *s, int64_t outer,
+                                    const struct cr_target *t)
+{
+    struct cr_traffic traffic = cr_gemm_traffic(s, outer, t);
+    double M = (double)s->M, N = (double)s->N, K = (double)s->K;
+    double floats = M * K * (double)s->groups + K * N * (double)s->blocks + M * N;
+    traffic.to_l2 = (double)outer * (double)sizeof(float) * floats;
+    return traffic;
+}
+
 int64_t cr_schedule_matmul(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -219,6 +230,7 @@ int64_t cr_schedule_matmul(struct cr_builder *b)
     const struct cr_gemm_loops *s = &m.s;
     struct cr_gemm_vars v = {0};
     struct operands o = take_scratch(b, &m, &v);
+    b->f->traffic = traffic_of(s, cr_outer_items(k), b->target);
     int row_slot = o.rows.slot;
     cr_begin_gemm_items(b, s, &v);
     if (k->prologue.n)

@@ -34,6 +34,14 @@ static inline int64_t cr_coef(const struct cr_affine *at, int atom)
 /* How far an atom runs, at run time: a number, or the value of a length. */
 cr_expr cr_size(struct cr_builder *b, int atom);
 
+/* The last arguments of the runtime's products: the width of a tile ... */
+struct cr_argument cr_vectors(struct cr_builder *b);
+
+/* ... and how many floats from the weights it reads to those that it prefetches, `depth` being what
+ * it does of k; or none, for a right operand that the kernel itself packed just now. */
+struct cr_argument cr_ahead(struct cr_builder *b, int64_t depth);
+struct cr_argument cr_none_ahead(struct cr_builder *b);
+
 /* Iterations of all outer loops together. */
 int64_t cr_outer_items(const struct cr_kernel *k);
 

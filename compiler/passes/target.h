@@ -3,46 +3,66 @@
  *
  * Its sizes steer speed alone: no bit of a result depends on any of them.  What does fix the
  * order of sums stands apart, below, and is the same for every target.
+ *
+ * As text a target is a line `name = value` for each size that is not generic; `#` begins a
+ * comment.
  */
 #ifndef CR_TARGET_H
 #define CR_TARGET_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "compiler/ir/error.h"
+#include "compiler/ir/text.h"
 #include "runtime/runtime.h"
 
+enum { CR_TARGET_NAME = 48 };
+
+/* What the sizes mean is in target.def. */
 struct cr_target {
-    const char *name;
-
-    /* elementwise work */
-    int64_t tile_floats;  /* of a tile: it stays in the first-level cache */
-    int64_t tile_cols;    /* columns of one, if it can be cut */
-    int64_t columns_cols; /* columns of an item of a reduction down columns */
-
-    /* products whose right operand is a packed weight */
-    int64_t gemm_step_rows;    /* rows of one call of gemm: two tiles of the micro-kernel */
-    int64_t gemm_most_rows;    /* of an item */
-    int64_t gemm_step_cols;    /* columns of one call, at most */
-    int64_t gemm_step_floats;  /* rows x columns of one call */
-    int64_t gemm_few_rows;     /* one tile: nothing is gained by going back to panels */
-    int64_t gemm_panel_floats; /* columns x k of one call: half of a second-level cache */
-    int64_t gemm_rows_floats;  /* rows x k of an item: they share the third-level cache */
-    int64_t gemm_items;        /* items wanted at least, so that threads get equal shares */
-
-    /* products of two computed operands */
-    int64_t matmul_rows, matmul_cols; /* of an item */
-    int64_t matmul_depth;             /* k at a time */
-    int64_t matmul_items;             /* wanted at least ... */
-    int64_t matmul_least;             /* ... if they have no fewer rows or columns */
-    int64_t stream_floats; /* of a gradient of a weight that is stored past the caches */
-
-    int64_t query_rows;      /* queries of a step of attention; at most CR_PANEL */
-    int64_t attention_items; /* wanted at least */
-    int64_t scatter_items;   /* at most: each looks at all indices */
+    char name[CR_TARGET_NAME];
+#define SIZE(field, generic, least, most, meaning) int64_t field;
+#include "target.def"
+#undef SIZE
 };
 
 /* The one that programs are made for where no other is named. */
 extern const struct cr_target cr_target_generic;
+
+/* A row of target.def. */
+struct cr_target_size {
+    const char *name, *meaning;
+    size_t offset; /* of the field */
+    int64_t generic, least, most;
+};
+extern const struct cr_target_size cr_target_sizes[];
+extern const int cr_n_target_sizes;
+
+static inline int64_t *cr_target_field(struct cr_target *target, int size)
+{
+    return (int64_t *)((char *)target + cr_target_sizes[size].offset);
+}
+
+/* A machine that has a name: an x86 family and, of Intel's family 6, models. */
+struct cr_processor {
+    const char *name, *about;
+    const char *vendor; /* as cpuid says it, or null */
+    int family, models[4];
+    const char *sizes; /* as a target file has them */
+};
+extern const struct cr_processor cr_processors[];
+extern const int cr_n_processors;
+
+/* The generic target with the sizes of a text.  A mistake is "PATH:LINE: ...". */
+int cr_target_read(struct cr_target *target, const char *name, const char *path, const char *text,
+                   size_t length, struct cr_error *error);
+
+/* The target of a processor in the table. */
+void cr_target_of(struct cr_target *target, const struct cr_processor *processor);
+
+/* Prints all sizes as a file that cr_target_read takes; those that are generic as comments. */
+void cr_target_print(struct cr_text *text, const struct cr_target *target);
 
 /* What the order of sums depends on, so that no target may choose it. */
 enum {

@@ -55,16 +55,21 @@ static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *
     return 0;
 }
 
-/* Divides `a` by a number; false if a summand is no multiple of it. */
-static bool divide_exactly(struct cr_linear *a, int64_t by)
+/* Splits a = by * multiple + rest: what is a multiple of the number, summand by summand. */
+static void split(const struct cr_linear *a, int64_t by, struct cr_linear *multiple,
+                  struct cr_linear *rest)
 {
-    bool exact = a->number % by == 0;
+    bool whole = a->number % by == 0;
+    cr_linear_set(multiple, whole ? a->number / by : 0);
+    cr_linear_set(rest, whole ? 0 : a->number);
+    multiple->lost = rest->lost = a->lost;
     for (int i = 0; i < a->n; i++) {
-        exact &= a->summands[i].factor % by == 0;
-        a->summands[i].factor /= by;
+        struct cr_summand s = a->summands[i];
+        whole = s.factor % by == 0;
+        s.factor /= whole ? by : 1;
+        struct cr_linear *to = whole ? multiple : rest;
+        to->summands[to->n++] = s;
     }
-    a->number /= by;
-    return exact;
 }
 
 /* Adds K rows of a panel but for the last unit.  Rows are rounded up to whole blocks. */
@@ -81,29 +86,29 @@ static void add_rows(struct cr_linear *last, enum cr_format format, const struct
 }
 
 /*
- * Extends a region to the end of panels of N columns, each of K rows in the units of a format.  If
- * the region begins with a whole panel, the columns before it and its own are rounded up together,
- * since only their sum has a bound.
+ * Extends a region to the end of panels of N columns, each of K rows in the units of a format.  The
+ * columns before those of the call and its own are rounded up together, if they are whole panels,
+ * since only their sum has a bound.  What the address has besides columns, such as the rows of a
+ * part of k, stays.
  */
 static int stretch_panels(struct cr_walk *w, enum cr_format format, struct region *r,
                           const struct cr_linear *K, const struct cr_linear *N,
                           const struct cr_linear *stride)
 {
     int64_t column = stride->number / CR_PANEL, most, depth;
-    struct cr_linear columns;
-    cr_linear_copy(&columns, &r->first);
+    struct cr_linear columns, rest;
     if (!cr_linear_is_number(stride) || column < 1 || stride->number % CR_PANEL ||
         !cr_find_most(&w->u, K, &depth) || cr_column_units(format, depth) > column)
         return cr_program_fault(w->c, "panels are not far enough apart for their rows");
-    bool whole = !cr_linear_is_number(N) && divide_exactly(&columns, column) &&
-                 cr_divides(&w->u, &columns, CR_PANEL);
+    split(&r->first, column, &columns, &rest);
+    bool whole = !cr_linear_is_number(N) && cr_divides(&w->u, &columns, CR_PANEL);
     if (!whole)
         cr_linear_set(&columns, 0);
     cr_linear_add(&columns, N, 1);
     if (!cr_find_most(&w->u, &columns, &most) || most > CR_MAX_ELEMENTS)
         return cr_program_fault(w->c, "it is not known how many panels there are");
     if (whole)
-        cr_linear_set(&r->last, 0);
+        cr_linear_copy(&r->last, &rest);
     cr_linear_set(&columns, (most + CR_PANEL - 1) / CR_PANEL - 1);
     cr_linear_add(&r->last, &columns, stride->number);
     add_rows(&r->last, format, K);

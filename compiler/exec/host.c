@@ -1,0 +1,130 @@
+/* host.c - the processor this program runs on; see host.h. */
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which processor ---- */
+
+/* Takes a line of /proc/cpuinfo: "vendor_id : AuthenticAMD", "cpu family : 26", "model : 2", or of
+ * Arm "CPU part : 0xd0b". */
+static void take_line(struct cr_host *host, const char *line)
+{
+    unsigned part;
+    if (sscanf(line, "vendor_id : %15s", host->vendor) == 1 ||
+        sscanf(line, "cpu family : %d", &host->family) == 1 ||
+        sscanf(line, "model : %d", &host->model) == 1)
+        return;
+    if (sscanf(line, "CPU part : %x", &part) == 1)
+        host->model = (int)(part & 0xffff);
+}
+
+/* A name fit for a file, of what tells processors of one kind from others. */
+static void name_processor(struct cr_host *host)
+{
+    bool amd = strcmp(host->vendor, "AuthenticAMD") == 0;
+    bool intel = strcmp(host->vendor, "GenuineIntel") == 0;
+    if (*host->vendor)
+        snprintf(host->name, sizeof host->name, "%s-%d-%d",
+                 amd     ? "amd"
+                 : intel ? "intel"
+                         : "x86",
+                 host->family, host->model);
+    else if (host->model)
+        snprintf(host->name, sizeof host->name, "arm-%x", (unsigned)host->model);
+    else
+        snprintf(host->name, sizeof host->name, "unknown");
+}
+
+/* The first core that the kernel lists; all lines behind its are of others. */
+static void find_processor(struct cr_host *host)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    while (file && fgets(line, sizeof line, file) && *line != '\n')
+        take_line(host, line);
+    if (file)
+        fclose(file);
+    name_processor(host);
+}
+
+/* ---- its caches ---- */
+
+/* The one line of a file that the kernel keeps about a cache of the first core. */
+static bool read_line(char *text, int size, int index, const char *file)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
+    FILE *in = fopen(path, "re");
+    bool read = in && fgets(text, size, in);
+    if (in)
+        fclose(in);
+    return read;
+}
+
+/* "48K", "32M" in bytes; 0 for anything else. */
+static int64_t bytes_of(const char *text)
+{
+    char *unit;
+    long long n = strtoll(text, &unit, 10);
+    int shift = *unit == 'K' ? 10 : *unit == 'M' ? 20 : *unit == 'G' ? 30 : 0;
+    return n < 0 || n > 1 << 20 ? 0 : (int64_t)n << shift;
+}
+
+static void find_caches(struct cr_host *host)
+{
+    char level[16], type[32], size[32];
+    for (int i = 0; i < 16 && read_line(level, sizeof level, i, "level"); i++) {
+        if (!read_line(type, sizeof type, i, "type") || !read_line(size, sizeof size, i, "size") ||
+            strncmp(type, "Instruction", 11) == 0)
+            continue;
+        int64_t *bytes[] = {&host->l1_bytes, &host->l2_bytes, &host->l3_bytes};
+        if (*level >= '1' && *level <= '3')
+            *bytes[*level - '1'] = bytes_of(size);
+    }
+}
+
+void cr_find_host(struct cr_host *host)
+{
+    *host = (struct cr_host){.family = 0};
+    find_processor(host);
+    find_caches(host);
+}
+
+/* ---- as a target ---- */
+
+static bool is(const struct cr_host *host, const struct cr_processor *p)
+{
+    if (!p->vendor || strcmp(host->vendor, p->vendor) != 0 || host->family != p->family)
+        return false;
+    for (int i = 0; p->models[i] >= 0; i++)
+        if (p->models[i] == host->model)
+            return true;
+    return p->models[0] < 0;
+}
+
+/* A size that the system tells of, unless it is out of all proportion. */
+static void take(struct cr_target *target, const char *name, int64_t bytes)
+{
+    for (int i = 0; i < cr_n_target_sizes; i++) {
+        const struct cr_target_size *size = &cr_target_sizes[i];
+        if (strcmp(size->name, name) == 0 && bytes > 0 && bytes >= size->least &&
+            bytes <= size->most)
+            *cr_target_field(target, i) = bytes;
+    }
+}
+
+void cr_host_target(struct cr_target *target, const struct cr_host *host)
+{
+    *target = cr_target_generic;
+    snprintf(target->name, sizeof target->name, "host");
+    for (int i = 0; i < cr_n_processors; i++)
+        if (is(host, &cr_processors[i])) {
+            cr_target_of(target, &cr_processors[i]);
+            break;
+        }
+    take(target, "l1_bytes", host->l1_bytes);
+    take(target, "l2_bytes", host->l2_bytes);
+    take(target, "l3_bytes", host->l3_bytes);
+}

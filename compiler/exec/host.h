@@ -1,0 +1,20 @@
+/* host.h - the processor this program runs on. */
+#ifndef CR_HOST_H
+#define CR_HOST_H
+
+#include "compiler/passes/target.h"
+
+struct cr_host {
+    char vendor[16];   /* "AuthenticAMD"; "" elsewhere than on x86 */
+    int family, model; /* of an x86 processor, or the part number of an Arm core */
+    int64_t l1_bytes, l2_bytes, l3_bytes; /* 0 where the system does not say */
+    char name[CR_TARGET_NAME];            /* fit for a file name: "amd-26-2", "arm-d0b" */
+};
+
+void cr_find_host(struct cr_host *host);
+
+/* What is known of the host: the sizes of its processor, and the caches that the system tells of.
+ * Its name is "host" or that of the processor. */
+void cr_host_target(struct cr_target *target, const struct cr_host *host);
+
+#endif

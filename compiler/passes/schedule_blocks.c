@@ -1,0 +1,96 @@
+/*
+ * Blocks of a product by a packed weight: how many rows and columns an item has, how many of them
+ * a call of gemm, and whether k is done in parts.
+ *
+ * An item goes through its columns, a call's at a time, and for each through its rows.  So weights
+ * come from beyond the second-level cache once for every block of rows, provided that the columns
+ * of a call stay in it while the rows go by.  Rows come from there once if a block of them stays
+ * beside those columns, and else once for each call's columns.  Large blocks spare weights, small
+ * ones stay: with a long k no block does both, unless k is cut, too.
+ */
+#include "schedule_gemm.h"
+
+/* Floats that the second-level cache keeps: not all of it, since other things go by. */
+static double kept_floats(const struct cr_target *t)
+{
+    return 0.75 * (double)t->l2_bytes / (double)sizeof(float);
+}
+
+/* Floats from beyond the second-level cache: weights, rows and sums that come again, the result. */
+static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
+{
+    double M = (double)s->M, N = (double)s->N, K = (double)s->K, depth = (double)s->depth;
+    double rows = (double)s->block * depth, columns = (double)s->cols * depth;
+    double sums = cr_is_cut(s) ? (double)s->block * (double)s->group : 0;
+    bool rows_stay = rows + columns + sums <= kept;
+    bool columns_stay = columns + (double)s->rows * depth <= kept;
+    bool weights_stay = rows + K * N <= kept;
+    int64_t row_passes = !rows_stay ? cr_ceil_div(s->N, s->cols) : cr_is_cut(s) ? s->groups : 1;
+    int64_t weight_passes = !columns_stay  ? cr_ceil_div(s->M, s->rows)
+                            : weights_stay ? 1
+                                           : s->blocks;
+    double again = cr_is_cut(s) && !rows_stay ? 2 * M * N * K / depth : 0;
+    return K * N * (double)weight_passes + M * K * (double)row_passes + again + M * N;
+}
+
+/* Floats into the first-level cache: for each k a tile takes its columns and a number for each of its
+ * rows. */
+static double floats_to_l1(const struct cr_gemm_loops *s, const struct cr_target *t)
+{
+    enum { FLOATS = 16, REGISTERS = 24 }; /* of a vector; of a tile */
+    double cols = (double)t->tile_vectors * FLOATS, rows = REGISTERS / (double)t->tile_vectors;
+    double M = (double)s->M, N = (double)s->N, K = (double)s->K;
+    rows = rows > M ? M : rows;
+    cols = cols > N ? N : cols;
+    return M * N * K * (1 / rows + 1 / cols) + M * N;
+}
+
+struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
+                                  const struct cr_target *t)
+{
+    double bytes = (double)outer * (double)sizeof(float);
+    return (struct cr_traffic){bytes * floats_to_l1(s, t), bytes * floats_to_l2(s, kept_floats(t))};
+}
+
+/* Blocks of at most `most` rows, all but the last of them equal.  A group has whole calls, and so
+ * few of them that there are gemm_items items, if N is large enough. */
+static void cut(struct cr_gemm_loops *s, int64_t most, int64_t most_cols, int64_t outer,
+                const struct cr_target *t)
+{
+    s->blocks = cr_ceil_div(s->M, most);
+    s->block = cr_ceil_div(s->M, s->blocks);
+    cr_cut_calls(s, t, most_cols);
+    int64_t steps = cr_ceil_div(s->N, s->cols);
+    int64_t wanted = cr_ceil_div(t->gemm_items, outer * s->blocks);
+    s->group = cr_max(1, steps / wanted) * s->cols;
+    s->groups = cr_ceil_div(s->N, s->group);
+}
+
+/*
+ * Tries blocks from large to small, and takes what reads clearly less than all before.  A block is
+ * at most half of the rows, if these are many: each thread computes the rows of its items by
+ * itself.
+ */
+struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *t,
+                                   bool cuts_k)
+{
+    static const int steps[] = {64, 48, 32, 24, 20, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1};
+    int64_t outer = cr_outer_items(k), K = k->gemm.K;
+    struct cr_gemm_loops best = {0}, s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = K};
+    bool many = s.M > t->gemm_least_rows;
+    int64_t limit = many ? cr_max(t->gemm_least_rows, cr_ceil_div(s.M, 2)) : s.M;
+    int64_t parts = cuts_k && many ? cr_ceil_div(K, t->gemm_depth) : 1;
+    double least = 0;
+    for (int64_t n = 1; n <= parts; n = n < parts ? parts : n + 1)
+        for (int64_t cols = t->gemm_step_cols; cols >= CR_PANEL_FLOATS; cols /= 2)
+            for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
+                s.depth = cr_ceil_div(K, n);
+                cut(&s, many ? cr_min(limit, steps[i] * t->gemm_step_rows) : s.M, cols, outer, t);
+                double traffic = floats_to_l2(&s, kept_floats(t));
+                if (best.M && traffic >= 0.95 * least)
+                    continue;
+                best = s;
+                least = traffic;
+            }
+    return best;
+}
