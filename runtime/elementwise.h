@@ -17,7 +17,7 @@
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512), so it may use + - * / and unary minus, which all of these have, and
+ * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
  * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
  *
  * Where the rule admits i32 the same expression is compiled once more, over unsigned

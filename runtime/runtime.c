@@ -81,6 +81,12 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #include "runtime.inc"
 #include "vector_end.h"
 #endif
+
+#if CR_NEON
+#include "vector_neon.h"
+#include "runtime.inc"
+#include "vector_end.h"
+#endif
 /* clang-format on */
 
 /* True if the processor and the operating system support an instruction set. */
@@ -96,6 +102,11 @@ static int cr_has(const struct cr_runtime *rt)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
+#if CR_NEON
+    if (rt == &cr_runtime_neon) {
+        return 1; /* a part of every aarch64 */
+    }
+#endif
     return rt == &cr_runtime_plain;
 }
 
@@ -105,6 +116,9 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 #if CR_X86
         &cr_runtime_avx512,
         &cr_runtime_avx2,
+#endif
+#if CR_NEON
+        &cr_runtime_neon,
 #endif
         &cr_runtime_plain,
     };

@@ -107,7 +107,7 @@
 
 /* The runtime for one instruction set. */
 struct cr_runtime {
-    const char *isa;                  /* "avx512", "avx2" or "plain" */
+    const char *isa;                  /* "avx512", "avx2", "neon" or "plain" */
     const struct cr_runtime_i32 *i32; /* only for i32 */
     cr_parallel *parallel;
 #define CR_MEMBER(type, name) type *name;

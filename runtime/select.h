@@ -12,8 +12,8 @@
 #endif
 
 /*
- * The runtime for "avx512", "avx2" or "plain", or null if this machine lacks that
- * instruction set or the name is none of these; for a null name the fastest there are.
+ * The runtime for "avx512", "avx2", "neon" or "plain", or null if this machine lacks that
+ * instruction set or the name is none of these; for a null name the fastest there is.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 

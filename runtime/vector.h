@@ -19,6 +19,12 @@
 #else
 #define CR_X86 0
 #endif
+#if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__) && !defined(__TINYC__)
+#define CR_NEON 1
+#include <arm_neon.h>
+#else
+#define CR_NEON 0
+#endif
 #include <math.h>
 #include <stdint.h>
 

@@ -4,11 +4,14 @@
 #undef CR_ISA
 #undef CR_NAME
 #undef VF
+#undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -17,6 +20,10 @@
 #undef v_fma
 #undef v_min
 #undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
 #undef v_nan_or
 #undef v_ordered_or
 #undef v_and

@@ -1,7 +1,7 @@
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
- * This is C for any compiler and any machine: it defines what the other two
+ * This is C for any compiler and any machine: it defines what the other
  * instruction sets must compute, bit for bit.
  */
 #ifndef CR_VECTOR_PLAIN_H

@@ -20,7 +20,7 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static const char *const isas[] = {"plain", "avx2", "avx512"};
+static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 
 static const int32_t values[] = {
     0,         1,         -1,       16777215, 16777216,      16777217,  -16777215,     -16777216,

@@ -20,7 +20,7 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static const char *const isas[] = {"plain", "avx2", "avx512"};
+static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 
 /* ---- values ---- */
 

@@ -31,6 +31,7 @@
     F(plain, "runtime/vector_plain.h")                                                             \
     F(avx2, "runtime/vector_avx2.h")                                                               \
     F(avx512, "runtime/vector_avx512.h")                                                           \
+    F(neon, "runtime/vector_neon.h")                                                               \
     F(end, "runtime/vector_end.h")                                                                 \
     F(pool, "runtime/pool.c")                                                                      \
     F(place, "runtime/place.c")                                                                    \

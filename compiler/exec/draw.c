@@ -33,21 +33,33 @@ struct cr_groups {
 #include "draw.inc"
 #include "runtime/vector_end.h"
 #endif
+
+#if CR_NEON
+#include "runtime/vector_neon.h"
+#include "draw.inc"
+#include "runtime/vector_end.h"
+#endif
 /* clang-format on */
 
 /* What makes the groups of a sequence with the instructions of this runtime. */
 static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution distribution)
 {
-    const struct cr_groups *groups = &cr_groups_plain;
+    static const struct cr_groups *const all[] = {
+        &cr_groups_plain,
 #if CR_X86
-    if (strcmp(rt->isa, cr_groups_avx2.isa) == 0) {
-        groups = &cr_groups_avx2;
-    }
-    if (strcmp(rt->isa, cr_groups_avx512.isa) == 0) {
-        groups = &cr_groups_avx512;
-    }
+        &cr_groups_avx2,
+        &cr_groups_avx512,
 #endif
-    (void)rt;
+#if CR_NEON
+        &cr_groups_neon,
+#endif
+    };
+    const struct cr_groups *groups = all[0];
+    for (size_t i = 1; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(rt->isa, all[i]->isa) == 0) {
+            groups = all[i];
+        }
+    }
     return distribution == CR_NORMAL ? groups->normal : groups->uniform;
 }
 

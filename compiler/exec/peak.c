@@ -13,6 +13,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+#if defined(__aarch64__) && defined(__ARM_NEON)
+#define NEON 1
+#include <arm_neon.h>
+#else
+#define NEON 0
+#endif
 
 /* ---- multiplying and adding ---- */
 
@@ -60,6 +66,27 @@ __attribute__((target("avx2,fma"))) static double chains_avx2(float *sink)
 }
 #endif
 
+#if NEON
+/* Twice the chains: there are processors that begin four of them in a cycle. */
+#define START_128(i) float32x4_t a##i = vdupq_n_f32((float)i), b##i = a##i;
+#define STEP_128(i) a##i = vfmaq_f32(a##i, x, y), b##i = vfmaq_f32(b##i, x, y);
+#define ADD_128(i) sum = vaddq_f32(sum, vaddq_f32(a##i, b##i));
+
+static double chains_neon(float *sink)
+{
+    float32x4_t x = vdupq_n_f32(0.5f), y = vdupq_n_f32(*sink), sum = y;
+    EACH_CHAIN(START_128)
+    for (int i = 0; i < ROUNDS; i++) {
+        EACH_CHAIN(STEP_128)
+        __asm__ volatile("" : "+w"(x));
+    }
+    EACH_CHAIN(ADD_128)
+    *sink = vgetq_lane_f32(sum, 0);
+    return 2.0 * 4 * 2 * CHAINS * ROUNDS;
+}
+#endif
+
+#if !NEON
 enum { PLAIN_LANES = 32, PLAIN_ROUNDS = ROUNDS / 4 };
 
 static double chains_plain(float *sink)
@@ -74,7 +101,9 @@ static double chains_plain(float *sink)
         *sink += a[i];
     return 2.0 * PLAIN_LANES * PLAIN_ROUNDS;
 }
+#endif
 
+/* The chains of the widest vectors of this machine. */
 static chains_function *widest(void)
 {
 #if defined(__x86_64__)
@@ -84,7 +113,11 @@ static chains_function *widest(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return chains_avx2;
 #endif
+#if NEON
+    return chains_neon;
+#else
     return chains_plain;
+#endif
 }
 
 double cr_peak_work(void)

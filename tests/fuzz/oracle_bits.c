@@ -24,7 +24,8 @@ static bool check_run(struct cr_subject *s, const char *isa, int threads, struct
 
 bool cr_oracle_isa(struct cr_subject *s, struct cr_report *report)
 {
-    return check_run(s, "avx2", 1, report) && check_run(s, "plain", 1, report);
+    return check_run(s, "avx2", 1, report) && check_run(s, "neon", 1, report) &&
+           check_run(s, "plain", 1, report);
 }
 
 bool cr_oracle_threads(struct cr_subject *s, struct cr_report *report)

@@ -8,7 +8,7 @@
 /* The first rows come first in what a finding is reported as. */
 const struct cr_oracle cr_oracles[] = {
     {"run", cr_oracle_run, 1, "it compiles and runs, and writes to its own memory only"},
-    {"isa", cr_oracle_isa, 1, "the same bits with AVX-512, AVX2 and plain C"},
+    {"isa", cr_oracle_isa, 1, "the same bits with AVX-512, AVX2, NEON and plain C"},
     {"threads", cr_oracle_threads, 1, "the same bits with two and three threads"},
     {"again", cr_oracle_again, 8, "the same bits on another run, over what the first left"},
     {"dump", cr_oracle_dump, 2, "a printed graph reads back, and gives the same bits"},
