@@ -173,9 +173,10 @@ comments = 'sh tests/check_comments.sh'
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
 
 # What does not depend on the Lua: a copy of the tree that is extended, the C that was emitted, under
-# every compiler at hand, and files.
+# every compiler at hand, files, and the runtime on other processors.
 standalone = $(call script,$(LUA),extend.sh) $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
-    $(call script,$(LUA),standalone.sh) $(call script,$(LUA),entries.sh)
+    $(call script,$(LUA),standalone.sh) $(call script,$(LUA),entries.sh) \
+    $(call script,$(LUA),machines.sh)
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \

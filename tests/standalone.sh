@@ -162,6 +162,9 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
     for compiler in $compilers; do
         bits "$case" "$compiler" 2 "$strict -O3 $daring"
     done
+    if [ "$case" = stack_linear ] && have aarch64-linux-gnu-gcc && have qemu-aarch64; then
+        bits "$case" aarch64-linux-gnu-gcc 2 "$strict -O2 -static" qemu-aarch64
+    fi
     [ "$case" = gpt2_long ] || continue
     for compiler in $compilers; do
         bits "$case" "$compiler" 2 "$strict -O0"
@@ -184,8 +187,8 @@ done
 
 # ---- a backward pass, whose gradients are outputs ----
 
-# gradients CASE: the main of the C with a backward pass writes, for every output, what
-# `crescent run` writes.
+# gradients CASE COMPILER OPTIONS [EMULATOR]: the main of the C with a backward pass writes, for every
+# output, what `crescent run` writes.
 gradients() {
     emit "$1" --grads none || return 1
     fresh
@@ -197,11 +200,18 @@ gradients() {
         compare="$compare && cmp $out.$name $out.$name.npy"
     done
     "$crescent" run $arguments $files --grads none $theirs >/dev/null 2>"$scratch/log" || return 1
-    job "cc $strict -O2 $daring -D${macro}_MAIN -D${macro}_THREADS=2 -pthread $scratch/$1.c" \
-        "-o $out -lm && $out $files $ours 2>$out.log $compare"
+    job "$2 $strict $3 -D${macro}_MAIN -D${macro}_THREADS=2 -pthread $scratch/$1.c" \
+        "-o $out -lm && ${4-} $out $files $ours 2>$out.log $compare"
 }
 
-if ! gradients tiny; then
+gradients_made() {
+    gradients tiny cc "-O2 $daring" || return 1
+    if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
+        gradients tiny aarch64-linux-gnu-gcc "-O2 -static -ffp-contract=fast" qemu-aarch64
+    fi
+}
+
+if ! gradients_made; then
     echo 'FAILED: gradients of tiny: cannot be emitted and run'
     cat "$scratch/log"
     failed=$((failed + 1))
