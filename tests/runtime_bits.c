@@ -290,7 +290,7 @@ struct product {
 
 enum { MAX_M = 41, MAX_N = 300, MAX_K = 100, MAX_C = MAX_M * 320 };
 
-/* All ways to begin the chains of one product, by one hash. */
+/* All ways to begin the chains of one product, by tiles of all widths, by one hash. */
 static uint64_t add_product(const struct cr_runtime *k, uint64_t hash, const struct product *p)
 {
     static _Alignas(64) float panels[10 * MAX_K * CR_PANEL + 320];
@@ -301,18 +301,23 @@ static uint64_t add_product(const struct cr_runtime *k, uint64_t hash, const str
     hash = add(hash, panels, COUNT(panels), 1);
     for (int way = 0; way < 5; way++) {
         const float *a = p->a;
+        long vectors = 2 + (p->M + way) % 3;
         reset(MAX_C);
         if (way == 0) {
-            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, NULL, 0);
+            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, NULL, 0,
+                    vectors, 64);
         } else if (way == 1) {
-            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, p->start, 0);
+            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, p->start, 0,
+                    vectors, 64);
         } else if (way == 2) {
-            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, result, ldc);
+            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, result, ldc,
+                    vectors, 64);
         } else if (way == 3) {
             k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
-                           p->start);
+                           p->start, vectors, 0);
         } else {
-            k->gemm_stream(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc);
+            k->gemm_stream(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
+                           vectors, 64);
             k->stream_end();
         }
         hash = add(hash, result, MAX_C, 1);
