@@ -176,7 +176,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # every compiler at hand, files, and the runtime on other processors.
 standalone = $(call script,$(LUA),extend.sh) $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
     $(call script,$(LUA),standalone.sh) $(call script,$(LUA),entries.sh) \
-    $(call script,$(LUA),machines.sh)
+    $(call script,$(LUA),machines.sh) $(call script,$(LUA),pool.sh)
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \

@@ -29,7 +29,8 @@
  * Threads that work at the same time have a context each; what belongs to different contexts is
  * independent.  Several threads may share a context if the program sees to it that no two are in
  * a call with it at once.  `threads` of crescent_config is something else: the threads that share
- * the work of one run.
+ * the work of one run, which a model keeps until it is closed, asleep between runs.  A process made by
+ * fork has none of them, and neither runs nor closes a model of its parent's.
  *
  * Structures may grow at their end with the version: initialise them, and what is not named is 0.
  *

@@ -44,12 +44,12 @@ static int write_state(const char *path, const char *state)
 }
 
 /* Makes steps, the state going to and fro between two pieces of memory; returns the last one. */
-static char *train(char *state, char *next, void *arena, long steps)
+static char *train(struct train_add_pool *pool, char *state, char *next, void *arena, long steps)
 {
     float loss;
     for (long i = 1; i <= steps; i++) {
         char *old = state;
-        if (train_add_step(state, next, &loss, arena))
+        if (train_add_step_with(pool, state, next, &loss, arena))
             return NULL;
         state = next;
         next = old;
@@ -64,13 +64,17 @@ int main(int argc, char **argv)
     char *states[2] = {aligned_alloc(64, TRAIN_ADD_STATE_BYTES),
                        aligned_alloc(64, TRAIN_ADD_STATE_BYTES)};
     void *arena = aligned_alloc(64, TRAIN_ADD_ARENA_BYTES);
+    void *memory = aligned_alloc(64, TRAIN_ADD_POOL_BYTES);
+    struct train_add_pool *pool = train_add_pool_start(memory, TRAIN_ADD_THREADS);
     char *last = NULL;
-    if (argc != 4 || !states[0] || !states[1] || !arena || !read_state(argv[1], states[0]))
+    if (argc != 4 || !states[0] || !states[1] || !arena || !pool || !read_state(argv[1], states[0]))
         fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
     else
-        last = train(states[0], states[1], arena, atol(argv[2]));
+        last = train(pool, states[0], states[1], arena, atol(argv[2]));
     if (last && !write_state(argv[3], last))
         last = NULL;
+    train_add_pool_stop(pool);
+    free(memory);
     free(states[0]);
     free(states[1]);
     free(arena);

@@ -18,6 +18,7 @@
 #define GPT2_BLOCK_THREADS 1
 #endif
 
+#define GPT2_BLOCK_POOL_BYTES (GPT2_BLOCK_THREADS * 256L) /* for threads to be kept */
 #define GPT2_BLOCK_PARAM_BYTES 131520L /* of the weights as gpt2_block_load lays them out */
 #define GPT2_BLOCK_ARENA_BYTES (15360L + GPT2_BLOCK_THREADS * 25664L)
 #define GPT2_BLOCK_PARAMS 12
@@ -46,6 +47,20 @@ int gpt2_block_load(void *weights, int index, const float *tensor);
 
 /* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
 int gpt2_block_run(const void *weights, const float *in_x, float *out_y, void *arena);
+
+/* Threads to keep from call to call of the functions that take a pool; in between they
+ * sleep.  Starts 1 to GPT2_BLOCK_THREADS of them, counting the calling one, fewer if the system
+ * refuses, in memory of GPT2_BLOCK_POOL_BYTES, aligned to 64 bytes; null if it is not, or for
+ * another number.  A pool serves one call at a time, and the process that started it
+ * alone, not one that fork made of that. */
+struct gpt2_block_pool;
+struct gpt2_block_pool *gpt2_block_pool_start(void *memory, int threads);
+
+/* Ends the threads; the memory is the caller's again. */
+void gpt2_block_pool_stop(struct gpt2_block_pool *pool);
+
+/* The same with the threads of a pool, or on this thread alone if that is null. */
+int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus
 }

@@ -62,7 +62,7 @@
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512), so it may use + - * / and unary minus, which all of these have, and
+ * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
  * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
  *
  * Where the rule admits i32 the same expression is compiled once more, over unsigned
@@ -150,12 +150,12 @@ typedef void cr_body(const void *args, long begin, long end, float *scratch);
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares, one a thread of the pool (which may be
- * null: then this thread does it all).  Thread t gets scratch + t * scratch_stride.  Returns
- * when all is done.
+ * Runs body over 0 <= i < items, in contiguous shares, at most `shares` of them and no more than
+ * the pool has threads (it may be null: then this thread does it all).  Share t is done with
+ * scratch + t * scratch_stride.  Returns when all is done.
  */
-typedef void cr_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                         float *scratch, long scratch_stride);
+typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                         const void *args, float *scratch, long scratch_stride);
 
 #endif
 
@@ -237,7 +237,7 @@ typedef void cr_parallel(struct cr_pool *pool, long items, cr_body *body, const 
 
 /* The runtime for one instruction set. */
 struct cr_runtime {
-    const char *isa;                  /* "avx512", "avx2" or "plain" */
+    const char *isa;                  /* "avx512", "avx2", "neon" or "plain" */
     cr_parallel *parallel;
 #define CR_MEMBER(type, name) type *name;
 #define CR_FUNCTION(name, result, parameters) result(*name) parameters;
@@ -260,8 +260,8 @@ struct cr_runtime {
 #endif
 
 /*
- * The runtime for "avx512", "avx2" or "plain", or null if this machine lacks that
- * instruction set or the name is none of these; for a null name the fastest there are.
+ * The runtime for "avx512", "avx2", "neon" or "plain", or null if this machine lacks that
+ * instruction set or the name is none of these; for a null name the fastest there is.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
@@ -285,9 +285,10 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 enum { CR_MAX_THREADS = 1024 };
 
 /* Bytes that suffice for a pool of so many threads, as a constant expression. */
-#define CR_POOL_BYTES(threads) (512 + 64 * (threads))
+#define CR_POOL_BYTES(threads) (256 * (threads))
 
-/* The memory that a pool of so many threads needs, aligned as malloc would. */
+/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
+ * aligned to 64 bytes. */
 CR_API size_t cr_pool_bytes(int threads);
 
 /*
@@ -296,7 +297,8 @@ CR_API size_t cr_pool_bytes(int threads);
  */
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 
-/* Ends the threads of a pool made by cr_pool_init. */
+/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
+ * and neither runs nor stops one that it did not make itself. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
 #ifndef CR_NO_MALLOC
@@ -312,8 +314,8 @@ CR_API int cr_pool_threads(const struct cr_pool *pool);
  * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
  * from two threads at once and not from inside a body.
  */
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                             float *scratch, long scratch_stride);
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride);
 
 #endif
 /*
@@ -496,10 +498,10 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
         const long i1 = 16;
-        const long j0 = 0;
-        const long j1 = 48;
-        for (long j = j0; j < j1; j += 64) {
-            const long n = j1 - j < 64 ? j1 - j : 64;
+        const long j0 = item % 2 * 32;
+        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536,
@@ -594,10 +596,10 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
         const long i1 = 16;
-        const long j0 = 0;
-        const long j1 = 48;
-        for (long j = j0; j < j1; j += 64) {
-            const long n = j1 - j < 64 ? j1 - j : 64;
+        const long j0 = item % 2 * 32;
+        const long j1 = j0 + 32 < 48 ? j0 + 32 : 48;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 192, a->ffn_act + i * 192, 192, 1, a->w + j * 192, 6144,
@@ -628,7 +630,7 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .w = weights + 240,
             .out = arena,
         };
-        rt->parallel(pool, 2, k1_attn_qkv_proj, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k1_attn_qkv_proj, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -636,7 +638,7 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .attn_qkv_proj = arena,
             .out = arena + 2304,
         };
-        rt->parallel(pool, 6, k2_attn_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, 6, 1, k2_attn_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -647,7 +649,7 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .w = weights + 7968,
             .out = arena + 3072,
         };
-        rt->parallel(pool, 1, k3_attn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -659,7 +661,7 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .w = weights + 11328,
             .out = arena,
         };
-        rt->parallel(pool, 2, k4_ffn_act, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k4_ffn_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -670,7 +672,7 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .w = weights + 20592,
             .out = out0,
         };
-        rt->parallel(pool, 1, k5_ffn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -721,33 +723,59 @@ int stream_block_load(void *weights, int index, const float *tensor)
     return 0;
 }
 
+/* ---- threads ---- */
+
+struct stream_block_pool *stream_block_pool_start(void *memory, int threads)
+{
+    if (!memory || (size_t)memory % 64 || threads > STREAM_BLOCK_THREADS)
+        return 0;
+    return (struct stream_block_pool *)(void *)cr_pool_init(memory, threads);
+}
+
+void stream_block_pool_stop(struct stream_block_pool *pool)
+{
+    if (pool)
+        cr_pool_stop((struct cr_pool *)(void *)pool);
+}
+
+static int stream_block_checked(struct cr_pool *pool, const void *weights, const void *const *inputs,
+    void *const *outputs, void *arena)
+{
+    if (((size_t)weights | (size_t)arena) % 64 || !arena || !weights)
+        return 1;
+    if (!inputs[0])
+        return 1;
+    if (!outputs[0])
+        return 1;
+    return stream_block_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,
+        (float *)arena);
+}
+
 int stream_block_run(const void *weights, const float *in_x, float *out_y, void *arena)
 {
     const void *inputs[1];
     void *outputs[1];
-#ifndef CR_NO_THREADS
-    double memory[CR_POOL_BYTES(STREAM_BLOCK_THREADS) / sizeof(double)];
-#endif
-    struct cr_pool *pool = 0;
-    int status;
-    if (((size_t)weights | (size_t)arena) % 64 || !arena || !weights)
-        return 1;
-    if (!in_x)
-        return 1;
-    if (!out_y)
-        return 1;
     inputs[0] = in_x;
     outputs[0] = out_y;
-#ifndef CR_NO_THREADS
-    pool = cr_pool_init(memory, STREAM_BLOCK_THREADS);
-#endif
-    status = stream_block_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,
-                        (float *)arena);
-#ifndef CR_NO_THREADS
-    if (pool)
-        cr_pool_stop(pool);
-#endif
+#ifdef CR_NO_THREADS
+    return stream_block_checked(0, weights, inputs, outputs, arena);
+#else
+    double memory[STREAM_BLOCK_POOL_BYTES / sizeof(double)];
+    struct cr_pool *own = cr_pool_init(memory, STREAM_BLOCK_THREADS);
+    int status = stream_block_checked((void *)own, weights, inputs, outputs, arena);
+    if (own)
+        cr_pool_stop(own);
     return status;
+#endif
+}
+
+int stream_block_run_with(struct stream_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena)
+{
+    const void *inputs[1];
+    void *outputs[1];
+    inputs[0] = in_x;
+    outputs[0] = out_y;
+    return stream_block_checked((void *)pool, weights, inputs, outputs, arena);
 }
 
 /* ---- the runtime ---- */
@@ -780,6 +808,12 @@ int stream_block_run(const void *weights, const float *in_x, float *out_y, void 
 #include <immintrin.h>
 #else
 #define CR_X86 0
+#endif
+#if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__) && !defined(__TINYC__)
+#define CR_NEON 1
+#include <arm_neon.h>
+#else
+#define CR_NEON 0
 #endif
 #include <math.h>
 #include <stdint.h>
@@ -880,7 +914,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
- * This is C for any compiler and any machine: it defines what the other two
+ * This is C for any compiler and any machine: it defines what the other
  * instruction sets must compute, bit for bit.
  */
 #ifndef CR_VECTOR_PLAIN_H
@@ -1002,18 +1036,29 @@ CR_INLINE float v_split_plain(float x, float *e)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
- * are equal differ in the sign of zero at most, and v_max gives the second of them. */
+/*
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
+ */
+#ifdef v_larger
+#define v_at_least(limit, x) v_larger(v_set1(limit), x)
+#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
+#else
+#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
+#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
+#define v_at_least(limit, x) v_max(v_set1(limit), x)
+#define v_at_most(limit, x) v_min(v_set1(limit), x)
+#endif
+
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    VF larger = v_and(v_max(a, b), v_max(b, a));
-    return v_ordered_or(a, b, larger);
+    return v_larger(a, b);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    VF smaller = v_or(v_min(a, b), v_min(b, a));
-    return v_ordered_or(a, b, smaller);
+    return v_smaller(a, b);
 }
 
 /*
@@ -1069,7 +1114,7 @@ CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
     VF t;
-    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    x = v_at_least(-104.0f, v_at_most(89.0f, x));
     VF p = CR_NAME(v_expm1_reduced)(x, &t);
     return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
 }
@@ -1090,7 +1135,7 @@ CR_INLINE VF CR_NAME(v_expm1)(VF x)
 CR_INLINE VF CR_NAME(v_tanh)(VF x)
 {
     VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
     VF q = h / (CR_ONE + h);
     VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
     return v_copysign(y, x);
@@ -1100,7 +1145,7 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
     VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
     VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
     return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
 }
@@ -1111,7 +1156,7 @@ CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
  */
 CR_INLINE VF CR_NAME(v_erf)(VF x)
 {
-    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF a = v_at_most(3.95f, CR_ABS(x));
     VF q = v_set1(-0x1.38a6fcp-17f);
     q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
     q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
@@ -1619,6 +1664,14 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * need a while later.
  */
 
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
+#ifndef v_fma_by
+#define VS VF
+#define v_number(p) v_set1(*(p))
+#define v_fma_by(x, w, sum) v_fma(x, w, sum)
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -1697,10 +1750,10 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
-            VF x = v_set1(a[i / 3][i % 3 * rs]);
+            VS x = v_number(a[i / 3] + i % 3 * rs);
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
             }
         }
         CR_UNROLL
@@ -1940,11 +1993,14 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_ISA
 #undef CR_NAME
 #undef VF
+#undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -1953,6 +2009,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_fma
 #undef v_min
 #undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
 #undef v_nan_or
 #undef v_ordered_or
 #undef v_and
@@ -2142,18 +2202,29 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
- * are equal differ in the sign of zero at most, and v_max gives the second of them. */
+/*
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
+ */
+#ifdef v_larger
+#define v_at_least(limit, x) v_larger(v_set1(limit), x)
+#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
+#else
+#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
+#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
+#define v_at_least(limit, x) v_max(v_set1(limit), x)
+#define v_at_most(limit, x) v_min(v_set1(limit), x)
+#endif
+
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    VF larger = v_and(v_max(a, b), v_max(b, a));
-    return v_ordered_or(a, b, larger);
+    return v_larger(a, b);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    VF smaller = v_or(v_min(a, b), v_min(b, a));
-    return v_ordered_or(a, b, smaller);
+    return v_smaller(a, b);
 }
 
 /*
@@ -2209,7 +2280,7 @@ CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
     VF t;
-    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    x = v_at_least(-104.0f, v_at_most(89.0f, x));
     VF p = CR_NAME(v_expm1_reduced)(x, &t);
     return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
 }
@@ -2230,7 +2301,7 @@ CR_INLINE VF CR_NAME(v_expm1)(VF x)
 CR_INLINE VF CR_NAME(v_tanh)(VF x)
 {
     VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
     VF q = h / (CR_ONE + h);
     VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
     return v_copysign(y, x);
@@ -2240,7 +2311,7 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
     VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
     VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
     return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
 }
@@ -2251,7 +2322,7 @@ CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
  */
 CR_INLINE VF CR_NAME(v_erf)(VF x)
 {
-    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF a = v_at_most(3.95f, CR_ABS(x));
     VF q = v_set1(-0x1.38a6fcp-17f);
     q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
     q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
@@ -2759,6 +2830,14 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * need a while later.
  */
 
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
+#ifndef v_fma_by
+#define VS VF
+#define v_number(p) v_set1(*(p))
+#define v_fma_by(x, w, sum) v_fma(x, w, sum)
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -2837,10 +2916,10 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
-            VF x = v_set1(a[i / 3][i % 3 * rs]);
+            VS x = v_number(a[i / 3] + i % 3 * rs);
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
             }
         }
         CR_UNROLL
@@ -3080,11 +3159,14 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_ISA
 #undef CR_NAME
 #undef VF
+#undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -3093,6 +3175,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_fma
 #undef v_min
 #undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
 #undef v_nan_or
 #undef v_ordered_or
 #undef v_and
@@ -3282,18 +3368,29 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
  * they serve, with coefficients rounded to float one after another.
  */
 
-/* The larger and the smaller of a and b, of two zeros +0 and -0; NaN if either is.  Numbers that
- * are equal differ in the sign of zero at most, and v_max gives the second of them. */
+/*
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
+ */
+#ifdef v_larger
+#define v_at_least(limit, x) v_larger(v_set1(limit), x)
+#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
+#else
+#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
+#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
+#define v_at_least(limit, x) v_max(v_set1(limit), x)
+#define v_at_most(limit, x) v_min(v_set1(limit), x)
+#endif
+
 CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 {
-    VF larger = v_and(v_max(a, b), v_max(b, a));
-    return v_ordered_or(a, b, larger);
+    return v_larger(a, b);
 }
 
 CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
 {
-    VF smaller = v_or(v_min(a, b), v_min(b, a));
-    return v_ordered_or(a, b, smaller);
+    return v_smaller(a, b);
 }
 
 /*
@@ -3349,7 +3446,7 @@ CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
     VF t;
-    x = v_max(v_set1(-104.0f), v_min(v_set1(89.0f), x));
+    x = v_at_least(-104.0f, v_at_most(89.0f, x));
     VF p = CR_NAME(v_expm1_reduced)(x, &t);
     return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
 }
@@ -3370,7 +3467,7 @@ CR_INLINE VF CR_NAME(v_expm1)(VF x)
 CR_INLINE VF CR_NAME(v_tanh)(VF x)
 {
     VF a = CR_ABS(x);
-    VF h = CR_NAME(v_expm1)(v_min(v_set1(20.0f), a + a)) * v_set1(0.5f);
+    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
     VF q = h / (CR_ONE + h);
     VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
     return v_copysign(y, x);
@@ -3380,7 +3477,7 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
     VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_max(v_set1(-104.0f), -CR_ABS(x)), &t);
+    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
     VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
     return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
 }
@@ -3391,7 +3488,7 @@ CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
  */
 CR_INLINE VF CR_NAME(v_erf)(VF x)
 {
-    VF a = v_min(v_set1(3.95f), CR_ABS(x));
+    VF a = v_at_most(3.95f, CR_ABS(x));
     VF q = v_set1(-0x1.38a6fcp-17f);
     q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
     q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
@@ -3899,6 +3996,14 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
  * need a while later.
  */
 
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
+#ifndef v_fma_by
+#define VS VF
+#define v_number(p) v_set1(*(p))
+#define v_fma_by(x, w, sum) v_fma(x, w, sum)
+#endif
+
 /* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
  * has none of them reads those of `first`, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
@@ -3977,10 +4082,10 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
         }
         CR_UNROLL
         for (int i = 0; i < MR; i++) {
-            VF x = v_set1(a[i / 3][i % 3 * rs]);
+            VS x = v_number(a[i / 3] + i % 3 * rs);
             CR_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = v_fma(x, w[j], acc[i][j]);
+                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
             }
         }
         CR_UNROLL
@@ -4220,11 +4325,14 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_ISA
 #undef CR_NAME
 #undef VF
+#undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
 #undef v_load
 #undef v_store
 #undef v_stream
@@ -4233,6 +4341,1206 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_fma
 #undef v_min
 #undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
+#undef v_nan_or
+#undef v_ordered_or
+#undef v_and
+#undef v_or
+#undef v_first
+#undef v_load_n
+#undef v_load_or
+#undef v_store_n
+#undef v_copysign
+#undef v_pow2
+#undef v_scale
+#undef v_split
+#undef v_fold
+#undef v_lane0
+#undef v_transpose
+#undef CR_ONE
+#undef CR_FLOAT
+#undef CR_ABS
+#undef CR_SQRT
+#undef CR_EXP
+#undef CR_LOG
+#undef CR_TANH
+#undef CR_ERF
+#undef CR_SIGMOID
+#undef CR_FMA
+#undef CR_MAX
+#undef CR_MIN
+#undef CR_TOP
+#undef CR_BOTTOM
+#undef CR_LOWEST
+#undef CR_HIGHEST
+#undef CR_LT
+#undef CR_LE
+#undef CR_EQ
+#undef CR_SELECT
+#ifdef CR_TARGET
+#undef CR_TARGET
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#endif
+
+#if CR_NEON
+/*
+ * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
+ *
+ * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
+ * lanes of a reduction are four registers.
+ */
+#ifndef CR_VECTOR_NEON_H
+#define CR_VECTOR_NEON_H
+
+#define CR_ISA "neon"
+#define CR_NAME(name) name##_neon
+#define VF float32x4_t
+#define CR_W 4
+#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
+#define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
+#define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
+
+/* Vectors that may alias any element and begin at any of them. */
+typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
+typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
+
+#define v_load(p) (*(const cr_floats_4 *)(p))
+#define v_store(p, x) ((void)(*(cr_floats_4 *)(p) = (x)))
+#define v_stream(p, x) v_store(p, x)
+#define v_stream_end() ((void)0)
+#define v_set1(x) vdupq_n_f32(x)
+#define v_fma(a, b, c) vfmaq_f32(c, a, b)
+/* Like the x86 instructions: b if the operands are equal or unordered. */
+#define v_min(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
+#define v_max(a, b) vbslq_f32(vcgtq_f32(a, b), a, b)
+/* NaN if either is, and +0 is larger than -0. */
+#define v_smaller(a, b) vminq_f32(a, b)
+#define v_larger(a, b) vmaxq_f32(a, b)
+#define v_nan_or(x, other) vbslq_f32(vceqq_f32(x, x), other, x)
+
+/* Loads and stores of the first n lanes, at least one. */
+#define v_load_n(p, n) v_load_or_neon(p, n, vdupq_n_f32(0.0f))
+#define v_load_or(p, n, fill) v_load_or_neon(p, n, fill)
+#define v_store_n(p, x, n) v_store_n_neon(p, x, n)
+
+#define CR_ONE vdupq_n_f32(1.0f)
+#define CR_FLOAT(a) (a)
+#define CR_ABS(a) vabsq_f32(a)
+#define CR_SQRT(a) vsqrtq_f32(a)
+#define CR_LT(a, b) v_one_if_neon(vcltq_f32(a, b))
+#define CR_LE(a, b) v_one_if_neon(vcleq_f32(a, b))
+#define CR_EQ(a, b) v_one_if_neon(vceqq_f32(a, b))
+#define CR_SELECT(a, b, c) vbslq_f32(vceqzq_f32(a), c, b)
+
+/* 1 in the lanes of a mask, else 0. */
+CR_INLINE float32x4_t v_one_if_neon(uint32x4_t mask)
+{
+    return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(CR_ONE)));
+}
+
+CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    fill = vsetq_lane_f32(p[0], fill, 0);
+    fill = n > 1 ? vsetq_lane_f32(p[1], fill, 1) : fill;
+    return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
+}
+
+/* p may end with the last of the n lanes. */
+CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+        return;
+    }
+    p[0] = vgetq_lane_f32(x, 0);
+    if (n > 1) {
+        p[1] = vgetq_lane_f32(x, 1);
+    }
+    if (n > 2) {
+        p[2] = vgetq_lane_f32(x, 2);
+    }
+}
+
+CR_INLINE float32x4_t v_copysign_neon(float32x4_t magnitude, float32x4_t sign)
+{
+    return vbslq_f32(vdupq_n_u32(0x80000000u), sign, magnitude);
+}
+
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
+{
+    uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
+    return vreinterpretq_f32_u32(vaddq_u32(bits, vdupq_n_u32(0x3f800000u)));
+}
+
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+CR_INLINE float32x4_t v_split_neon(float32x4_t x, float32x4_t *e)
+{
+    uint32x4_t root = vdupq_n_u32(0x3f3504f3u); /* sqrt(1/2) */
+    uint32x4_t above = vsubq_u32(vreinterpretq_u32_f32(x), root);
+    uint32x4_t mantissa = vandq_u32(above, vdupq_n_u32(0x007fffffu));
+    *e = vcvtq_f32_s32(vshrq_n_s32(vreinterpretq_s32_u32(above), 23));
+    return vreinterpretq_f32_u32(vaddq_u32(mantissa, root));
+}
+
+/* The even and the odd 64-bit halves of a and b. */
+CR_INLINE float32x4_t v_even_halves_neon(float32x4_t a, float32x4_t b)
+{
+    return vcombine_f32(vget_low_f32(a), vget_low_f32(b));
+}
+
+CR_INLINE float32x4_t v_odd_halves_neon(float32x4_t a, float32x4_t b)
+{
+    return vcombine_f32(vget_high_f32(a), vget_high_f32(b));
+}
+
+/* Transposes 4 x 4: first inside squares of 2 x 2, then the squares. */
+CR_INLINE void v_transpose_neon(float32x4_t *t)
+{
+    float32x4_t even_top = vtrn1q_f32(t[0], t[1]), odd_top = vtrn2q_f32(t[0], t[1]);
+    float32x4_t even_low = vtrn1q_f32(t[2], t[3]), odd_low = vtrn2q_f32(t[2], t[3]);
+    t[0] = v_even_halves_neon(even_top, even_low);
+    t[1] = v_even_halves_neon(odd_top, odd_low);
+    t[2] = v_odd_halves_neon(even_top, even_low);
+    t[3] = v_odd_halves_neon(odd_top, odd_low);
+}
+
+#define v_copysign(m, s) v_copysign_neon(m, s)
+#define v_pow2(t) v_pow2_neon(t)
+#define v_split(x, e) v_split_neon(x, e)
+#define v_transpose(t) v_transpose_neon(t)
+
+#define v_lane0(x) vgetq_lane_f32(x, 0)
+
+/* Folds x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+#define v_fold(OP, x)                                                                              \
+    do {                                                                                           \
+        x = OP(x, vextq_f32(x, x, 2));                                                             \
+        x = OP(x, vextq_f32(x, x, 1));                                                             \
+    } while (0)
+
+/*
+ * x w + sum for a number x, which stands in lane 0 of a register: fmla by an element.  It is loaded
+ * by an instruction that the compiler does not look into.  Else it may load all lanes at once
+ * (ld1r), which takes a slot of the unit that multiplies, or load ahead, which takes registers
+ * that a tile of gemm needs.
+ */
+#define VS float32x4_t
+#define v_number(p) v_number_neon(p)
+#define v_fma_by(x, w, sum) vfmaq_laneq_f32(sum, w, x, 0)
+
+CR_INLINE float32x4_t v_number_neon(const cr_float *p)
+{
+    float32x4_t x;
+    __asm__("ldr %s0, %1" : "=w"(x) : "m"(*p));
+    return x;
+}
+
+#endif
+/*
+ * runtime.inc - the runtime for one instruction set.
+ *
+ * Included after one of vector_*.h, once for each; everything it defines has the
+ * instruction set in its name.
+ */
+/*
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * sigmoid 2.5).
+ *
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
+ */
+
+/*
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
+ */
+#ifdef v_larger
+#define v_at_least(limit, x) v_larger(v_set1(limit), x)
+#define v_at_most(limit, x) v_smaller(v_set1(limit), x)
+#else
+#define v_larger(a, b) v_ordered_or(a, b, v_and(v_max(a, b), v_max(b, a)))
+#define v_smaller(a, b) v_ordered_or(a, b, v_or(v_min(a, b), v_min(b, a)))
+#define v_at_least(limit, x) v_max(v_set1(limit), x)
+#define v_at_most(limit, x) v_min(v_set1(limit), x)
+#endif
+
+CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
+{
+    return v_larger(a, b);
+}
+
+CR_INLINE VF CR_NAME(v_minimum)(VF a, VF b)
+{
+    return v_smaller(a, b);
+}
+
+/*
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
+ */
+CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
+{
+    return v_nan_or(x, v_max(x, running));
+}
+
+CR_INLINE VF CR_NAME(v_bottom)(VF running, VF x)
+{
+    return v_nan_or(x, v_min(x, running));
+}
+
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+#define CR_TOP(running, x) CR_NAME(v_top)(running, x)
+#define CR_BOTTOM(running, x) CR_NAME(v_bottom)(running, x)
+
+#ifndef v_scale
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+{
+    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
+    VF rest = n - (t - v_set1(CR_ROUND));
+    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+}
+#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#endif
+
+/*
+ * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ */
+CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+{
+    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    VF n = *t - v_set1(CR_ROUND);
+    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
+    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
+    VF q = v_set1(0x1.6b8caep-10f);
+    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
+    q = v_fma(q, r, v_set1(0x1.555702p-5f));
+    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
+    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
+    return v_fma(r * r, q, r);
+}
+
+/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+CR_INLINE VF CR_NAME(v_exp)(VF x)
+{
+    VF t;
+    x = v_at_least(-104.0f, v_at_most(89.0f, x));
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+}
+
+/* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
+CR_INLINE VF CR_NAME(v_expm1)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF power = v_pow2(t);
+    return v_fma(power, p, power - CR_ONE);
+}
+
+/*
+ * With h = (exp(2|x|) - 1) / 2 the tangent is q = h / (1 + h), and from |x| = 10 on it
+ * rounds to 1.  Small values are taken as h - h q, where the error of q hardly counts.
+ */
+CR_INLINE VF CR_NAME(v_tanh)(VF x)
+{
+    VF a = CR_ABS(x);
+    VF h = CR_NAME(v_expm1)(v_at_most(20.0f, a + a)) * v_set1(0.5f);
+    VF q = h / (CR_ONE + h);
+    VF y = CR_SELECT(CR_LT(h, v_set1(0.4f)), v_fma(-h, q, h), q);
+    return v_copysign(y, x);
+}
+
+/* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
+{
+    VF t;
+    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
+    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+}
+
+/*
+ * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
+ * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ */
+CR_INLINE VF CR_NAME(v_erf)(VF x)
+{
+    VF a = v_at_most(3.95f, CR_ABS(x));
+    VF q = v_set1(-0x1.38a6fcp-17f);
+    q = v_fma(q, a, v_set1(0x1.efeaf2p-14f));
+    q = v_fma(q, a, v_set1(-0x1.4cff54p-11f));
+    q = v_fma(q, a, v_set1(0x1.b63582p-10f));
+    q = v_fma(q, a, v_set1(-0x1.5b0a8ep-13f));
+    q = v_fma(q, a, v_set1(-0x1.39c0dap-6f));
+    q = v_fma(q, a, v_set1(0x1.a4f95ep-4f));
+    q = v_fma(q, a, v_set1(0x1.45f2fep-1f));
+    q = v_fma(q, a, v_set1(-0x1.f7ac92p-25f));
+    VF u = v_fma(a, v_set1(0x1.20dd76p+0f), a * q);
+    return v_copysign(CR_NAME(v_expm1)(-u), x);
+}
+
+/* x = 2^e (1 + f), log(1 + f) = f - f^2 / 2 + f^3 q(f); denormals are scaled up first. */
+CR_INLINE VF CR_NAME(v_log)(VF x)
+{
+    VF e;
+    VF tiny = CR_LT(x, v_set1(0x1p-126f));
+    VF f = v_split(CR_SELECT(tiny, x * v_set1(0x1p23f), x), &e) - CR_ONE;
+    e = v_fma(tiny, v_set1(-23.0f), e);
+    VF q = v_set1(-0x1.38c974p-4f);
+    q = v_fma(q, f, v_set1(0x1.055eaep-3f));
+    q = v_fma(q, f, v_set1(-0x1.0d8246p-3f));
+    q = v_fma(q, f, v_set1(0x1.22d930p-3f));
+    q = v_fma(q, f, v_set1(-0x1.54728ap-3f));
+    q = v_fma(q, f, v_set1(0x1.99a01cp-3f));
+    q = v_fma(q, f, v_set1(-0x1.000226p-2f));
+    q = v_fma(q, f, v_set1(0x1.555554p-2f));
+    VF f2 = f * f;
+    VF y = v_fma(f2 * f, q, e * v_set1(CR_LN2_LOW));
+    y = v_fma(f2, v_set1(-0.5f), y) + f;
+    y = v_fma(e, v_set1(CR_LN2_HIGH), y);
+    y = CR_SELECT(CR_LT(x, v_set1(INFINITY)), y, x);
+    VF pole = CR_SELECT(CR_EQ(x, v_set1(0.0f)), v_set1(-INFINITY), v_set1(NAN));
+    return CR_SELECT(CR_LT(v_set1(0.0f), x), y, pole);
+}
+
+#define CR_EXP(a) CR_NAME(v_exp)(a)
+#define CR_LOG(a) CR_NAME(v_log)(a)
+#define CR_TANH(a) CR_NAME(v_tanh)(a)
+#define CR_ERF(a) CR_NAME(v_erf)(a)
+#define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
+#define CR_FMA(a, b, c) v_fma(a, b, c)
+/*
+ * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
+ * and columns of one value a row (s).
+ */
+
+/* What goes by the type of an operand or the result: f for floats (and i for i32, in i32.inc). */
+#define CR_ELEMENT_f float
+#define CR_VECTOR_f VF
+#define CR_SET1_f(x) v_set1(x)
+#define CR_GET_f(p) v_load(p)
+#define CR_GET_N_f(p, n) v_load_n(p, n)
+#define CR_PUT_f(p, x) v_store(p, x)
+#define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
+
+/* How an operand x (of the expression) of type T is fetched from xp with row stride ldx. */
+#define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
+#define CR_DENSE_v(x) (ld##x == cols)
+#define CR_DENSE_s(x) 0
+#define CR_ROW_v(x, T)
+#define CR_ROW_s(x, T) const CR_VECTOR_##T x = CR_SET1_##T(x##p[r * ld##x]);
+#define CR_FULL_v(x, T) const CR_VECTOR_##T x = CR_GET_##T(x##p + r * ld##x + i);
+#define CR_FULL_s(x, T)
+#define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
+#define CR_PART_s(x, T)
+
+/* Tiles without gaps are walked as one long row. */
+#define CR_STRIP(Y, dense, row, full, part, expression)                                            \
+    {                                                                                              \
+        if (ldy == cols && dense) {                                                                \
+            cols *= rows;                                                                          \
+            rows = 1;                                                                              \
+        }                                                                                          \
+        for (long r = 0; r < rows; r++) {                                                          \
+            long i = 0;                                                                            \
+            row CR_UNROLL_BY_4 for (; i + CR_W <= cols; i += CR_W)                                 \
+            {                                                                                      \
+                full CR_PUT_##Y(y + r * ldy + i, expression);                                      \
+            }                                                                                      \
+            if (i < cols) {                                                                        \
+                part CR_PUT_N_##Y(y + r * ldy + i, expression, cols - i);                          \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
+ * are their letters. */
+#define CR_MAP1(name, Y, S, T, A, e)                                                               \
+    static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
+                                         CR_OPERAND(a, S))                                         \
+        CR_STRIP(Y, CR_DENSE_##A(a), CR_ROW_##A(a, S), CR_FULL_##A(a, S), CR_PART_##A(a, S), (e))
+
+#define CR_MAP2(name, Y, S, T, A, B, e)                                                            \
+    static void CR_NAME(cr_##name##_##A##B)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,     \
+                                            CR_OPERAND(a, S), CR_OPERAND(b, T))                    \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b), CR_ROW_##A(a, S) CR_ROW_##B(b, T),         \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T), CR_PART_##A(a, S) CR_PART_##B(b, T), (e))
+
+#define CR_MAP3(name, Y, S, T, A, B, C, e)                                                         \
+    static void CR_NAME(cr_##name##_##A##B##C)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,  \
+                                               CR_OPERAND(a, S), CR_OPERAND(b, T),                 \
+                                               CR_OPERAND(c, T))                                   \
+        CR_STRIP(Y, CR_DENSE_##A(a) && CR_DENSE_##B(b) && CR_DENSE_##C(c),                         \
+                 CR_ROW_##A(a, S) CR_ROW_##B(b, T) CR_ROW_##C(c, T),                               \
+                 CR_FULL_##A(a, S) CR_FULL_##B(b, T) CR_FULL_##C(c, T),                            \
+                 CR_PART_##A(a, S) CR_PART_##B(b, T) CR_PART_##C(c, T), (e))
+
+#define CR_STRIPS_1(name, Y, S, T, e) CR_MAP1(name, Y, S, T, v, e)
+#define CR_STRIPS_2(name, Y, S, T, e)                                                              \
+    CR_MAP2(name, Y, S, T, v, v, e)                                                                \
+    CR_MAP2(name, Y, S, T, v, s, e)                                                                \
+    CR_MAP2(name, Y, S, T, s, v, e)
+#define CR_STRIPS_3(name, Y, S, T, e)                                                              \
+    CR_MAP3(name, Y, S, T, v, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, v, s, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, v, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, v, s, e)                                                             \
+    CR_MAP3(name, Y, S, T, s, s, v, e)
+#define CR_STRIPS(name, arity, rule, expression, description)                                      \
+    CR_STRIPS_##arity(name, f, f, f, expression)
+
+CR_ELEMENTWISE(CR_STRIPS)
+/*
+ * move.inc - copies between strided memory, tiles and packed panels.
+ *
+ * Elements are moved bit by bit, so that load, store and gather serve i32, too.
+ */
+
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
+CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
+{
+    if (n >= CR_W) {
+        return v_load(p);
+    }
+    return n > 0 ? v_load_n(p, n) : v_set1(0.0f);
+}
+
+CR_INLINE void CR_NAME(v_store_cut)(float *p, VF x, long n)
+{
+    if (n >= CR_W) {
+        v_store(p, x);
+    } else if (n > 0) {
+        v_store_n(p, x, n);
+    }
+}
+
+static void CR_NAME(cr_copy)(long rows, long cols, float *y, long ldy, const float *x, long ldx)
+{
+    for (long r = 0; r < rows; r++) {
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, v_load(x + r * ldx + i));
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, v_load_n(x + r * ldx + i, cols - i), cols - i);
+        }
+    }
+}
+
+/* y[r, :] = x[r * rs] */
+static void CR_NAME(cr_fill)(long rows, long cols, float *y, long ldy, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++) {
+        VF value = v_set1(((const cr_float *)x)[r * rs]);
+        long i = 0;
+        for (; i + CR_W <= cols; i += CR_W) {
+            v_store(y + r * ldy + i, value);
+        }
+        if (i < cols) {
+            v_store_n(y + r * ldy + i, value, cols - i);
+        }
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] for r < rows <= CR_W and c < cols <= CR_W */
+CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy, const float *x,
+                                        long ldx)
+{
+    VF t[CR_W];
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = c < cols ? v_load_or(x + c * ldx, rows, v_set1(0.0f)) : v_set1(0.0f);
+    }
+    v_transpose(t);
+    for (long r = 0; r < rows; r++) {
+        v_store_n(y + r * ldy, t[r], cols);
+    }
+}
+
+/* The same for a full square. */
+CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
+{
+    VF t[CR_W];
+    CR_UNROLL
+    for (long c = 0; c < CR_W; c++) {
+        t[c] = v_load(x + c * ldx);
+    }
+    v_transpose(t);
+    CR_UNROLL
+    for (long r = 0; r < CR_W; r++) {
+        v_store(y + r * ldy, t[r]);
+    }
+}
+
+/* y[r * ldy + c] = x[c * ldx + r] */
+static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, const float *x,
+                                  long ldx)
+{
+    for (long r = 0; r < rows; r += CR_W) {
+        for (long c = 0; c < cols; c += CR_W) {
+            float *to = y + r * ldy + c;
+            const float *from = x + c * ldx + r;
+            if (rows - r >= CR_W && cols - c >= CR_W) {
+                CR_NAME(v_transpose_full)(to, ldy, from, ldx);
+            } else {
+                CR_NAME(v_transpose_cut)(CR_LEAST(rows - r, CR_W), CR_LEAST(cols - c, CR_W), to,
+                                         ldy, from, ldx);
+            }
+        }
+    }
+}
+
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
+static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
+                             long cs)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, ldy, x, rs);
+    } else if (cs == 0) {
+        CR_NAME(cr_fill)(rows, cols, y, ldy, x, rs);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(rows, cols, y, ldy, x, cs);
+    } else {
+        cr_copy_strided(rows, cols, y, ldy, 1, x, rs, cs);
+    }
+}
+
+static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, const float *x,
+                              long ldx)
+{
+    if (cs == 1) {
+        CR_NAME(cr_copy)(rows, cols, y, rs, x, ldx);
+    } else if (rs == 1) {
+        CR_NAME(cr_transpose)(cols, rows, y, cs, x, ldx);
+    } else {
+        cr_copy_strided(rows, cols, y, rs, cs, x, ldx, 1);
+    }
+}
+
+/* Prefetches each cache line of the rows. */
+static void CR_NAME(cr_fetch)(long rows, long cols, const float *x, long rs)
+{
+    for (long r = 0; r < rows; r++, x += rs) {
+        for (long c = 0; c < cols; c += 64 / (long)sizeof *x) {
+            CR_PREFETCH(x + c);
+        }
+    }
+}
+
+static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begin, long end,
+                             float value)
+{
+    for (long r = CR_MOST(0, 1 - begin); r < rows; r++) {
+        CR_NAME(cr_fill)(1, CR_LEAST(begin + r, cols), y + r * ldy, ldy, &value, 0);
+    }
+    for (long r = 0; r < CR_LEAST(rows, cols - end); r++) {
+        long last = CR_MOST(0, end + r);
+        CR_NAME(cr_fill)(1, cols - last, y + r * ldy + last, ldy, &value, 0);
+    }
+}
+
+/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
+{
+    VF zero[4], none = v_set1(0.0f);
+    float all[CR_W], sum = 0.0f;
+    CR_UNROLL
+    for (int j = 0; j < 4; j++) {
+        zero[j] = none;
+    }
+    for (long r = 0; r < rows; r++, x += rs) {
+        long i = 0;
+        for (; cs == 1 && i + 4 * CR_W <= cols; i += 4 * CR_W) {
+            CR_UNROLL
+            for (int j = 0; j < 4; j++) {
+                zero[j] = v_fma(v_load(x + i + j * CR_W), none, zero[j]);
+            }
+        }
+        for (; cs == 1 && i < cols; i += CR_W) {
+            zero[0] = v_fma(CR_NAME(v_load_cut)(x + i, cols - i), none, zero[0]);
+        }
+        for (; i < cols; i++) {
+            sum += 0.0f * x[i * cs];
+        }
+    }
+    v_store(all, (zero[0] + zero[1]) + (zero[2] + zero[3]));
+    for (int j = 0; j < CR_W; j++) {
+        sum += all[j];
+    }
+    return sum == 0.0f;
+}
+
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
+CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                                 long ldt, long table_rows, const int *index, const float *none)
+{
+    for (long r = 0; r < rows; r++) {
+        if (index[r] >= 0 && index[r] < table_rows) {
+            CR_NAME(cr_copy)(1, cols, y + r * ldy, ldy, table + index[r] * ldt, ldt);
+        } else {
+            CR_NAME(cr_fill)(1, cols, y + r * ldy, ldy, none, 0);
+        }
+    }
+}
+
+static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const float *table,
+                               long ldt, long table_rows, const int *index)
+{
+    const float none = NAN;
+    CR_NAME(v_gather)(rows, cols, y, ldy, table, ldt, table_rows, index, &none);
+}
+
+/*
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
+ */
+CR_INLINE void CR_NAME(v_pack_rows)(const int panels, long K, float *y, long panel_stride,
+                                    const float *b, long rs)
+{
+    for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
+        CR_UNROLL
+        for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
+            const float *from = b + i * CR_W;
+            CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
+            v_store(y + i * CR_W / CR_PANEL * panel_stride + i * CR_W % CR_PANEL, v_load(from));
+        }
+    }
+}
+
+/* The columns that the last panel lacks are filled with zeros. */
+static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const float *b, long rs,
+                             long cs)
+{
+    const float zero = 0.0f;
+    long n = 0;
+    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+        CR_NAME(v_pack_rows)(4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
+        CR_NAME(v_pack_rows)(1, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
+    }
+    for (; n < N; n += CR_PANEL) {
+        long cols = CR_LEAST(N - n, CR_PANEL);
+        float *to = y + n / CR_PANEL * panel_stride;
+        CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
+        if (cols < CR_PANEL) {
+            CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+/*
+ * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * runtime.h.
+ */
+
+/* ---- what a row of the table combines ---- */
+
+#define CR_LOWEST (-INFINITY)
+#define CR_HIGHEST INFINITY
+
+#define CR_COMBINE(name, rule, identity, combine, description)                                     \
+    CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        return (combine);                                                                          \
+    }
+CR_REDUCTIONS(CR_COMBINE)
+
+/*
+ * The same without a look at the sign of zeros, which is quicker; v_NAME_is_loose says whether
+ * that makes a difference.
+ */
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_MIN(a, b) (loose = 1, CR_BOTTOM(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#undef CR_MIN
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+#define CR_MIN(a, b) CR_NAME(v_minimum)(a, b)
+
+/* ---- over rows ---- */
+
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+#define CR_FOLD(OP, lane)                                                                          \
+    do {                                                                                           \
+        CR_UNROLL                                                                                  \
+        for (int h = CR_LANES / CR_W / 2; h > 0; h /= 2) {                                         \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < h; j++) {                                                          \
+                lane[j] = OP(lane[j], lane[j + h]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        v_fold(OP, lane[0]);                                                                       \
+    } while (0)
+
+/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+#define CR_REDUCE_ROW(name, OP, identity)                                                          \
+    CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
+    {                                                                                              \
+        VF lane[CR_LANES / CR_W];                                                                  \
+        long i = 0;                                                                                \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++) {                                                \
+            lane[j] = v_set1(identity);                                                            \
+        }                                                                                          \
+        for (; i + CR_LANES <= cols; i += CR_LANES) {                                              \
+            CR_UNROLL                                                                              \
+            for (int j = 0; j < CR_LANES / CR_W; j++) {                                            \
+                lane[j] = OP(lane[j], v_load(row + i + j * CR_W));                                 \
+            }                                                                                      \
+        }                                                                                          \
+        CR_UNROLL                                                                                  \
+        for (int j = 0; j < CR_LANES / CR_W; j++, i += CR_W) {                                     \
+            if (i < cols) {                                                                        \
+                lane[j] = OP(lane[j], v_load_or(row + i, cols - i, v_set1(identity)));             \
+            }                                                                                      \
+        }                                                                                          \
+        CR_FOLD(OP, lane);                                                                         \
+        return v_lane0(lane[0]);                                                                   \
+    }
+
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
+    {                                                                                              \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        for (long r = 0; r < rows; r++) {                                                          \
+            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
+            if (loose && y[r] == 0) {                                                              \
+                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
+            }                                                                                      \
+        }                                                                                          \
+    }
+CR_REDUCTIONS(CR_REDUCE_ROWS)
+
+/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
+
+#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
+    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
+                                          long lda)                                                \
+    {                                                                                              \
+        for (long r = 0; r < rows; r++) {                                                          \
+            float *lane = lanes + r % CR_LANES * cols;                                             \
+            long c = 0;                                                                            \
+            CR_UNROLL_BY_4                                                                         \
+            for (; c + CR_W <= cols; c += CR_W) {                                                  \
+                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
+                v_store(lane + c,                                                                  \
+                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
+            }                                                                                      \
+            if (c < cols) {                                                                        \
+                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
+                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
+                v_store_n(lane + c, x, cols - c);                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
+    {                                                                                              \
+        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
+            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
+        }                                                                                          \
+    }
+CR_REDUCTIONS(CR_REDUCE_COLUMNS)
+/*
+ * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
+ *
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how wide tiles are; no bit depends on it.
+ *
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so the taller tiles, which have cycles to spare, prefetch what they will
+ * need a while later.
+ */
+
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
+#ifndef v_fma_by
+#define VS VF
+#define v_number(p) v_set1(*(p))
+#define v_fma_by(x, w, sum) v_fma(x, w, sum)
+#endif
+
+/* Where row 0 of the weights of column n is.  Columns past the last are not there: a vector that
+ * has none of them reads those of `first`, and its results are not stored. */
+CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
+{
+    n = n < p->N ? n : first;
+    return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
+}
+
+/* For all vectors of a tile. */
+#define CR_FOR_TILE(i, j)                                                                          \
+    CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
+
+/* What the chains of a tile begin with: 0, start, or start * scale. */
+CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_product *p, long m,
+                                long n, VF (*acc)[8])
+{
+    const float *start = p->start ? p->start + m * p->lds + n : NULL;
+    long lds = p->lds, left = p->N - n;
+    if (!p->start) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_set1(0.0f);
+    } else if (left >= NV * CR_W) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_load(start + i * lds + j * CR_W);
+    } else {
+        CR_FOR_TILE(i, j) {
+            acc[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
+        }
+    }
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] * v_set1(p->scale[m + i]);
+    }
+}
+
+/* Stores a tile; columns past the last are not there. */
+CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
+                              long n, VF (*acc)[8])
+{
+    float *c = p->c + m * p->ldc + n;
+    long ldc = p->ldc, left = p->N - n;
+    if (left < NV * CR_W) {
+        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
+    } else if (p->stream) {
+        CR_FOR_TILE(i, j) v_stream(c + i * ldc + j * CR_W, acc[i][j]);
+    } else {
+        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    }
+}
+
+/*
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
+ */
+CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
+                               long n)
+{
+    VF acc[CR_MOST_ROWS][8];
+    const float *a[(CR_MOST_ROWS + 2) / 3], *b[8];
+    long rs = p->rs, cs = p->cs, ahead = p->ahead;
+    CR_NAME(v_start)(MR, NV, p, m, n, acc);
+    CR_UNROLL
+    for (int i = 0; i < MR; i += 3) {
+        a[i / 3] = p->a + (m + i) * rs;
+    }
+    CR_UNROLL
+    for (int j = 0; j < NV; j++) {
+        b[j] = CR_NAME(v_column)(p, n + j * CR_W, n);
+    }
+    for (long k = 0, end = p->K * CR_PANEL; k < end; k += CR_PANEL) {
+        VF w[8];
+        CR_UNROLL
+        for (int j = 0; j < NV; j++) {
+            w[j] = v_load(b[j] + k);
+            if (MR > 3 && j * CR_W % CR_LINE == 0) {
+                CR_PREFETCH(b[j] + k + ahead);
+            }
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i++) {
+            VS x = v_number(a[i / 3] + i % 3 * rs);
+            CR_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = v_fma_by(x, w[j], acc[i][j]);
+            }
+        }
+        CR_UNROLL
+        for (int i = 0; i < MR; i += 3) {
+            a[i / 3] += cs;
+        }
+    }
+    CR_NAME(v_end)(MR, NV, p, m, n, acc);
+}
+
+#define CR_TILE(MR, NV)                                                                            \
+    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
+    {                                                                                              \
+        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
+    }
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
+
+/* T for all heights up to one. */
+#define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
+
+CR_TILES_2(CR_TILE)
+CR_TILES_3(CR_TILE)
+CR_TILES_4(CR_TILE)
+CR_TILE(1, 8)
+
+static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
+
+/* By width. */
+static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+    {0, NULL},
+    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+};
+
+/* The width of tiles: as the caller wishes, but if one tile is as high as all rows, the widest of
+ * that height, so that weights are read once. */
+static int CR_NAME(cr_tile_width)(long M, long vectors)
+{
+    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    if (M > CR_NAME(cr_tiles)[2].height) {
+        return width;
+    }
+    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+        width--;
+    }
+    return width;
+}
+
+/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
+ * and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
+                                  long n)
+{
+    long count = (p->M + tiles->height - 1) / tiles->height;
+    for (long t = 0; t < count; t++) {
+        long m = p->M * t / count;
+        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
+    }
+}
+
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
+CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
+{
+    int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    for (long n = 0; n < p.N; n += step * CR_W) {
+        long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
+        step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
+        if (p.M == 1 && left >= 8) {
+            step = 8;
+            CR_NAME(cr_tile_1x8)(&p, 0, n);
+        } else {
+            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+        }
+    }
+}
+
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
+                             const float *b, long panel_stride, float *c, long ldc,
+                             const float *start, long lds, long vectors, long ahead)
+{
+    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
+}
+
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    const float *scale, long vectors, long ahead)
+{
+    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
+    CR_NAME(v_gemm)(p);
+}
+
+static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
+                                    const float *b, long panel_stride, float *c, long ldc,
+                                    long vectors, long ahead)
+{
+    int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
+    struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
+    CR_NAME(v_gemm)(p);
+}
+
+static void CR_NAME(cr_stream_end)(void)
+{
+    v_stream_end();
+}
+/*
+ * softmax.inc - a block of an online softmax, a vector of queries at a time.
+ *
+ * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
+ * vector are never folded.
+ */
+
+/* The largest score of each of n queries, times factor. */
+CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
+{
+    VF top[4];
+    long r = 0;
+    CR_UNROLL
+    for (int i = 0; i < 4; i++) {
+        top[i] = v_set1(-INFINITY);
+    }
+    for (; r + 4 <= rows; r += 4) {
+        CR_UNROLL
+        for (int i = 0; i < 4; i++) {
+            top[i] = CR_TOP(top[i], CR_NAME(v_load_cut)(s + (r + i) * lds, n));
+        }
+    }
+    for (; r < rows; r++) {
+        top[0] = CR_TOP(top[0], CR_NAME(v_load_cut)(s + r * lds, n));
+    }
+    return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
+}
+
+/* Takes the maxima of this block, updates m and scale, and returns what is to be subtracted
+ * from the scores: 0 for a query that has seen nothing but -inf. */
+CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
+{
+    VF old = CR_NAME(v_load_cut)(m, n);
+    VF new = CR_TOP(old, top);
+    VF dead = CR_EQ(new, v_set1(-INFINITY));
+    VF shift = CR_SELECT(dead, v_set1(0.0f), new);
+    CR_NAME(v_store_cut)(m, new, n);
+    CR_NAME(v_store_cut)(scale, CR_SELECT(dead, CR_ONE, CR_EXP(old - shift)), n);
+    return shift;
+}
+
+/* s = exp(factor s - shift) for one key, which is returned. */
+CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+{
+    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
+    CR_NAME(v_store_cut)(s, x, n);
+    return x;
+}
+
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
+ * side by side, as an exponential is long to wait for. */
+CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
+{
+    VF lane[CR_LANES];
+    for (int i = 0; i < CR_LANES; i += 4) {
+        VF sum[4];
+        long r = i;
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            sum[t] = v_set1(0.0f);
+        }
+        for (; r + 4 <= rows; r += CR_LANES) {
+            CR_UNROLL
+            for (int t = 0; t < 4; t++) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+        }
+        CR_UNROLL
+        for (int t = 0; t < 4; t++) {
+            if (r + t < rows) {
+                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+            }
+            lane[i + t] = sum[t];
+        }
+    }
+    for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; i++) {
+            lane[i] = lane[i] + lane[i + h];
+        }
+    }
+    return lane[0];
+}
+
+/* softmax_block for n queries, at most a vector of them. */
+CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
+                                  float *l, float *scale)
+{
+    VF top = CR_NAME(v_top_score)(rows, n, s, lds, factor);
+    VF shift = CR_NAME(v_rescale)(n, top, m, scale);
+    VF sum = CR_NAME(v_exp_sum)(rows, n, s, lds, factor, shift);
+    VF old = CR_NAME(v_load_cut)(l, n);
+    CR_NAME(v_store_cut)(l, v_fma(old, CR_NAME(v_load_cut)(scale, n), sum), n);
+}
+
+static void CR_NAME(cr_softmax_block)(long rows, long cols, float *s, long lds, float factor,
+                                      float *m, float *l, float *scale)
+{
+    long c = 0;
+    for (; c + CR_W <= cols; c += CR_W) {
+        CR_NAME(v_softmax)(rows, CR_W, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+    if (c < cols) {
+        CR_NAME(v_softmax)(rows, cols - c, s + c, lds, factor, m + c, l + c, scale + c);
+    }
+}
+
+static const struct cr_runtime CR_NAME(cr_runtime) = {
+    .isa = CR_ISA,
+    .parallel = cr_pool_parallel,
+#define CR_MEMBER(type, name) .name = CR_NAME(cr_##name),
+#define CR_FUNCTION(name, result, parameters) .name = CR_NAME(cr_##name),
+    CR_MEMBERS
+#undef CR_MEMBER
+#undef CR_FUNCTION
+};
+/*
+ * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
+ */
+#undef CR_ISA
+#undef CR_NAME
+#undef VF
+#undef VS
+#undef CR_W
+#undef CR_MOST_ROWS
+#undef CR_TILES_2
+#undef CR_TILES_3
+#undef CR_TILES_4
+#undef v_number
+#undef v_fma_by
+#undef v_load
+#undef v_store
+#undef v_stream
+#undef v_stream_end
+#undef v_set1
+#undef v_fma
+#undef v_min
+#undef v_max
+#undef v_smaller
+#undef v_larger
+#undef v_at_most
+#undef v_at_least
 #undef v_nan_or
 #undef v_ordered_or
 #undef v_and
@@ -4292,6 +5600,11 @@ static int cr_has(const struct cr_runtime *rt)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
 #endif
+#if CR_NEON
+    if (rt == &cr_runtime_neon) {
+        return 1; /* a part of every aarch64 */
+    }
+#endif
     return rt == &cr_runtime_plain;
 }
 
@@ -4301,6 +5614,9 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 #if CR_X86
         &cr_runtime_avx512,
         &cr_runtime_avx2,
+#endif
+#if CR_NEON
+        &cr_runtime_neon,
 #endif
         &cr_runtime_plain,
     };
@@ -4314,9 +5630,10 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * A call of cr_pool_parallel publishes a job under a new number.  Workers poll for it for some
- * microseconds, since the next kernel usually follows at once, and then sleep.  All writes happen
- * under the mutex; only polling reads without it.
+ * Each worker has a job of its own.  A call of cr_pool_parallel hands out jobs, does its own, takes
+ * back those that no worker has begun, and waits for the others: so a worker that sleeps, or whose
+ * processor is taken, holds nobody up.  Workers poll for the next job for some microseconds, since
+ * the next kernel usually follows at once, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -4326,26 +5643,35 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 
 #ifndef CR_NO_THREADS
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 #endif
 
-/* One loop to share. */
+/* What a thread does of a loop: the items begin .. end - 1. */
 struct cr_job {
     cr_body *body;
     const void *args;
-    long items;
+    long begin, end;
     float *scratch;
-    long scratch_stride;
 };
 
-/* Runs the share of thread t: the items from items * t / threads to items * (t + 1) / threads. */
-static void cr_job_share(const struct cr_job *job, int t, int threads)
+/* Share `share` of a loop that is cut into so many, of equal size but for rounding. */
+static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
+                               float *scratch, long scratch_stride)
 {
-    long begin = job->items * t / threads;
-    long end = job->items * (t + 1) / threads;
-    if (begin < end) {
-        job->body(job->args, begin, end,
-                  job->scratch ? job->scratch + t * job->scratch_stride : NULL);
+    struct cr_job job;
+    job.body = body;
+    job.args = args;
+    job.begin = items * share / shares;
+    job.end = items * (share + 1) / shares;
+    job.scratch = scratch ? scratch + share * scratch_stride : NULL;
+    return job;
+}
+
+static void cr_job_do(const struct cr_job *job)
+{
+    if (job->begin < job->end) {
+        job->body(job->args, job->begin, job->end, job->scratch);
     }
 }
 
@@ -4376,23 +5702,36 @@ CR_API void cr_pool_stop(struct cr_pool *pool)
     (void)pool;
 }
 
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                             float *scratch, long scratch_stride)
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride)
 {
-    const struct cr_job job = {body, args, items, scratch, scratch_stride};
-    (void)pool;
-    cr_job_share(&job, 0, 1);
+    const struct cr_job job = cr_job_of(items, 1, 0, body, args, scratch, scratch_stride);
+    (void)pool, (void)shares;
+    cr_job_do(&job);
 }
 
 #else
 
-/* Reads, and writes, a variable that is polled without the mutex. */
-#ifdef __TINYC__ /* has no atomics: workers sleep at once and do not poll */
-#define CR_PEEK(p) (*(p))
-#define CR_POKE(p, value) ((void)(*(p) = (value)))
+/*
+ * Variables that threads poll.  TinyCC has no atomics: there the mutex is held around them
+ * (CR_ENTER), nobody polls, and who sleeps is always woken.
+ */
+#ifdef __TINYC__
+#define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
+#define CR_LEAVE(pool) pthread_mutex_unlock(&(pool)->mutex)
+#define CR_LOAD(p) (*(p))
+#define CR_STORE(p, value) ((void)(*(p) = (value)))
+#define CR_SWAP(p, from, to) (*(p) == (from) ? (*(p) = (to), 1) : 0)
+#define CR_SLEEPS(p) 1
 #else
-#define CR_PEEK(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define CR_POKE(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+#define CR_ENTER(pool) ((void)0)
+#define CR_LEAVE(pool) ((void)0)
+#define CR_LOAD(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define CR_STORE(p, value) __atomic_store_n(p, value, __ATOMIC_SEQ_CST)
+#define CR_SWAP(p, from, to)                                                                       \
+    (CR_LOAD(p) == (from) &&                                                                       \
+     __atomic_compare_exchange_n(p, &(int){from}, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+#define CR_SLEEPS(p) CR_LOAD(p)
 #endif
 
 /* Tells the processor that this is a waiting loop. */
@@ -4402,179 +5741,232 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to poll before sleeping: some 10 to 50 microseconds. */
-enum { CR_LOOKS = 2000 };
+/* How often to look before sleeping, some 10 to 100 microseconds; and after how many looks to ask
+ * whether others want the processor: it may be the thread that is waited for. */
+enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
+/* What to do between a look and the next. */
+static void cr_look_away(int looks)
+{
+    if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
+        sched_yield();
+    } else {
+        CR_RELAX();
+    }
+}
+
+/* What goes on with the job of a worker. */
+enum {
+    CR_IDLE,  /* there is none, or it is done */
+    CR_OPEN,  /* it waits for whoever takes it */
+    CR_TAKEN, /* the worker does it */
+    CR_STOP   /* the worker is to end */
+};
+
+/* What begins a worker is one cache line, which goes to and fro between two processors. */
 struct cr_worker {
+    struct cr_job job;
+    int state;
+    int asleep; /* waits, or is about to wait, for `begun` */
     struct cr_pool *pool;
     pthread_t thread;
-    int index; /* of its share; the calling thread has 0 */
+    pthread_cond_t begun;
 };
 
 struct cr_pool {
-    pthread_mutex_t mutex;
-    pthread_cond_t begun, done;
-    struct cr_job job;
-    unsigned number; /* of the job */
-    int running;     /* workers that have not finished it */
-    int sleeping;    /* workers that wait for `begun` */
-    int stop;
-    int looks; /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    pthread_mutex_t mutex; /* for sleeping alone */
+    pthread_cond_t done;
+    int waiting; /* the caller waits, or is about to wait, for `done` */
+    int looks;   /* CR_LOOKS, or 0 if there are fewer cores than threads */
     int threads;
-    struct cr_worker workers[]; /* threads - 1 */
+};
+
+/* A pool is an array of these: itself, then a worker for each thread but the calling one. */
+union cr_seat {
+    struct cr_pool pool;
+    struct cr_worker worker;
+    char room[CR_POOL_BYTES(1)];
 };
 
 /* CR_POOL_BYTES is enough, or this does not compile. */
-typedef char
-    cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1 : -1];
+typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Waits for a job other than `last`; returns its number. */
-static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
+/* Worker t of 1 .. threads - 1, which does share t. */
+static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
-    for (int i = 0; i < pool->looks; i++) {
-        unsigned number = CR_PEEK(&pool->number);
-        if (number != last) {
-            return number;
-        }
-        CR_RELAX();
-    }
-    pthread_mutex_lock(&pool->mutex);
-    pool->sleeping++;
-    while (pool->number == last) {
-        pthread_cond_wait(&pool->begun, &pool->mutex);
-    }
-    pool->sleeping--;
-    unsigned number = pool->number;
-    pthread_mutex_unlock(&pool->mutex);
-    return number;
+    return &((union cr_seat *)(void *)pool)[t].worker;
 }
 
-/* The loop of a worker.  Job and stop do not change while the worker counts as running. */
-static void *cr_worker_main(void *argument)
+/* Changes the state of a worker, if it is `from`; returns whether it was. */
+static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
-    struct cr_worker *self = argument;
-    struct cr_pool *pool = self->pool;
-    unsigned last = 0;
-    for (;;) {
-        last = cr_pool_wait(pool, last);
-        if (pool->stop) {
-            return NULL;
+    int changed;
+    CR_ENTER(worker->pool);
+    changed = CR_SWAP(&worker->state, from, to);
+    CR_LEAVE(worker->pool);
+    return changed;
+}
+
+/*
+ * Gives a worker that is idle another state, and wakes it if it sleeps.  Either this thread sees
+ * that the worker is about to sleep, or the worker sees the new state: both store before they
+ * look.
+ */
+static void cr_worker_tell(struct cr_worker *worker, int state)
+{
+    cr_worker_change(worker, CR_IDLE, state);
+    if (CR_SLEEPS(&worker->asleep)) {
+        pthread_mutex_lock(&worker->pool->mutex);
+        CR_STORE(&worker->asleep, 0);
+        pthread_cond_signal(&worker->begun);
+        pthread_mutex_unlock(&worker->pool->mutex);
+    }
+}
+
+/* Waits while there is nothing to do.  May return early: a worker that was woken polls again, for
+ * though the caller did its job meanwhile, the next one will follow. */
+static void cr_worker_wait(struct cr_worker *worker)
+{
+    struct cr_pool *pool = worker->pool;
+    for (int i = 0; i < pool->looks; i++) {
+        if (CR_LOAD(&worker->state) != CR_IDLE) {
+            return;
         }
-        cr_job_share(&pool->job, self->index, pool->threads);
+        cr_look_away(i);
+    }
+    pthread_mutex_lock(&pool->mutex);
+    CR_STORE(&worker->asleep, 1);
+    while (CR_LOAD(&worker->asleep) && CR_LOAD(&worker->state) == CR_IDLE) {
+        pthread_cond_wait(&worker->begun, &pool->mutex);
+    }
+    CR_STORE(&worker->asleep, 0);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Says that a worker's job is done; here, too, both sides store before they look. */
+static void cr_worker_finish(struct cr_worker *worker)
+{
+    struct cr_pool *pool = worker->pool;
+    cr_worker_change(worker, CR_TAKEN, CR_IDLE);
+    if (CR_SLEEPS(&pool->waiting)) {
         pthread_mutex_lock(&pool->mutex);
-        CR_POKE(&pool->running, pool->running - 1);
-        if (pool->running == 0) {
-            pthread_cond_signal(&pool->done);
-        }
+        pthread_cond_signal(&pool->done);
         pthread_mutex_unlock(&pool->mutex);
     }
 }
 
-/* Hands a job to all workers. */
-static void cr_pool_start(struct cr_pool *pool, const struct cr_job *job, int stop)
+static void *cr_worker_main(void *argument)
 {
-    pthread_mutex_lock(&pool->mutex);
-    pool->job = *job;
-    pool->stop = stop;
-    CR_POKE(&pool->running, pool->threads - 1);
-    CR_POKE(&pool->number, pool->number + 1);
-    if (pool->sleeping) {
-        pthread_cond_broadcast(&pool->begun);
-    }
-    pthread_mutex_unlock(&pool->mutex);
+    struct cr_worker *self = argument;
+    do {
+        cr_worker_wait(self);
+        if (cr_worker_change(self, CR_OPEN, CR_TAKEN)) {
+            cr_job_do(&self->job);
+            cr_worker_finish(self);
+        }
+    } while (!cr_worker_change(self, CR_STOP, CR_IDLE));
+    return NULL;
 }
 
-/* Waits until no worker runs. */
-static void cr_pool_finish(struct cr_pool *pool)
+/* Waits until a worker has done the job that it took. */
+static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
     for (int i = 0; i < pool->looks; i++) {
-        if (CR_PEEK(&pool->running) == 0) {
+        if (CR_LOAD(&worker->state) == CR_IDLE) {
             return;
         }
-        CR_RELAX();
+        cr_look_away(i);
     }
     pthread_mutex_lock(&pool->mutex);
-    while (pool->running > 0) {
+    CR_STORE(&pool->waiting, 1);
+    while (CR_LOAD(&worker->state) != CR_IDLE) {
         pthread_cond_wait(&pool->done, &pool->mutex);
     }
+    CR_STORE(&pool->waiting, 0);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                             float *scratch, long scratch_stride)
+/* A share belongs to a worker, so that what a thread wrote in one loop is in its cache in the
+ * next; but if the worker has not begun when the caller is through, the caller does it. */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride)
 {
-    const struct cr_job job = {body, args, items, scratch, scratch_stride};
+    long threads = cr_pool_threads(pool);
+    struct cr_job own;
     assert(items <= LONG_MAX / CR_MAX_THREADS);
-    if (!pool || pool->threads == 1 || items <= 1) {
-        cr_job_share(&job, 0, 1);
-        return;
+    shares = shares < threads ? shares : threads;
+    shares = shares < items ? shares : items;
+    shares = shares > 1 ? shares : 1;
+    for (long t = 1; t < shares; t++) {
+        struct cr_worker *worker = cr_pool_worker(pool, t);
+        worker->job = cr_job_of(items, shares, t, body, args, scratch, scratch_stride);
+        cr_worker_tell(worker, CR_OPEN);
     }
-    cr_pool_start(pool, &job, 0);
-    cr_job_share(&job, 0, pool->threads);
-    cr_pool_finish(pool);
+    own = cr_job_of(items, shares, 0, body, args, scratch, scratch_stride);
+    cr_job_do(&own);
+    for (long t = 1; t < shares; t++) {
+        struct cr_worker *worker = cr_pool_worker(pool, t);
+        if (cr_worker_change(worker, CR_OPEN, CR_IDLE)) {
+            cr_job_do(&worker->job);
+        } else {
+            cr_pool_wait(pool, worker);
+        }
+    }
 }
 
 CR_API size_t cr_pool_bytes(int threads)
 {
-    size_t workers = threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads - 1 : 0;
-    return sizeof(struct cr_pool) + workers * sizeof(struct cr_worker);
+    return CR_POOL_BYTES(threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads : 1);
 }
 
-/*
- * Workers start while no job has been published.  They read the final number of threads with the
- * first job.
- */
-static void cr_pool_populate(struct cr_pool *pool, int threads)
+/* Starts a worker; returns 0, or an error of the system. */
+static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
-    int n = 1;
-    for (; n < threads; n++) {
-        struct cr_worker *worker = &pool->workers[n - 1];
-        worker->pool = pool;
-        worker->index = n;
-        if (pthread_create(&worker->thread, NULL, cr_worker_main, worker) != 0) {
-            break;
-        }
+    int status;
+    worker->pool = pool;
+    worker->state = CR_IDLE;
+    worker->asleep = 0;
+    pthread_cond_init(&worker->begun, NULL);
+    status = pthread_create(&worker->thread, NULL, cr_worker_main, worker);
+    if (status) {
+        pthread_cond_destroy(&worker->begun);
     }
-    pthread_mutex_lock(&pool->mutex);
-    pool->threads = n;
-    pthread_mutex_unlock(&pool->mutex);
+    return status;
 }
 
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 {
     struct cr_pool *pool = memory;
-    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
+    int n = 1;
     if (threads < 1 || threads > CR_MAX_THREADS) {
         return NULL;
     }
     pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->begun, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pool->job = none;
-    pool->number = 0;
-    pool->running = 0;
-    pool->sleeping = 0;
-    pool->stop = 0;
+    pool->waiting = 0;
     pool->looks = 0;
 #ifndef __TINYC__
     if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
         pool->looks = CR_LOOKS;
     }
 #endif
-    pool->threads = 1;
-    cr_pool_populate(pool, threads);
+    while (n < threads && cr_worker_start(cr_pool_worker(pool, n), pool) == 0) {
+        n++;
+    }
+    pool->threads = n;
     return pool;
 }
 
 CR_API void cr_pool_stop(struct cr_pool *pool)
 {
-    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
-    cr_pool_start(pool, &none, 1);
-    for (int n = 1; n < pool->threads; n++) {
-        pthread_join(pool->workers[n - 1].thread, NULL);
+    for (int t = 1; t < pool->threads; t++) {
+        cr_worker_tell(cr_pool_worker(pool, t), CR_STOP);
+    }
+    for (int t = 1; t < pool->threads; t++) {
+        pthread_join(cr_pool_worker(pool, t)->thread, NULL);
+        pthread_cond_destroy(&cr_pool_worker(pool, t)->begun);
     }
     pthread_cond_destroy(&pool->done);
-    pthread_cond_destroy(&pool->begun);
     pthread_mutex_destroy(&pool->mutex);
 }
 
@@ -4589,7 +5981,7 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
 
 CR_API struct cr_pool *cr_pool_new(int threads)
 {
-    void *memory = malloc(cr_pool_bytes(threads));
+    void *memory = aligned_alloc(64, cr_pool_bytes(threads));
     struct cr_pool *pool = memory ? cr_pool_init(memory, threads) : NULL;
     if (!pool) {
         free(memory);

@@ -19,9 +19,10 @@
 #define TRAIN_ADD_THREADS 1
 #endif
 
+#define TRAIN_ADD_POOL_BYTES (TRAIN_ADD_THREADS * 256L) /* for threads to be kept */
 #define TRAIN_ADD_TENSORS 18 /* of the state */
 #define TRAIN_ADD_STATE_BYTES 35328L
-#define TRAIN_ADD_ARENA_BYTES (86528L + TRAIN_ADD_THREADS * 28160L)
+#define TRAIN_ADD_ARENA_BYTES (86528L + TRAIN_ADD_THREADS * 24832L)
 #define TRAIN_ADD_OUT_LOSS_ELEMENTS 1L
 
 #ifdef __cplusplus
@@ -44,6 +45,20 @@ extern const struct train_add_tensor train_add_tensors[];
 /* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and
  * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
 int train_add_step(const void *state, void *next, float *out_loss, void *arena);
+
+/* Threads to keep from call to call of the functions that take a pool; in between they
+ * sleep.  Starts 1 to TRAIN_ADD_THREADS of them, counting the calling one, fewer if the system
+ * refuses, in memory of TRAIN_ADD_POOL_BYTES, aligned to 64 bytes; null if it is not, or for
+ * another number.  A pool serves one call at a time, and the process that started it
+ * alone, not one that fork made of that. */
+struct train_add_pool;
+struct train_add_pool *train_add_pool_start(void *memory, int threads);
+
+/* Ends the threads; the memory is the caller's again. */
+void train_add_pool_stop(struct train_add_pool *pool);
+
+/* The same with the threads of a pool, or on this thread alone if that is null. */
+int train_add_step_with(struct train_add_pool *pool, const void *state, void *next, float *out_loss, void *arena);
 
 #ifdef __cplusplus
 }

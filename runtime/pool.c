@@ -1,9 +1,10 @@
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * A call of cr_pool_parallel publishes a job under a new number.  Workers poll for it for some
- * microseconds, since the next kernel usually follows at once, and then sleep.  All writes happen
- * under the mutex; only polling reads without it.
+ * Each worker has a job of its own.  A call of cr_pool_parallel hands out jobs, does its own, takes
+ * back those that no worker has begun, and waits for the others: so a worker that sleeps, or whose
+ * processor is taken, holds nobody up.  Workers poll for the next job for some microseconds, since
+ * the next kernel usually follows at once, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -14,26 +15,35 @@
 
 #ifndef CR_NO_THREADS
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 #endif
 
-/* One loop to share. */
+/* What a thread does of a loop: the items begin .. end - 1. */
 struct cr_job {
     cr_body *body;
     const void *args;
-    long items;
+    long begin, end;
     float *scratch;
-    long scratch_stride;
 };
 
-/* Runs the share of thread t: the items from items * t / threads to items * (t + 1) / threads. */
-static void cr_job_share(const struct cr_job *job, int t, int threads)
+/* Share `share` of a loop that is cut into so many, of equal size but for rounding. */
+static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
+                               float *scratch, long scratch_stride)
 {
-    long begin = job->items * t / threads;
-    long end = job->items * (t + 1) / threads;
-    if (begin < end) {
-        job->body(job->args, begin, end,
-                  job->scratch ? job->scratch + t * job->scratch_stride : NULL);
+    struct cr_job job;
+    job.body = body;
+    job.args = args;
+    job.begin = items * share / shares;
+    job.end = items * (share + 1) / shares;
+    job.scratch = scratch ? scratch + share * scratch_stride : NULL;
+    return job;
+}
+
+static void cr_job_do(const struct cr_job *job)
+{
+    if (job->begin < job->end) {
+        job->body(job->args, job->begin, job->end, job->scratch);
     }
 }
 
@@ -64,23 +74,36 @@ CR_API void cr_pool_stop(struct cr_pool *pool)
     (void)pool;
 }
 
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                             float *scratch, long scratch_stride)
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride)
 {
-    const struct cr_job job = {body, args, items, scratch, scratch_stride};
-    (void)pool;
-    cr_job_share(&job, 0, 1);
+    const struct cr_job job = cr_job_of(items, 1, 0, body, args, scratch, scratch_stride);
+    (void)pool, (void)shares;
+    cr_job_do(&job);
 }
 
 #else
 
-/* Reads, and writes, a variable that is polled without the mutex. */
-#ifdef __TINYC__ /* has no atomics: workers sleep at once and do not poll */
-#define CR_PEEK(p) (*(p))
-#define CR_POKE(p, value) ((void)(*(p) = (value)))
+/*
+ * Variables that threads poll.  TinyCC has no atomics: there the mutex is held around them
+ * (CR_ENTER), nobody polls, and who sleeps is always woken.
+ */
+#ifdef __TINYC__
+#define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
+#define CR_LEAVE(pool) pthread_mutex_unlock(&(pool)->mutex)
+#define CR_LOAD(p) (*(p))
+#define CR_STORE(p, value) ((void)(*(p) = (value)))
+#define CR_SWAP(p, from, to) (*(p) == (from) ? (*(p) = (to), 1) : 0)
+#define CR_SLEEPS(p) 1
 #else
-#define CR_PEEK(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define CR_POKE(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+#define CR_ENTER(pool) ((void)0)
+#define CR_LEAVE(pool) ((void)0)
+#define CR_LOAD(p) __atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define CR_STORE(p, value) __atomic_store_n(p, value, __ATOMIC_SEQ_CST)
+#define CR_SWAP(p, from, to)                                                                       \
+    (CR_LOAD(p) == (from) &&                                                                       \
+     __atomic_compare_exchange_n(p, &(int){from}, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+#define CR_SLEEPS(p) CR_LOAD(p)
 #endif
 
 /* Tells the processor that this is a waiting loop. */
@@ -90,179 +113,232 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, co
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often to poll before sleeping: some 10 to 50 microseconds. */
-enum { CR_LOOKS = 2000 };
+/* How often to look before sleeping, some 10 to 100 microseconds; and after how many looks to ask
+ * whether others want the processor: it may be the thread that is waited for. */
+enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
+/* What to do between a look and the next. */
+static void cr_look_away(int looks)
+{
+    if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
+        sched_yield();
+    } else {
+        CR_RELAX();
+    }
+}
+
+/* What goes on with the job of a worker. */
+enum {
+    CR_IDLE,  /* there is none, or it is done */
+    CR_OPEN,  /* it waits for whoever takes it */
+    CR_TAKEN, /* the worker does it */
+    CR_STOP   /* the worker is to end */
+};
+
+/* What begins a worker is one cache line, which goes to and fro between two processors. */
 struct cr_worker {
+    struct cr_job job;
+    int state;
+    int asleep; /* waits, or is about to wait, for `begun` */
     struct cr_pool *pool;
     pthread_t thread;
-    int index; /* of its share; the calling thread has 0 */
+    pthread_cond_t begun;
 };
 
 struct cr_pool {
-    pthread_mutex_t mutex;
-    pthread_cond_t begun, done;
-    struct cr_job job;
-    unsigned number; /* of the job */
-    int running;     /* workers that have not finished it */
-    int sleeping;    /* workers that wait for `begun` */
-    int stop;
-    int looks; /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    pthread_mutex_t mutex; /* for sleeping alone */
+    pthread_cond_t done;
+    int waiting; /* the caller waits, or is about to wait, for `done` */
+    int looks;   /* CR_LOOKS, or 0 if there are fewer cores than threads */
     int threads;
-    struct cr_worker workers[]; /* threads - 1 */
+};
+
+/* A pool is an array of these: itself, then a worker for each thread but the calling one. */
+union cr_seat {
+    struct cr_pool pool;
+    struct cr_worker worker;
+    char room[CR_POOL_BYTES(1)];
 };
 
 /* CR_POOL_BYTES is enough, or this does not compile. */
-typedef char
-    cr_pool_is_small[sizeof(struct cr_pool) <= 512 && sizeof(struct cr_worker) <= 64 ? 1 : -1];
+typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Waits for a job other than `last`; returns its number. */
-static unsigned cr_pool_wait(struct cr_pool *pool, unsigned last)
+/* Worker t of 1 .. threads - 1, which does share t. */
+static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
-    for (int i = 0; i < pool->looks; i++) {
-        unsigned number = CR_PEEK(&pool->number);
-        if (number != last) {
-            return number;
-        }
-        CR_RELAX();
-    }
-    pthread_mutex_lock(&pool->mutex);
-    pool->sleeping++;
-    while (pool->number == last) {
-        pthread_cond_wait(&pool->begun, &pool->mutex);
-    }
-    pool->sleeping--;
-    unsigned number = pool->number;
-    pthread_mutex_unlock(&pool->mutex);
-    return number;
+    return &((union cr_seat *)(void *)pool)[t].worker;
 }
 
-/* The loop of a worker.  Job and stop do not change while the worker counts as running. */
-static void *cr_worker_main(void *argument)
+/* Changes the state of a worker, if it is `from`; returns whether it was. */
+static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
-    struct cr_worker *self = argument;
-    struct cr_pool *pool = self->pool;
-    unsigned last = 0;
-    for (;;) {
-        last = cr_pool_wait(pool, last);
-        if (pool->stop) {
-            return NULL;
+    int changed;
+    CR_ENTER(worker->pool);
+    changed = CR_SWAP(&worker->state, from, to);
+    CR_LEAVE(worker->pool);
+    return changed;
+}
+
+/*
+ * Gives a worker that is idle another state, and wakes it if it sleeps.  Either this thread sees
+ * that the worker is about to sleep, or the worker sees the new state: both store before they
+ * look.
+ */
+static void cr_worker_tell(struct cr_worker *worker, int state)
+{
+    cr_worker_change(worker, CR_IDLE, state);
+    if (CR_SLEEPS(&worker->asleep)) {
+        pthread_mutex_lock(&worker->pool->mutex);
+        CR_STORE(&worker->asleep, 0);
+        pthread_cond_signal(&worker->begun);
+        pthread_mutex_unlock(&worker->pool->mutex);
+    }
+}
+
+/* Waits while there is nothing to do.  May return early: a worker that was woken polls again, for
+ * though the caller did its job meanwhile, the next one will follow. */
+static void cr_worker_wait(struct cr_worker *worker)
+{
+    struct cr_pool *pool = worker->pool;
+    for (int i = 0; i < pool->looks; i++) {
+        if (CR_LOAD(&worker->state) != CR_IDLE) {
+            return;
         }
-        cr_job_share(&pool->job, self->index, pool->threads);
+        cr_look_away(i);
+    }
+    pthread_mutex_lock(&pool->mutex);
+    CR_STORE(&worker->asleep, 1);
+    while (CR_LOAD(&worker->asleep) && CR_LOAD(&worker->state) == CR_IDLE) {
+        pthread_cond_wait(&worker->begun, &pool->mutex);
+    }
+    CR_STORE(&worker->asleep, 0);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Says that a worker's job is done; here, too, both sides store before they look. */
+static void cr_worker_finish(struct cr_worker *worker)
+{
+    struct cr_pool *pool = worker->pool;
+    cr_worker_change(worker, CR_TAKEN, CR_IDLE);
+    if (CR_SLEEPS(&pool->waiting)) {
         pthread_mutex_lock(&pool->mutex);
-        CR_POKE(&pool->running, pool->running - 1);
-        if (pool->running == 0) {
-            pthread_cond_signal(&pool->done);
-        }
+        pthread_cond_signal(&pool->done);
         pthread_mutex_unlock(&pool->mutex);
     }
 }
 
-/* Hands a job to all workers. */
-static void cr_pool_start(struct cr_pool *pool, const struct cr_job *job, int stop)
+static void *cr_worker_main(void *argument)
 {
-    pthread_mutex_lock(&pool->mutex);
-    pool->job = *job;
-    pool->stop = stop;
-    CR_POKE(&pool->running, pool->threads - 1);
-    CR_POKE(&pool->number, pool->number + 1);
-    if (pool->sleeping) {
-        pthread_cond_broadcast(&pool->begun);
-    }
-    pthread_mutex_unlock(&pool->mutex);
+    struct cr_worker *self = argument;
+    do {
+        cr_worker_wait(self);
+        if (cr_worker_change(self, CR_OPEN, CR_TAKEN)) {
+            cr_job_do(&self->job);
+            cr_worker_finish(self);
+        }
+    } while (!cr_worker_change(self, CR_STOP, CR_IDLE));
+    return NULL;
 }
 
-/* Waits until no worker runs. */
-static void cr_pool_finish(struct cr_pool *pool)
+/* Waits until a worker has done the job that it took. */
+static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
     for (int i = 0; i < pool->looks; i++) {
-        if (CR_PEEK(&pool->running) == 0) {
+        if (CR_LOAD(&worker->state) == CR_IDLE) {
             return;
         }
-        CR_RELAX();
+        cr_look_away(i);
     }
     pthread_mutex_lock(&pool->mutex);
-    while (pool->running > 0) {
+    CR_STORE(&pool->waiting, 1);
+    while (CR_LOAD(&worker->state) != CR_IDLE) {
         pthread_cond_wait(&pool->done, &pool->mutex);
     }
+    CR_STORE(&pool->waiting, 0);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                             float *scratch, long scratch_stride)
+/* A share belongs to a worker, so that what a thread wrote in one loop is in its cache in the
+ * next; but if the worker has not begun when the caller is through, the caller does it. */
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride)
 {
-    const struct cr_job job = {body, args, items, scratch, scratch_stride};
+    long threads = cr_pool_threads(pool);
+    struct cr_job own;
     assert(items <= LONG_MAX / CR_MAX_THREADS);
-    if (!pool || pool->threads == 1 || items <= 1) {
-        cr_job_share(&job, 0, 1);
-        return;
+    shares = shares < threads ? shares : threads;
+    shares = shares < items ? shares : items;
+    shares = shares > 1 ? shares : 1;
+    for (long t = 1; t < shares; t++) {
+        struct cr_worker *worker = cr_pool_worker(pool, t);
+        worker->job = cr_job_of(items, shares, t, body, args, scratch, scratch_stride);
+        cr_worker_tell(worker, CR_OPEN);
     }
-    cr_pool_start(pool, &job, 0);
-    cr_job_share(&job, 0, pool->threads);
-    cr_pool_finish(pool);
+    own = cr_job_of(items, shares, 0, body, args, scratch, scratch_stride);
+    cr_job_do(&own);
+    for (long t = 1; t < shares; t++) {
+        struct cr_worker *worker = cr_pool_worker(pool, t);
+        if (cr_worker_change(worker, CR_OPEN, CR_IDLE)) {
+            cr_job_do(&worker->job);
+        } else {
+            cr_pool_wait(pool, worker);
+        }
+    }
 }
 
 CR_API size_t cr_pool_bytes(int threads)
 {
-    size_t workers = threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads - 1 : 0;
-    return sizeof(struct cr_pool) + workers * sizeof(struct cr_worker);
+    return CR_POOL_BYTES(threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads : 1);
 }
 
-/*
- * Workers start while no job has been published.  They read the final number of threads with the
- * first job.
- */
-static void cr_pool_populate(struct cr_pool *pool, int threads)
+/* Starts a worker; returns 0, or an error of the system. */
+static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
-    int n = 1;
-    for (; n < threads; n++) {
-        struct cr_worker *worker = &pool->workers[n - 1];
-        worker->pool = pool;
-        worker->index = n;
-        if (pthread_create(&worker->thread, NULL, cr_worker_main, worker) != 0) {
-            break;
-        }
+    int status;
+    worker->pool = pool;
+    worker->state = CR_IDLE;
+    worker->asleep = 0;
+    pthread_cond_init(&worker->begun, NULL);
+    status = pthread_create(&worker->thread, NULL, cr_worker_main, worker);
+    if (status) {
+        pthread_cond_destroy(&worker->begun);
     }
-    pthread_mutex_lock(&pool->mutex);
-    pool->threads = n;
-    pthread_mutex_unlock(&pool->mutex);
+    return status;
 }
 
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 {
     struct cr_pool *pool = memory;
-    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
+    int n = 1;
     if (threads < 1 || threads > CR_MAX_THREADS) {
         return NULL;
     }
     pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->begun, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pool->job = none;
-    pool->number = 0;
-    pool->running = 0;
-    pool->sleeping = 0;
-    pool->stop = 0;
+    pool->waiting = 0;
     pool->looks = 0;
 #ifndef __TINYC__
     if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
         pool->looks = CR_LOOKS;
     }
 #endif
-    pool->threads = 1;
-    cr_pool_populate(pool, threads);
+    while (n < threads && cr_worker_start(cr_pool_worker(pool, n), pool) == 0) {
+        n++;
+    }
+    pool->threads = n;
     return pool;
 }
 
 CR_API void cr_pool_stop(struct cr_pool *pool)
 {
-    const struct cr_job none = {NULL, NULL, 0, NULL, 0};
-    cr_pool_start(pool, &none, 1);
-    for (int n = 1; n < pool->threads; n++) {
-        pthread_join(pool->workers[n - 1].thread, NULL);
+    for (int t = 1; t < pool->threads; t++) {
+        cr_worker_tell(cr_pool_worker(pool, t), CR_STOP);
+    }
+    for (int t = 1; t < pool->threads; t++) {
+        pthread_join(cr_pool_worker(pool, t)->thread, NULL);
+        pthread_cond_destroy(&cr_pool_worker(pool, t)->begun);
     }
     pthread_cond_destroy(&pool->done);
-    pthread_cond_destroy(&pool->begun);
     pthread_mutex_destroy(&pool->mutex);
 }
 
@@ -277,7 +353,7 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
 
 CR_API struct cr_pool *cr_pool_new(int threads)
 {
-    void *memory = malloc(cr_pool_bytes(threads));
+    void *memory = aligned_alloc(64, cr_pool_bytes(threads));
     struct cr_pool *pool = memory ? cr_pool_init(memory, threads) : NULL;
     if (!pool) {
         free(memory);

@@ -18,9 +18,10 @@
 enum { CR_MAX_THREADS = 1024 };
 
 /* Bytes that suffice for a pool of so many threads, as a constant expression. */
-#define CR_POOL_BYTES(threads) (512 + 64 * (threads))
+#define CR_POOL_BYTES(threads) (256 * (threads))
 
-/* The memory that a pool of so many threads needs, aligned as malloc would. */
+/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
+ * aligned to 64 bytes. */
 CR_API size_t cr_pool_bytes(int threads);
 
 /*
@@ -29,7 +30,8 @@ CR_API size_t cr_pool_bytes(int threads);
  */
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 
-/* Ends the threads of a pool made by cr_pool_init. */
+/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
+ * and neither runs nor stops one that it did not make itself. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
 #ifndef CR_NO_MALLOC
@@ -45,7 +47,7 @@ CR_API int cr_pool_threads(const struct cr_pool *pool);
  * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
  * from two threads at once and not from inside a body.
  */
-CR_API void cr_pool_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                             float *scratch, long scratch_stride);
+CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride);
 
 #endif

@@ -34,11 +34,11 @@ typedef void cr_body(const void *args, long begin, long end, float *scratch);
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares, one a thread of the pool (which may be
- * null: then this thread does it all).  Thread t gets scratch + t * scratch_stride.  Returns
- * when all is done.
+ * Runs body over 0 <= i < items, in contiguous shares, at most `shares` of them and no more than
+ * the pool has threads (it may be null: then this thread does it all).  Share t is done with
+ * scratch + t * scratch_stride.  Returns when all is done.
  */
-typedef void cr_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                         float *scratch, long scratch_stride);
+typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                         const void *args, float *scratch, long scratch_stride);
 
 #endif

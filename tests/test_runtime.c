@@ -7,10 +7,13 @@
 #include <check.h>
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "compiler/exec/draw.h"
 #include "runtime/philox.h"
@@ -1024,44 +1027,106 @@ static void visit(const void *args, long begin, long end, float *scratch)
     scratch[0] = (float)end;
 }
 
-/* Item i belongs to thread t if items t / T <= i < items (t + 1) / T. */
-static void check_visits(const struct visits *v, long items, int threads, float *scratch,
+/* Item i belongs to share t of n if items t / n <= i < items (t + 1) / n. */
+static void check_visits(const struct visits *v, long items, long shares, float *scratch,
                          long scratch_stride)
 {
-    for (int t = 0; t < threads; t++) {
-        for (long i = items * t / threads; i < items * (t + 1) / threads; i++) {
+    for (long t = 0; t < shares; t++) {
+        for (long i = items * t / shares; i < items * (t + 1) / shares; i++) {
             CHECK(v->times[i] == 1, "item %ld of %ld came %d times", i, items, v->times[i]);
-            if (items > 1) {
-                CHECK(v->place[i] == scratch + t * scratch_stride, "item %ld of %ld, %d threads", i,
-                      items, threads);
-            }
+            CHECK(v->place[i] == scratch + t * scratch_stride, "item %ld of %ld, %ld shares", i,
+                  items, shares);
         }
     }
 }
 
+static long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
+/* One loop, and where its items were done. */
+static void check_loop(struct cr_pool *pool, long items, long shares)
+{
+    struct visits *v = calloc(1, sizeof *v);
+    float scratch[MAX_POOL * 4];
+    const void *args = &v;
+    cr_runtime_select(NULL)->parallel(pool, items, shares, visit, args, scratch, 4);
+    shares = least(shares, least(items, cr_pool_threads(pool)));
+    check_visits(v, items, shares > 1 ? shares : 1, scratch, 4);
+    free(v);
+}
+
+static const long loops[] = {0, 1, 2, 3, 7, 8, 9, 64, 1000};
+
 START_TEST(test_parallel)
 {
-    static const long items[] = {0, 1, 2, 3, 7, 8, 9, 64, 1000};
-    static struct visits v;
-    float scratch[MAX_POOL * 4];
-    struct visits *pointer = &v;
-    const void *args = &pointer;
     for (int threads = 1; threads <= MAX_POOL; threads++) {
         struct cr_pool *pool = cr_pool_new(threads);
         ck_assert_ptr_nonnull(pool);
         ck_assert_int_eq(cr_pool_threads(pool), threads);
         for (int round = 0; round < 20; round++) {
-            for (int i = 0; i < COUNT(items); i++) {
-                memset(&v, 0, sizeof v);
-                cr_runtime_select(NULL)->parallel(pool, items[i], visit, args, scratch, 4);
-                check_visits(&v, items[i], threads, scratch, 4);
+            for (int i = 0; i < COUNT(loops); i++) {
+                check_loop(pool, loops[i], loops[i]);
+                check_loop(pool, loops[i], 1 + round % 4);
             }
         }
         cr_pool_free(pool);
     }
-    memset(&v, 0, sizeof v);
-    cr_runtime_select(NULL)->parallel(NULL, 10, visit, args, scratch, 4);
-    check_visits(&v, 10, 1, scratch, 4);
+    check_loop(NULL, 10, 10);
+}
+END_TEST
+
+/* Loops at all distances: workers are met polling, about to sleep, asleep and not yet awake. */
+static void *loop_and_rest(void *argument)
+{
+    struct cr_pool *pool = argument;
+    for (int i = 0; i < 600; i++) {
+        check_loop(pool, loops[i % COUNT(loops)], MAX_POOL);
+        if (i % 3 == 0)
+            usleep((useconds_t)(i % 40 * 10));
+    }
+    return NULL;
+}
+
+START_TEST(test_pools_side_by_side)
+{
+    enum { POOLS = 3 };
+    struct cr_pool *pools[POOLS];
+    pthread_t threads[POOLS];
+    for (int i = 0; i < POOLS; i++) {
+        pools[i] = cr_pool_new(i + 2);
+        ck_assert_ptr_nonnull(pools[i]);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, loop_and_rest, pools[i]), 0);
+    }
+    for (int i = 0; i < POOLS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        cr_pool_free(pools[i]);
+    }
+}
+END_TEST
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Threads that have nothing to do take no processor time, but for some microseconds of polling.  The
+ * bound is a tenth of what a single one would take that went on polling.  Of two threads one is a
+ * worker that polls; of more than there are processors none does. */
+START_TEST(test_pool_idle)
+{
+    struct cr_pool *pool = cr_pool_new(2 + 4 * _i);
+    ck_assert_ptr_nonnull(pool);
+    check_loop(pool, 100, 4);
+    double before = cpu_seconds();
+    sleep(1);
+    double taken = cpu_seconds() - before;
+    CHECK(taken < 0.1, "an idle pool took %g s of a second", taken);
+    check_loop(pool, 100, 4);
+    cr_pool_free(pool);
 }
 END_TEST
 
@@ -1271,6 +1336,8 @@ static Suite *runtime_suite(void)
     TCase *support = tcase_create("support");
     tcase_set_timeout(support, 300);
     tcase_add_test(support, test_parallel);
+    tcase_add_test(support, test_pools_side_by_side);
+    tcase_add_loop_test(support, test_pool_idle, 0, 2);
     tcase_add_test(support, test_pool_limits);
     tcase_add_loop_test(support, test_philox, 0, COUNT(known));
     tcase_add_loop_test(support, test_random_normal, 0, COUNT(isas));

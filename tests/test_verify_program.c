@@ -467,6 +467,7 @@ DAMAGE(another_stream)
 }
 DAMAGE(no_such_function) { step_of(m, CR_STEP_CALL)->function = m->program->n_functions; }
 DAMAGE(bindings_beyond) { step_of(m, CR_STEP_CALL)->first_binding = m->program->n_bindings; }
+DAMAGE(no_shares) { step_of(m, CR_STEP_CALL)->shares = 0; }
 DAMAGE(loop_not_ended) { step_of(m, CR_STEP_END)->kind = CR_STEP_LOOP; }
 DAMAGE(loop_not_begun) { m->program->steps[0].kind = CR_STEP_END; }
 DAMAGE(layers_not_numbers) { step_of(m, CR_STEP_LOOP)->direction = -1; }
@@ -627,6 +628,7 @@ static const struct {
     ROW(STEP, another_stream, "step %d: argument %d: its form says %d, it is bound to %d"),
     ROW(STEP, no_such_function, "step %d: there is no function %d"),
     ROW(STEP, bindings_beyond, "step %d: it has bindings that are not there"),
+    ROW(STEP, no_shares, "step %d: its items are cut into no shares"),
     ROW(STEP, loop_not_ended, "step %d, iteration %d: a loop in a loop"),
     ROW(STEP, loop_not_begun, "step %d: no loop is open that could end"),
     ROW(STEP, layers_not_numbers, "step %d: the layers of its loop are not numbers from %d on"),

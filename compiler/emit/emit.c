@@ -186,8 +186,8 @@ static void print_call(struct cr_text *t, const struct cr_program *p, const stru
     cr_put(t, "%*s};\n", indent + 4, "");
     struct cr_text items = {0};
     print_items(&items, f);
-    cr_put_line(t, indent + 4, "rt->parallel(pool, %s, k%d_%s, &args, scratch, scratch_floats);",
-                items.data, f->number, f->title);
+    cr_put_line(t, indent + 4, "rt->parallel(pool, %s, %lld, k%d_%s, &args, scratch, scratch_floats);",
+                items.data, (long long)call->shares, f->number, f->title);
     free(items.data);
     cr_put(t, "%*s}\n", indent, "");
 }

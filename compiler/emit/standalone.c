@@ -44,13 +44,17 @@ static void put_input(struct cr_text *t, const struct cr_port *port)
     cr_put_port(t, port);
 }
 
-/* int NAME_run(weights, inputs, outputs, arena) of an entry, without what follows. */
+/* int NAME_run(weights, inputs, outputs, arena) of an entry, or NAME_run_with(pool, ...), without
+ * what follows. */
 static void print_prototype(struct cr_text *t, const struct cr_program *p,
-                            const struct cr_entry *entry)
+                            const struct cr_entry *entry, bool with_pool)
 {
     char run[128];
     cr_entry_function(run, sizeof run, p, entry, "run");
-    cr_put(t, "int %s(const void *weights", run);
+    if (with_pool)
+        cr_put(t, "int %s_with(struct %s_pool *pool, const void *weights", run, p->name);
+    else
+        cr_put(t, "int %s(const void *weights", run);
     for (int i = 0; i < p->n_inputs; i++) {
         const struct cr_port *port = &p->inputs[i];
         if (!is_of(p, entry, port))
@@ -133,6 +137,24 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
+/* The declarations of NAME_run of all entries, or of NAME_run_with. */
+static void print_runs(struct cr_text *t, const struct cr_program *p, bool with_pool)
+{
+    if (with_pool)
+        cr_put(t, 
+               "/* The same with the threads of a pool, or on this thread alone if that is null. */\n");
+    else
+        cr_put(t,
+               "/* Computes the outputs%s.  Returns 0, or 1 if a pointer is null or not "
+               "aligned. */\n",
+               *p->entries->name ? " of an entry" : "");
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
+        print_prototype(t, p, e, with_pool);
+        cr_put(t, ";\n");
+    }
+    cr_put(t, with_pool ? "" : "\n");
+}
+
 /* The header: a summary of the model, its macros, and the functions NAME_load and NAME_run. */
 static void print_header(struct cr_text *t, const struct cr_standalone *w)
 {
@@ -165,14 +187,9 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
            " * as the kernels read it.  Returns 0, or 1 if there is no such parameter. */\n"
            "int %s_load(void *weights, int index, const float *tensor);\n\n",
            p->name, p->name);
-    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
-        if (e == p->entries)
-            cr_put(t, "/* Computes the outputs%s.  Returns 0, or 1 if a pointer is null or not "
-                      "aligned. */\n",
-                   *e->name ? " of an entry" : "");
-        print_prototype(t, p, e);
-        cr_put(t, ";\n");
-    }
+    print_runs(t, p, false);
+    cr_put_pool_header(t, w);
+    print_runs(t, p, true);
     cr_put(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
@@ -311,53 +328,49 @@ static void assign_pointers(struct cr_text *t, const struct cr_program *p,
         cr_put(t, "    %s[0] = 0;\n", name);
 }
 
-/* Refuses pointers that are null or not aligned. */
-static void print_checks(struct cr_text *t, const struct cr_program *p,
-                         const struct cr_entry *entry)
+/* NAME_checked: refuses pointers that are null or not aligned, and runs the program's function. */
+static void print_checked(struct cr_text *t, const struct cr_program *p,
+                          const struct cr_entry *entry)
 {
-    cr_put(t, "    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s)\n        return 1;\n",
-           p->weights_bytes ? " || !weights" : "");
+    char execute[128], checked[128];
+    cr_entry_function(execute, sizeof execute, p, entry, "execute");
+    cr_entry_function(checked, sizeof checked, p, entry, "checked");
+    cr_put(t,
+           "\nstatic int %s(struct cr_pool *pool, const void *weights, const void *const *inputs,\n"
+           "    void *const *outputs, void *arena)\n{\n"
+           "    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s)\n        return 1;\n",
+           checked, p->weights_bytes ? " || !weights" : "");
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
-        for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
-            if (!is_of(p, entry, &ports[i]))
-                continue;
-            cr_put(t, "    if (!%s", side ? "out_" : ports[i].state ? "state_" : "in_");
-            cr_put_port(t, &ports[i]);
-            cr_put(t, ")\n        return 1;\n");
-        }
+        for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++)
+            if (is_of(p, entry, &ports[i]))
+                cr_put(t, "    if (!%s[%d])\n        return 1;\n", side ? "outputs" : "inputs", i);
     }
+    cr_put(t,
+           "    return %s(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,\n"
+           "        (float *)arena);\n}\n",
+           execute);
 }
 
-/* NAME_run: checks, arrays of the ports in the order of the program, and its function, with
- * threads from the stack. */
+/* NAME_run or NAME_run_with: arrays of the ports in the order of the program, for NAME_checked.
+ * Neither calls the other: TinyCC cannot call a function of a thousand arguments. */
 static void print_run(struct cr_text *t, const struct cr_standalone *w,
-                      const struct cr_entry *entry)
+                      const struct cr_entry *entry, bool with_pool)
 {
     const struct cr_program *p = w->p;
-    char execute[128];
-    cr_entry_function(execute, sizeof execute, p, entry, "execute");
+    char checked[128];
+    cr_entry_function(checked, sizeof checked, p, entry, "checked");
     cr_put(t, "\n");
-    print_prototype(t, p, entry);
-    cr_put(t, "\n{\n");
-    cr_put(t, "    const void *inputs[%d];\n    void *outputs[%d];\n",
+    print_prototype(t, p, entry, with_pool);
+    cr_put(t, "\n{\n    const void *inputs[%d];\n    void *outputs[%d];\n",
            p->n_inputs ? p->n_inputs : 1, p->n_outputs ? p->n_outputs : 1);
-    cr_put(t,
-           "#ifndef CR_NO_THREADS\n    double memory[CR_POOL_BYTES(%s_THREADS) / "
-           "sizeof(double)];\n#endif\n"
-           "    struct cr_pool *pool = 0;\n    int status;\n",
-           w->upper);
-    print_checks(t, p, entry);
     assign_pointers(t, p, entry, "inputs", "in_", p->inputs, p->n_inputs);
     assign_pointers(t, p, entry, "outputs", "out_", p->outputs, p->n_outputs);
-    cr_put(t,
-           "#ifndef CR_NO_THREADS\n    pool = cr_pool_init(memory, %s_THREADS);\n#endif\n"
-           "    status = %s(cr_runtime_select(0), pool, (const float *)weights, inputs, "
-           "outputs,\n"
-           "                        (float *)arena);\n"
-           "#ifndef CR_NO_THREADS\n    if (pool)\n        cr_pool_stop(pool);\n#endif\n"
-           "    return status;\n}\n",
-           w->upper, execute);
+    if (with_pool)
+        cr_put(t, "    return %s((void *)pool, weights, inputs, outputs, arena);\n", checked);
+    else
+        cr_put_own_pool(t, w, checked, "weights, inputs, outputs, arena");
+    cr_put(t, "}\n");
 }
 
 /* Parameters and the inputs and outputs of an entry, as standalone_main.inc expects them: outputs without the
@@ -575,8 +588,12 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
         print_params(t, p);
         print_places(t, p);
         print_load(t, w);
-        for (int i = 0; i < p->n_entries; i++)
-            print_run(t, w, &p->entries[i]);
+        cr_put_pool_source(t, w);
+        for (int i = 0; i < p->n_entries; i++) {
+            print_checked(t, p, &p->entries[i]);
+            print_run(t, w, &p->entries[i], false);
+            print_run(t, w, &p->entries[i], true);
+        }
     }
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)

@@ -7,6 +7,7 @@
  */
 #include "standalone_step.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,11 +76,16 @@ static bool is_result(const struct cr_standalone *w, int output)
 
 /* ---- the header ---- */
 
-/* int NAME_step(state, next, other inputs, results, arena), without what follows. */
-static void put_prototype(struct cr_text *t, const struct cr_standalone *w)
+/* int NAME_step(state, next, other inputs, results, arena), or NAME_step_with(pool, ...), without
+ * what follows. */
+static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool with_pool)
 {
     const struct cr_program *p = w->p;
-    cr_put(t, "int %s_step(const void *state, void *next", p->name);
+    if (with_pool)
+        cr_put(t, "int %s_step_with(struct %s_pool *pool, const void *state, void *next", p->name,
+               p->name);
+    else
+        cr_put(t, "int %s_step(const void *state, void *next", p->name);
     for (int i = 0; i < p->n_inputs; i++) {
         if (w->handover->is_state[i])
             continue;
@@ -93,6 +99,26 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w)
         cr_put_port(t, &p->outputs[i]);
     }
     cr_put(t, ", void *arena)");
+}
+
+/* The same as a call has it. */
+static void put_arguments(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t, "state, next");
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (w->handover->is_state[i])
+            continue;
+        cr_put(t, ", in_");
+        cr_put_port(t, &p->inputs[i]);
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        if (!is_result(w, i))
+            continue;
+        cr_put(t, ", out_");
+        cr_put_port(t, &p->outputs[i]);
+    }
+    cr_put(t, ", arena");
 }
 
 static void put_port_line(struct cr_text *t, const char *what, const struct cr_port *port)
@@ -169,7 +195,12 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "/* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and\n"
            " * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
-    put_prototype(t, w);
+    put_prototype(t, w, false);
+    cr_put(t, ";\n\n");
+    cr_put_pool_header(t, w);
+    cr_put(t, 
+           "/* The same with the threads of a pool, or on this thread alone if that is null. */\n");
+    put_prototype(t, w, true);
     cr_put(t, ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     free_state(&s);
 }
@@ -275,33 +306,45 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
-/* NAME_step: packs the parameters into the arena, runs the kernels from one state to the next,
+/* NAME_step_with: packs the parameters into the arena, runs the kernels from one state to the next,
  * and copies what they leave as it is. */
-static void put_step(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+static void put_step_with(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
     cr_put(t, "\n");
-    put_prototype(t, w);
+    put_prototype(t, w, true);
     cr_put(t,
            "\n{\n    const void *inputs[%d];\n    void *outputs[%d];\n"
-           "#ifndef CR_NO_THREADS\n    double memory[CR_POOL_BYTES(%s_THREADS) / "
-           "sizeof(double)];\n#endif\n"
-           "    struct cr_pool *pool = 0;\n    struct packing packing;\n"
+           "    struct cr_pool *threads = (struct cr_pool *)(void *)pool;\n"
+           "    struct packing packing;\n"
            "    const char *from = state;\n    char *to = next;\n    int status;\n",
-           p->n_inputs ? p->n_inputs : 1, p->n_outputs, w->upper);
+           p->n_inputs ? p->n_inputs : 1, p->n_outputs);
     put_checks(t, w);
     put_pointers(t, w, s);
     cr_put(t,
            "    packing.rt = cr_runtime_select(0);\n    packing.state = from;\n"
            "    packing.weights = arena;\n"
-           "#ifndef CR_NO_THREADS\n    pool = cr_pool_init(memory, %s_THREADS);\n#endif\n"
-           "    packing.rt->parallel(pool, %d, pack_params, &packing, 0, 0);\n"
-           "    status = %s_execute(packing.rt, pool, packing.weights, inputs, outputs,\n"
-           "        packing.weights + %lldL);\n"
-           "#ifndef CR_NO_THREADS\n    if (pool)\n        cr_pool_stop(pool);\n#endif\n",
-           w->upper, p->n_places, p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
+           "    packing.rt->parallel(threads, %d, %d, pack_params, &packing, 0, 0);\n"
+           "    status = %s_execute(packing.rt, threads, packing.weights, inputs, outputs,\n"
+           "        packing.weights + %lldL);\n",
+           p->n_places, p->n_places, p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
     put_ending(t, s);
     cr_put(t, "    return status;\n}\n");
+}
+
+/* NAME_step: the same with threads of its own. */
+static void put_step(struct cr_text *t, const struct cr_standalone *w)
+{
+    char step[128];
+    struct cr_text arguments = {0};
+    snprintf(step, sizeof step, "%s_step_with", w->p->name);
+    put_arguments(&arguments, w);
+    cr_put(t, "\n");
+    put_prototype(t, w, false);
+    cr_put(t, "\n{\n");
+    cr_put_own_pool(t, w, step, arguments.data);
+    cr_put(t, "}\n");
+    free(arguments.data);
 }
 
 void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
@@ -309,6 +352,8 @@ void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
     struct state s = state_of(w);
     put_tensors(t, w, &s);
     cr_put(t, helpers, w->p->name);
-    put_step(t, w, &s);
+    cr_put_pool_source(t, w);
+    put_step_with(t, w, &s);
+    put_step(t, w);
     free_state(&s);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/ir/identifiers.h"
+#include "runtime/pool.h"
 
 void cr_put_port(struct cr_text *t, const struct cr_port *port)
 {
@@ -48,6 +49,48 @@ void cr_put_threads(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "/* Threads that share the work; more than 1 needs pthreads (compile both with the\n"
            " * same value, as in -D%s_THREADS=4 -pthread). */\n"
-           "#ifndef %s_THREADS\n#define %s_THREADS 1\n#endif\n\n",
-           w->upper, w->upper, w->upper);
+           "#ifndef %s_THREADS\n#define %s_THREADS 1\n#endif\n\n"
+           "#define %s_POOL_BYTES (%s_THREADS * %dL) /* for threads to be kept */\n",
+           w->upper, w->upper, w->upper, w->upper, w->upper, CR_POOL_BYTES(1));
+}
+
+void cr_put_pool_header(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name;
+    cr_put(t,
+           "/* Threads to keep from call to call of the functions that take a pool; in between they\n"
+           " * sleep.  Starts 1 to %s_THREADS of them, counting the calling one, fewer if the system\n"
+           " * refuses, in memory of %s_POOL_BYTES, aligned to 64 bytes; null if it is not, or for\n"
+           " * another number.  A pool serves one call at a time, and the process that started it\n"
+           " * alone, not one that fork made of that. */\n"
+           "struct %s_pool;\n"
+           "struct %s_pool *%s_pool_start(void *memory, int threads);\n\n"
+           "/* Ends the threads; the memory is the caller's again. */\n"
+           "void %s_pool_stop(struct %s_pool *pool);\n\n",
+           w->upper, w->upper, name, name, name, name, name);
+}
+
+void cr_put_pool_source(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name;
+    cr_put(t,
+           "\n/* ---- threads ---- */\n\n"
+           "struct %s_pool *%s_pool_start(void *memory, int threads)\n{\n"
+           "    if (!memory || (size_t)memory %% 64 || threads > %s_THREADS)\n        return 0;\n"
+           "    return (struct %s_pool *)(void *)cr_pool_init(memory, threads);\n}\n\n"
+           "void %s_pool_stop(struct %s_pool *pool)\n{\n"
+           "    if (pool)\n        cr_pool_stop((struct cr_pool *)(void *)pool);\n}\n",
+           name, name, w->upper, name, name, name);
+}
+
+void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *w, const char *function,
+                     const char *arguments)
+{
+    cr_put(t,
+           "#ifdef CR_NO_THREADS\n    return %s(0, %s);\n#else\n"
+           "    double memory[%s_POOL_BYTES / sizeof(double)];\n"
+           "    struct cr_pool *own = cr_pool_init(memory, %s_THREADS);\n"
+           "    int status = %s((void *)own, %s);\n"
+           "    if (own)\n        cr_pool_stop(own);\n    return status;\n#endif\n",
+           function, arguments, w->upper, w->upper, function, arguments);
 }

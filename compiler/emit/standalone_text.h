@@ -26,4 +26,14 @@ void cr_put_string(struct cr_text *t, const char *string);
 /* The macro NAME_THREADS. */
 void cr_put_threads(struct cr_text *t, const struct cr_standalone *s);
 
+/* Of the header: NAME_POOL_BYTES, and the functions that start and stop a pool.  Of the source:
+ * those functions. */
+void cr_put_pool_header(struct cr_text *t, const struct cr_standalone *s);
+void cr_put_pool_source(struct cr_text *t, const struct cr_standalone *s);
+
+/* The end of a function: it calls another, which takes a pool before such arguments, with a pool
+ * that lives as long as the call. */
+void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const char *function,
+                     const char *arguments);
+
 #endif

@@ -130,7 +130,8 @@ static void fill_place(const struct cr_place *place, enum cr_format format,
     f.rows = by_rows ? lines : run;
     f.cols = by_rows ? run : lines;
     f.across = (place->cols + f.cols - 1) / f.cols;
-    rt->parallel(pool, (place->rows + f.rows - 1) / f.rows * f.across, fill_tiles, &f, NULL, 0);
+    long tiles = (place->rows + f.rows - 1) / f.rows * f.across;
+    rt->parallel(pool, tiles, tiles, fill_tiles, &f, NULL, 0);
 }
 
 /* The first place of a parameter, or of one behind it: places are in order of parameters. */

@@ -502,6 +502,13 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     }
 }
 
+/* Nothing where threads do not share the items. */
+static void put_shares(struct printer *p, const struct cr_step *call)
+{
+    if (call->shares > 1)
+        cr_put(&p->line, " in %lld shares", (long long)call->shares);
+}
+
 /* Outside loops an argument is a buffer. */
 static void print_single_call(struct printer *p, const struct cr_step *call)
 {
@@ -515,6 +522,7 @@ static void print_single_call(struct printer *p, const struct cr_step *call)
                (long long)p->p->bound[b->first_buffer]);
     }
     cr_put(&p->line, ")");
+    put_shares(p, call);
     end_hanging(p, 0, hang);
 }
 
@@ -525,6 +533,7 @@ static void print_looped_call(struct printer *p, const struct cr_step *loop,
     const struct cr_function *f = &p->p->functions[call->function];
     begin_numbered(p, (int)(call - p->p->steps), INDENT);
     cr_put(&p->line, "k%d_%s", f->number, f->title);
+    put_shares(p, call);
     end_line(p, 0);
     for (int i = 0; i < f->n_bound; i++) {
         const struct cr_binding *b = &p->p->bindings[call->first_binding + i];

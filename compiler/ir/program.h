@@ -294,6 +294,7 @@ struct cr_step {
     enum cr_step_kind kind;
     int function;          /* CALL */
     int first_binding;     /* CALL: one for each of the function's n_bound slots, in their order */
+    int64_t shares;        /* CALL: of the items, at most: more threads would not make it faster */
     int start, direction, count;          /* LOOP: iteration i is layer start + i * direction */
     int64_t weights_stride, arena_stride; /* LOOP: bytes from layer to layer, or 0 */
 };

@@ -88,7 +88,7 @@ static double flops_speed(const struct cr_engine *e)
 {
     double operations[MAX_THREADS] = {0}, *args = operations, total = 0;
     int64_t start = cr_clock();
-    e->rt->parallel(e->pool, e->threads, flops_body, &args, NULL, 0);
+    e->rt->parallel(e->pool, e->threads, e->threads, flops_body, &args, NULL, 0);
     int64_t time = cr_clock() - start;
     for (int i = 0; i < e->threads; i++)
         total += operations[i];
@@ -125,7 +125,7 @@ static void read_body(const void *args, long begin, long end, float *scratch)
 static double read_speed(const struct cr_engine *e, const struct reading *r, long steps)
 {
     int64_t start = cr_clock();
-    e->rt->parallel(e->pool, steps, read_body, r, NULL, 0);
+    e->rt->parallel(e->pool, steps, e->threads, read_body, r, NULL, 0);
     return (double)steps * CR_READ_STEP * (double)r->times / (double)(cr_clock() - start);
 }
 

@@ -214,14 +214,14 @@ struct watch {
 
 /* In place of the runtime's function.  Generated code does not look into the pool it was given,
  * so that it can be something else: the watch. */
-static void timed_parallel(struct cr_pool *pool, long items, cr_body *body, const void *args,
-                           float *scratch, long scratch_stride)
+static void timed_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                           const void *args, float *scratch, long scratch_stride)
 {
     struct watch *w = (struct watch *)(void *)pool;
     const struct cr_program *program = w->engine->program;
     CR_CHECK(w->at < program->n_sequence);
     int64_t start = cr_clock();
-    w->engine->rt->parallel(w->engine->pool, items, body, args, scratch, scratch_stride);
+    w->engine->rt->parallel(w->engine->pool, items, shares, body, args, scratch, scratch_stride);
     w->ns[program->sequence[w->at++]] += (double)(cr_clock() - start);
 }
 

@@ -325,13 +325,19 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     free(at);
 }
 
+/* A call of the kernel's function; in a loop, of those of all its layers, which are alike. */
 static void add_call(struct scheduling *s, const struct cr_loop *loop, int kernel)
 {
     struct cr_program *p = s->p;
     int function = s->function[s->m->function[kernel]];
     const struct cr_function *f = &p->functions[function];
-    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) = (struct cr_step){
-        .kind = CR_STEP_CALL, .function = function, .first_binding = p->n_bindings};
+    int64_t items = f->exprs[f->items].number;
+    int64_t shares = cr_count_shares(&s->m->kernels[kernel], items, s->m->target);
+    *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
+        (struct cr_step){.kind = CR_STEP_CALL,
+                         .function = function,
+                         .first_binding = p->n_bindings,
+                         .shares = shares};
     for (int slot = 0; slot < f->n_bound; slot++)
         add_binding(s, loop, kernel, slot, &f->slots[slot]);
 }

@@ -52,14 +52,18 @@ struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
     return (struct cr_traffic){bytes * floats_to_l1(s, t), bytes * floats_to_l2(s, kept_floats(t))};
 }
 
-/* Blocks of at most `most` rows, all but the last of them equal.  A group has whole calls, and so
- * few of them that there are gemm_items items, if N is large enough. */
-static void cut(struct cr_gemm_loops *s, int64_t most, int64_t most_cols, int64_t outer,
-                const struct cr_target *t)
+static void cut_rows(struct cr_gemm_loops *s, int64_t blocks, int64_t most_cols,
+                     const struct cr_target *t)
 {
-    s->blocks = cr_ceil_div(s->M, most);
-    s->block = cr_ceil_div(s->M, s->blocks);
+    s->block = cr_ceil_div(s->M, blocks);
+    s->blocks = cr_ceil_div(s->M, s->block);
     cr_cut_calls(s, t, most_cols);
+}
+
+/* A group has whole calls, and so few of them that there are gemm_items items, if N is large
+ * enough. */
+static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_target *t)
+{
     int64_t steps = cr_ceil_div(s->N, s->cols);
     int64_t wanted = cr_ceil_div(t->gemm_items, outer * s->blocks);
     s->group = cr_max(1, steps / wanted) * s->cols;
@@ -71,8 +75,8 @@ static void cut(struct cr_gemm_loops *s, int64_t most, int64_t most_cols, int64_
  * at most half of the rows, if these are many: each thread computes the rows of its items by
  * itself.
  */
-struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *t,
-                                   bool cuts_k)
+static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const struct cr_target *t,
+                                           bool cuts_k)
 {
     static const int steps[] = {64, 48, 32, 24, 20, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1};
     int64_t outer = cr_outer_items(k), K = k->gemm.K;
@@ -84,8 +88,10 @@ struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_ta
     for (int64_t n = 1; n <= parts; n = n < parts ? parts : n + 1)
         for (int64_t cols = t->gemm_step_cols; cols >= CR_PANEL_FLOATS; cols /= 2)
             for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
+                int64_t most = many ? cr_min(limit, steps[i] * t->gemm_step_rows) : s.M;
                 s.depth = cr_ceil_div(K, n);
-                cut(&s, many ? cr_min(limit, steps[i] * t->gemm_step_rows) : s.M, cols, outer, t);
+                cut_rows(&s, cr_ceil_div(s.M, most), cols, t);
+                cut_columns(&s, outer, t);
                 double traffic = floats_to_l2(&s, kept_floats(t));
                 if (best.M && traffic >= 0.95 * least)
                     continue;
@@ -93,4 +99,35 @@ struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_ta
                 least = traffic;
             }
     return best;
+}
+
+/*
+ * Cuts a product into more items if it is worth more than it has.  Rows are cut where a prologue
+ * makes them, which then no two items do, into blocks of a step, or of half of the rows (not up to a
+ * length: what the groups of a block share has to be as long for all of them); else columns are,
+ * which leaves the tiles of the micro-kernel full.  Only of weights that stay in the second-level
+ * cache, so that items may go through the same ones.
+ */
+static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const struct cr_target *t)
+{
+    int64_t outer = cr_outer_items(k), others = outer * s->blocks;
+    int64_t wanted = cr_count_shares(k, t->gemm_items, t);
+    int64_t steps = cr_ceil_div(s->N, s->cols);
+    int64_t least = cr_min(t->gemm_step_rows, cr_max(t->gemm_step_rows / 2, cr_ceil_div(s->M, 2)));
+    if (others * steps >= wanted || (double)s->K * (double)s->N > kept_floats(t) / 2)
+        return;
+    if (!k->prologue.n)
+        s->cols = cr_round_up(cr_ceil_div(s->N, cr_ceil_div(wanted, others)), CR_PANEL_FLOATS);
+    else if (s->M / least > s->blocks && !k->atoms.length[k->row])
+        cut_rows(s, cr_min(cr_ceil_div(wanted, outer * steps), s->M / least), t->gemm_step_cols, t);
+    cut_columns(s, outer, t);
+}
+
+struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *t,
+                                   bool cuts_k)
+{
+    struct cr_gemm_loops s = cut_for_caches(k, t, cuts_k);
+    if (!cr_is_cut(&s))
+        cut_finer(&s, k, t);
+    return s;
 }

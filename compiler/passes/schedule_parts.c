@@ -10,6 +10,13 @@ int64_t cr_outer_items(const struct cr_kernel *k)
     return items;
 }
 
+int64_t cr_count_shares(const struct cr_kernel *k, int64_t items, const struct cr_target *target)
+{
+    double work = k->flops + 4 * (k->bytes_read + k->bytes_written);
+    double shares = work / (double)target->share_work;
+    return cr_max(1, shares < (double)items ? (int64_t)shares : items);
+}
+
 cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top)
 {
     cr_expr digit = cr_var(b, CR_VAR_ITEM);

@@ -45,6 +45,10 @@ struct cr_argument cr_none_ahead(struct cr_builder *b);
 /* Iterations of all outer loops together. */
 int64_t cr_outer_items(const struct cr_kernel *k);
 
+/* In how many shares so many items of a kernel are worth being cut, for as many threads: each has
+ * one at least, and some work to do. */
+int64_t cr_count_shares(const struct cr_kernel *k, int64_t items, const struct cr_target *target);
+
 /* Which of `extent` an item is, if `below` items share each; at the `top` there are no others. */
 cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
 

@@ -107,6 +107,7 @@ static int verify_form(const struct run *r, const struct cr_binding *b, int slot
     return b->form == CR_FORM_TABLE ? verify_table(r, b, slot) : 0;
 }
 
+/* Checks that function, bindings and shares of a call are there. */
 static int verify_call_names(const struct run *r, const struct cr_step *call)
 {
     if (call->function < 0 || call->function >= r->p->n_functions)
@@ -114,6 +115,8 @@ static int verify_call_names(const struct run *r, const struct cr_step *call)
     int n = r->p->functions[call->function].n_bound;
     if (!is_part(call->first_binding, n, r->p->n_bindings))
         return broken(r, "it has bindings that are not there");
+    if (call->shares < 1)
+        return broken(r, "its items are cut into no shares");
     for (int i = 0; i < n; i++)
         if (verify_form(r, binding_of(r, call, i), i))
             return -1;

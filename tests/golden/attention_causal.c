@@ -85,7 +85,7 @@ int attention_causal_execute(const struct cr_runtime *rt, struct cr_pool *pool, 
             .v = in2,
             .out = out0,
         };
-        rt->parallel(pool, 8, k1_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, 8, 8, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -165,7 +165,7 @@ int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .b = in1,
             .out = out2,
         };
-        rt->parallel(pool, 3, k1_middle, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, 3, k1_middle, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -173,7 +173,7 @@ int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out0,
         };
-        rt->parallel(pool, 50, k2_first, &args, scratch, scratch_floats);
+        rt->parallel(pool, 50, 3, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -182,14 +182,14 @@ int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .b = in1,
             .out = out1,
         };
-        rt->parallel(pool, 3, k3_largest, &args, scratch, scratch_floats);
+        rt->parallel(pool, 3, 3, k3_largest, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
             .out = out3,
         };
-        rt->parallel(pool, 1, k4_row, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_row, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -216,7 +216,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .stream0 = 0,
             .out = arena,
         };
-        rt->parallel(pool, 1, k1_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -226,7 +226,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .w = weights,
             .out = arena + 32,
         };
-        rt->parallel(pool, 1, k2_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -234,7 +234,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .stream0 = 1,
             .out = arena + 64,
         };
-        rt->parallel(pool, 1, k3_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -243,7 +243,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .k2_dropout = arena + 32,
             .out = out1,
         };
-        rt->parallel(pool, 1, k4_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_y, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -254,7 +254,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .k2_dropout = arena + 32,
             .out = arena + 96,
         };
-        rt->parallel(pool, 1, k5_dropout, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
@@ -263,7 +263,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .k5_dropout = arena + 96,
             .out = out0,
         };
-        rt->parallel(pool, 1, k6_d_w, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k6_d_w, &args, scratch, scratch_floats);
     }
     return 0;
 }

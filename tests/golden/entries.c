@@ -142,7 +142,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .w = weights + 16,
             .out = arena,
         };
-        rt->parallel(pool, 1, k1_entries, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_entries, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -152,7 +152,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .w = weights + 1072,
             .out = out1,
         };
-        rt->parallel(pool, 1, k2_decoder_2, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -161,7 +161,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .x = in0,
             .out = arena,
         };
-        rt->parallel(pool, 1, k3_entries, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_entries, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -169,7 +169,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .k3_entries = arena,
             .out = out0,
         };
-        rt->parallel(pool, 1, k4_loss, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_loss, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -191,7 +191,7 @@ int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .w = weights + 1072,
             .out = out2,
         };
-        rt->parallel(pool, 1, k2_decoder_2, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -213,7 +213,7 @@ int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .w = weights + 16,
             .out = out3,
         };
-        rt->parallel(pool, 1, k1_entries, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_entries, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -47,7 +47,7 @@ int gather_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .wpe = weights + 80,
             .out = out0,
         };
-        rt->parallel(pool, 2, k1_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 1, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

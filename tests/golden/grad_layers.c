@@ -401,7 +401,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .w = layer_weights + 16,
                 .out = layer_arena,
             };
-            rt->parallel(pool, 1, k1_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_h_fc, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
@@ -410,7 +410,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .stream0 = layer,
                 .out = layer_arena + 48,
             };
-            rt->parallel(pool, 1, k2_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
@@ -420,7 +420,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .h_fc = layer_arena,
                 .out = layer == 5 ? out12 : layer_arena + 96,
             };
-            rt->parallel(pool, 1, k3_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k3_h, &args, scratch, scratch_floats);
         }
     }
     {
@@ -431,7 +431,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .h_fc = arena + 720,
             .out = arena + 816,
         };
-        rt->parallel(pool, 1, k4_d_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -439,7 +439,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .d_h_fc = arena + 816,
             .out = out10,
         };
-        rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
@@ -449,7 +449,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .w = weights + 1632,
             .out = arena + 720,
         };
-        rt->parallel(pool, 1, k6_d_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k6_d_h, &args, scratch, scratch_floats);
     }
     for (long layer = 4; layer >= 2; layer--) {
         float *const layer_arena = arena + layer * 144;
@@ -460,7 +460,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .h = layer_arena + 96,
                 .out = outputs[3 + layer * 2],
             };
-            rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
         }
         {
             const struct k8_args args = {
@@ -470,7 +470,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .h_fc = layer_arena,
                 .out = arena + 672,
             };
-            rt->parallel(pool, 1, k8_d_h_fc, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k8_d_h_fc, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
@@ -478,7 +478,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .d_h_fc = arena + 672,
                 .out = outputs[layer * 2],
             };
-            rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
         }
         {
             const struct k9_args args = {
@@ -488,7 +488,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .w = weights + 2912 - layer * 256,
                 .out = arena + (layer % 2 ? 432 : 576),
             };
-            rt->parallel(pool, 1, k9_d_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k9_d_h, &args, scratch, scratch_floats);
         }
     }
     {
@@ -498,7 +498,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .h = arena + 240,
             .out = out5,
         };
-        rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k8_args args = {
@@ -508,7 +508,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .h_fc = arena + 144,
             .out = arena + 240,
         };
-        rt->parallel(pool, 1, k8_d_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k8_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -516,7 +516,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .d_h_fc = arena + 240,
             .out = out2,
         };
-        rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
@@ -525,7 +525,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .h = arena + 96,
             .out = out3,
         };
-        rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
@@ -537,7 +537,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .w = weights + 2656,
             .out = arena + 96,
         };
-        rt->parallel(pool, 1, k10_d_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k10_d_h_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -545,7 +545,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .d_h_fc = arena + 96,
             .out = out0,
         };
-        rt->parallel(pool, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
@@ -554,7 +554,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .h = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -18,12 +18,12 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long i0 = item % 2 * 150;
+        const long i0 = item / 2 % 2 * 150;
         const long i1 = i0 + 150 < 300 ? i0 + 150 : 300;
-        const long j0 = 0;
-        const long j1 = 36;
-        for (long j = j0; j < j1; j += 64) {
-            const long n = j1 - j < 64 ? j1 - j : 64;
+        const long j0 = item % 2 * 32;
+        const long j1 = j0 + 32 < 36 ? j0 + 32 : 36;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 36 + j,
@@ -324,7 +324,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .w = weights,
             .out = arena,
         };
-        rt->parallel(pool, 2, k1_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 4, 4, k1_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -332,7 +332,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .qkv = arena,
             .out = arena + 10800,
         };
-        rt->parallel(pool, 12, k2_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, 12, 12, k2_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -341,7 +341,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .w = weights + 768,
             .out = out1,
         };
-        rt->parallel(pool, 2, k3_out, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -350,7 +350,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .w = weights + 1152,
             .out = arena + 21600,
         };
-        rt->parallel(pool, 2, k3_out, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -359,7 +359,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .y = arena + 10800,
             .out = arena + 25200,
         };
-        rt->parallel(pool, 6, k4_grad_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 6, 3, k4_grad_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -369,7 +369,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .k4_grad_qkv = arena + 25200,
             .out = arena + 10800,
         };
-        rt->parallel(pool, 6, k5_d_qkv, &args, scratch, scratch_floats);
+        rt->parallel(pool, 6, 6, k5_d_qkv, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
@@ -378,7 +378,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .w = weights + 1536,
             .out = out0,
         };
-        rt->parallel(pool, 2, k6_d_x, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k6_d_x, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -170,7 +170,7 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .ids = in0,
             .out = out3,
         };
-        rt->parallel(pool, 1, k1_rows, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_rows, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -178,7 +178,7 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .x = in2,
             .out = out2,
         };
-        rt->parallel(pool, 1, k2_first, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -186,7 +186,7 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .k1_rows = out3,
             .out = out0,
         };
-        rt->parallel(pool, 1, k3_along, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_along, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -194,7 +194,7 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .table = in1,
             .out = out1,
         };
-        rt->parallel(pool, 1, k4_down, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_down, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -203,7 +203,7 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .table = in1,
             .out = out4,
         };
-        rt->parallel(pool, 1, k5_scaled, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_scaled, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -55,7 +55,7 @@ int large_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .dy = in1,
             .out = out0,
         };
-        rt->parallel(pool, 4, k1_dw, &args, scratch, scratch_floats);
+        rt->parallel(pool, 4, 4, k1_dw, &args, scratch, scratch_floats);
     }
     return 0;
 }

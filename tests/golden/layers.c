@@ -121,7 +121,7 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
                 .w = layer_weights + 48,
                 .out = arena,
             };
-            rt->parallel(pool, 1, k1_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_h, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
@@ -132,7 +132,7 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
                 .w = layer_weights + 320,
                 .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96),
             };
-            rt->parallel(pool, 1, k2_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }
     }
     return 0;

@@ -54,7 +54,7 @@ int linear_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .w = weights + 16,
             .out = out0,
         };
-        rt->parallel(pool, 1, k1_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }

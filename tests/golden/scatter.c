@@ -74,7 +74,7 @@ int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .tokens = in0,
             .out = arena,
         };
-        rt->parallel(pool, 1, k1_scatter, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_scatter, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -83,7 +83,7 @@ int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .tokens = in0,
             .out = out0,
         };
-        rt->parallel(pool, 11, k2_d_wte, &args, scratch, scratch_floats);
+        rt->parallel(pool, 11, 1, k2_d_wte, &args, scratch, scratch_floats);
     }
     return 0;
 }

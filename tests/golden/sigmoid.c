@@ -95,7 +95,7 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k1_gelu, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_gelu, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -103,7 +103,7 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out2,
         };
-        rt->parallel(pool, 1, k2_silu, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_silu, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -111,7 +111,7 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .x = in0,
             .out = out0,
         };
-        rt->parallel(pool, 1, k3_both, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_both, &args, scratch, scratch_floats);
     }
     return 0;
 }

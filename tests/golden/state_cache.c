@@ -27,7 +27,7 @@ static void k1_state_cache(const void *args, long begin, long end, float *scratc
             for (long i = i0; i < i1; i += 2) {
                 const long m = i1 - i < 2 ? i1 - i : 2;
                 rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
-                    0);
+                    0, 4, 512);
             }
         }
     }
@@ -113,7 +113,8 @@ static void k4_scores(const void *args, long begin, long end, float *scratch)
             rt->pack(8, n, panels, 256, a->k2_next_keys + j * 8, 1, 8);
             for (long i = i0; i < i1; i += 2) {
                 const long m = i1 - i < 2 ? i1 - i : 2;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, panels, 256, a->out + i * 16 + j, 16, 0, 0);
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, panels, 256, a->out + i * 16 + j, 16, 0, 0, 4,
+                    512);
             }
         }
     }
@@ -137,7 +138,7 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
             .w = weights,
             .out = arena,
         };
-        rt->parallel(pool, 1, k1_state_cache, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_state_cache, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -146,7 +147,7 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
             .at = state1,
             .out = state2,
         };
-        rt->parallel(pool, 2, k2_next_keys, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 1, k2_next_keys, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
@@ -154,7 +155,7 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
             .at = state1,
             .out = state1,
         };
-        rt->parallel(pool, 1, k3_next_at, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k3_next_at, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -163,7 +164,7 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
             .k2_next_keys = state2,
             .out = out0,
         };
-        rt->parallel(pool, 1, k4_scores, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_scores, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -100,7 +100,7 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .w = weights,
                 .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
             };
-            rt->parallel(pool, 1, k1_two_carries, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_two_carries, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
@@ -110,7 +110,7 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .w = layer_weights + 256,
                 .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64),
             };
-            rt->parallel(pool, 1, k2_two_carries, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_two_carries, &args, scratch, scratch_floats);
         }
     }
     return 0;

@@ -81,7 +81,7 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
                 .w = weights + (const long[]){32, 304, 560, 832}[layer],
                 .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0),
             };
-            rt->parallel(pool, 1, k1_uneven, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_uneven, &args, scratch, scratch_floats);
         }
     }
     {
@@ -90,7 +90,7 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .b = weights,
             .out = out0,
         };
-        rt->parallel(pool, 1, k2_b, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_b, &args, scratch, scratch_floats);
     }
     return 0;
 }

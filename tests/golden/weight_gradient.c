@@ -96,7 +96,7 @@ int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, c
             .dy = in0,
             .out = out0,
         };
-        rt->parallel(pool, 1, k1_dw, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_dw, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -105,7 +105,7 @@ int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, c
             .dy = in0,
             .out = out1,
         };
-        rt->parallel(pool, 1, k2_short, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_short, &args, scratch, scratch_floats);
     }
     return 0;
 }

@@ -1,0 +1,54 @@
+#!/bin/sh
+# pool.sh - threads that a caller of emitted C keeps from run to run.
+#
+# tests/pool/pool.c runs the entries of model.lua, one of them with gradients, and step.c makes the
+# steps of generated/train_add.c: by every compiler at hand, with one thread and with several, and
+# under ThreadSanitizer where there is one.  $CRESCENT is the program.  The last line is "N passed,
+# M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+. "$(dirname "$0")/report.sh"
+
+# holds WHAT COMMAND...: the command succeeds without a word.
+holds() {
+    what=$1
+    shift
+    "$@" >"$log" 2>&1 && [ ! -s "$log" ]
+    report $? "$what"
+}
+
+# try COMPILER OPTIONS [RUNNER]: both programs.
+try() {
+    holds "$1 $2: pool.c" $1 $2 -I"$T" tests/pool/pool.c "$T/model.c" -o "$T/pool" -lm
+    holds "$1 $2: pool" ${3-} "$T/pool"
+    holds "$1 $2: step.c" $1 $2 -I. tests/pool/step.c generated/train_add.c -o "$T/step" -lm
+    holds "$1 $2: step" ${3-} "$T/step"
+}
+
+"$crescent" emit tests/pool/model.lua -o "$T/model.c" >"$log" 2>&1
+report $? "tests/pool/model.lua"
+
+strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror"
+seven="-DMODEL_THREADS=7 -DTRAIN_ADD_THREADS=7 -pthread"
+for compiler in gcc clang; do
+    command -v $compiler >"$log" || { echo "skipped: $compiler is not installed"; continue; }
+    try $compiler "$strict -O2 $seven"
+done
+try cc "$strict -O1"
+if command -v tcc >"$log"; then
+    try tcc "-std=c11 -Wall -Werror $seven"
+    try tcc "-std=c11 -Wall -Werror"
+else
+    echo 'skipped: tcc is not installed'
+fi
+
+# ThreadSanitizer keeps a thread of its own, and its shadow memory wants addresses as they are.
+watch="-std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -DWATCHED $seven"
+if echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c - -o "$T/probe" 2>"$log" &&
+    setarch -R "$T/probe" 2>"$log"; then
+    try cc "$watch" "setarch -R"
+else
+    echo 'skipped: ThreadSanitizer is not here'
+fi
+conclude
