@@ -34,6 +34,7 @@ static int tune(crescent_tuner *tuner, const struct cr_options *o, struct cr_err
     return 0;
 }
 
+/* The graph stays open, since each candidate is compiled from it. */
 int cr_verb_tune(const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, cr_backend_of(o));

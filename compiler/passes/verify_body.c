@@ -223,6 +223,21 @@ static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 
 /* ---- where blocks end ---- */
 
+/* For how many items in a row the value after a condition is the same: as long as both values and the
+ * condition are, if that is known of it. */
+static int64_t joined_grain(struct cr_walk *w, const struct cr_walk_block *b,
+                            const struct cr_linear *before, const struct cr_linear *after)
+{
+    struct cr_linear x;
+    int64_t grain = cr_common_grain(cr_grain(&w->u, before), cr_grain(&w->u, after));
+    if (!b->exact)
+        return 1;
+    cr_kept(&w->u, &b->facts->a, &x);
+    grain = cr_common_grain(grain, cr_grain(&w->u, &x));
+    cr_kept(&w->u, &b->facts->b, &x);
+    return cr_common_grain(grain, cr_grain(&w->u, &x));
+}
+
 /* The value of a variable after a condition under which it was set: the one before or the one
  * after.  If the condition compares these two, the value is bounded by them as well. */
 static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct cr_linear *before,
@@ -230,7 +245,7 @@ static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct 
 {
     struct cr_linear x, y;
     int unknown = cr_walk_one_of(w, before, after, value);
-    w->u.items[unknown].grain = 1;
+    w->u.items[unknown].grain = joined_grain(w, b, before, after);
     for (int i = 0; i < b->n_facts; i++) {
         cr_kept(&w->u, &b->facts[i].a, &x);
         cr_kept(&w->u, &b->facts[i].b, &y);
