@@ -209,8 +209,9 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
          * a product cut along k gives the same bits if each part starts with the c of the one before. \
-         * `vectors` (2 to 4) is how wide the tiles are that stay in registers, and `ahead` how many floats \
-         * behind those being read weights are prefetched: both are for speed, no bit depends on them. */ \
+         * `vectors` (2 to 4, or 0 for what this processor likes) is how wide the tiles are that stay in \
+         * registers, and `ahead` how many floats of weights are read until those that are prefetched: both \
+         * are for speed, no bit depends on them. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     long vectors, long ahead)) \
@@ -407,7 +408,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 144 + j, 144, 0, 0, 4, 3072);
+                    a->out + i * 144 + j, 144, 0, 0, 0, 16384);
             }
         }
     }
@@ -471,11 +472,11 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144, 144, 1, queries,
-                    512, scores, 32, 0, 0, 4, 0);
+                    512, scores, 32, 0, 0, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 4,
+                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 0,
                     0);
             }
             rt->div_vs(m, 16, a->out + o0 * 384 + i * 48, 48, sums, 32, sum, 1);
@@ -541,11 +542,11 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144 + 48, 144, 1,
-                    queries, 512, scores, 32, 0, 0, 4, 0);
+                    queries, 512, scores, 32, 0, 0, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 4,
+                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 0,
                     0);
             }
             rt->div_vs(m, 16, a->out + o0 * 384 + i * 48 + 16, 48, sums, 32, sum, 1);
@@ -611,11 +612,11 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 16, a->k1_attn_heads_value + o0 * 1152 + j * 144 + 96, 144, 1,
-                    queries, 512, scores, 32, 0, 0, 4, 0);
+                    queries, 512, scores, 32, 0, 0, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 4,
+                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 0,
                     0);
             }
             rt->div_vs(m, 16, a->out + o0 * 384 + i * 48 + 32, 48, sums, 32, sum, 1);
@@ -654,7 +655,7 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, a->attn_y + i * 48, 48, 1, a->w + j * 48, 1536,
-                    a->out + i * 48 + j, 48, a->attn_proj_bias + j, 0, 4, 3072);
+                    a->out + i * 48 + j, 48, a->attn_proj_bias + j, 0, 0, 16384);
                 rt->add_vv(m, n, a->out + i * 48 + j, 48, a->x + i * 48 + j, 48,
                     a->out + i * 48 + j, 48);
             }
@@ -719,7 +720,7 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 48, rows + (i - i0) * 48, 48, 1, a->w + j * 48, 1536, product, 128,
-                    a->ff_net_bias + j, 0, 4, 3072);
+                    a->ff_net_bias + j, 0, 0, 16384);
                 /* ff */
                 rt->mul_vs(m, n, t3, 128, product, 128, &c_0_70710677, 0);
                 rt->erf_v(m, n, t3, 128, t3, 128);
@@ -762,7 +763,7 @@ static void k7_ffn_residual(const void *args, long begin, long end, float *scrat
             for (long i = i0; i < i1; i += 16) {
                 const long m = i1 - i < 16 ? i1 - i : 16;
                 rt->gemm(m, n, 192, a->ff_act + i * 192, 192, 1, a->w + j * 192, 6144,
-                    a->out + i * 48 + j, 48, a->ff_net_bias + j, 0, 4, 12288);
+                    a->out + i * 48 + j, 48, a->ff_net_bias + j, 0, 0, 16384);
                 rt->add_vv(m, n, a->out + i * 48 + j, 48, a->attn_residual + i * 48 + j, 48,
                     a->out + i * 48 + j, 48);
             }
@@ -1113,6 +1114,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #define VF float
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
+#define CR_TILE_VECTORS 2 /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
@@ -1988,7 +1990,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -2010,12 +2013,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -2184,6 +2198,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -2268,6 +2283,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
+#define CR_TILE_VECTORS 2 /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
@@ -3154,7 +3170,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -3176,12 +3193,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -3350,6 +3378,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -3433,6 +3462,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF __m512
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -4320,7 +4350,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -4342,12 +4373,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -4516,6 +4558,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -4593,6 +4636,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF float32x4_t
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILE_VECTORS 4 /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -5516,7 +5560,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -5538,12 +5583,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -5712,6 +5768,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4

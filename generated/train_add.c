@@ -293,8 +293,9 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
          * a product cut along k gives the same bits if each part starts with the c of the one before. \
-         * `vectors` (2 to 4) is how wide the tiles are that stay in registers, and `ahead` how many floats \
-         * behind those being read weights are prefetched: both are for speed, no bit depends on them. */ \
+         * `vectors` (2 to 4, or 0 for what this processor likes) is how wide the tiles are that stay in \
+         * registers, and `ahead` how many floats of weights are read until those that are prefetched: both \
+         * are for speed, no bit depends on them. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     long vectors, long ahead)) \
@@ -624,7 +625,7 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 32, a->embedding + i * 32, 32, 1, a->w + j * 32, 1024,
-                    a->out + i * 64 + j, 64, a->hidden_bias + j, 0, 4, 2048);
+                    a->out + i * 64 + j, 64, a->hidden_bias + j, 0, 0, 16384);
             }
         }
     }
@@ -692,7 +693,7 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 64, a->act + i * 64, 64, 1, a->w + j * 64, 2048, a->out + i * 10 + j,
-                    10, a->output_bias + j, 0, 4, 4096);
+                    10, a->output_bias + j, 0, 0, 16384);
             }
         }
     }
@@ -983,7 +984,7 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
             for (long i = i0; i < i1; i += 10) {
                 const long m = i1 - i < 10 ? i1 - i : 10;
                 rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 64 + j,
-                    64, 0, 0, 4, 4096);
+                    64, 0, 0, 0, 16384);
             }
         }
     }
@@ -1027,7 +1028,7 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 10, a->d_output + i * 10, 10, 1, a->w + j * 10, 320, product, 32, 0,
-                    0, 4, 640);
+                    0, 0, 16384);
                 /* act */
                 rt->mul_vv(m, n, t0, 32, product, 32, a->hidden + i * 64 + j, 64);
                 rt->mul_vv(m, n, t1, 32, a->hidden + i * 64 + j, 64, a->hidden + i * 64 + j, 64);
@@ -1106,7 +1107,7 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 64, a->d_hidden + i * 64, 64, 1, a->w + j * 64, 2048,
-                    a->out + i * 32 + j, 32, 0, 0, 4, 4096);
+                    a->out + i * 32 + j, 32, 0, 0, 0, 16384);
             }
         }
     }
@@ -1143,7 +1144,7 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
             for (long i = i0; i < i1; i += 32) {
                 const long m = i1 - i < 32 ? i1 - i : 32;
                 rt->gemm(m, n, 64, rows + (i - i0) * 64, 1, 32, panels, 2048, a->out + i * 32 + j,
-                    32, 0, 0, 4, 4096);
+                    32, 0, 0, 0, 16384);
             }
         }
     }
@@ -2498,6 +2499,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #define VF float
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
+#define CR_TILE_VECTORS 2 /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
@@ -3373,7 +3375,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -3395,12 +3398,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -4086,6 +4100,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -4170,6 +4185,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
+#define CR_TILE_VECTORS 2 /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
@@ -5056,7 +5072,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -5078,12 +5095,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -5769,6 +5797,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -5852,6 +5881,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF __m512
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -6739,7 +6769,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -6761,12 +6792,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -7452,6 +7494,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -7529,6 +7572,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define VF float32x4_t
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_TILE_VECTORS 4 /* that a processor likes */
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -8452,7 +8496,8 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
  * that height, so that weights are read once. */
 static int CR_NAME(cr_tile_width)(long M, long vectors)
 {
-    int width = vectors < 2 ? 2 : vectors > 4 ? 4 : (int)vectors;
+    int width = (int)(vectors ? vectors : CR_TILE_VECTORS);
+    width = width < 2 ? 2 : width > 4 ? 4 : width;
     if (M > CR_NAME(cr_tiles)[2].height) {
         return width;
     }
@@ -8474,12 +8519,23 @@ CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_ti
     }
 }
 
+/* How far behind what it reads a tile of some vectors prefetches.  One that is wider than a panel
+ * reads two side by side.  What it reads next lies behind both, unless there is more of k to come. */
+CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
+{
+    if (vectors * CR_W <= CR_PANEL) {
+        return p->ahead;
+    }
+    return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
+}
+
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
 CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
+    p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
@@ -9165,6 +9221,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4

@@ -79,8 +79,9 @@
          * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
          * null start stands for zeros.  Each element is one chain of fma over k in order, from start on: \
          * a product cut along k gives the same bits if each part starts with the c of the one before. \
-         * `vectors` (2 to 4) is how wide the tiles are that stay in registers, and `ahead` how many floats \
-         * behind those being read weights are prefetched: both are for speed, no bit depends on them. */ \
+         * `vectors` (2 to 4, or 0 for what this processor likes) is how wide the tiles are that stay in \
+         * registers, and `ahead` how many floats of weights are read until those that are prefetched: both \
+         * are for speed, no bit depends on them. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     long vectors, long ahead)) \

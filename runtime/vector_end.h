@@ -7,6 +7,7 @@
 #undef VS
 #undef CR_W
 #undef CR_MOST_ROWS
+#undef CR_TILE_VECTORS
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4

@@ -112,7 +112,7 @@ END_TEST
 static const struct {
     const char *text, *says;
 } wrong[] = {
-    {"tile_vectors = 5", "file:1: tile_vectors is 5, expected 2 to 4"},
+    {"tile_vectors = 5", "file:1: tile_vectors is 5, expected 0 to 4"},
     {"\n# x\nahead = -1", "file:3: 'ahead = -1', expected NAME = NUMBER"},
     {"ahead = 99999999999999999999999", "file:1: ahead is 99999999999999999999999, expected"},
     {"ahead", "file:1: 'ahead', expected NAME = NUMBER"},

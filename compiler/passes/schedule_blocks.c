@@ -38,7 +38,8 @@ static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
 static double floats_to_l1(const struct cr_gemm_loops *s, const struct cr_target *t)
 {
     enum { FLOATS = 16, REGISTERS = 24 }; /* of a vector; of a tile */
-    double cols = (double)t->tile_vectors * FLOATS, rows = REGISTERS / (double)t->tile_vectors;
+    double vectors = t->tile_vectors ? (double)t->tile_vectors : 2;
+    double cols = vectors * FLOATS, rows = REGISTERS / vectors;
     double M = (double)s->M, N = (double)s->N, K = (double)s->K;
     rows = rows > M ? M : rows;
     cols = cols > N ? N : cols;

@@ -97,7 +97,7 @@ static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
     begin_calls(b, s, v);
     sums = sums_at(b, s, v, slot);
     struct cr_gemm_operand rows = rows_of(b, s, v, CR_NONE), panels = panels_of(b, s, v);
-    cr_schedule_gemm_part(b, s, v, &rows, &panels, &sums);
+    cr_schedule_gemm_part(b, v, &rows, &panels, &sums);
     end_calls(b);
     cr_end(b);
     begin_calls(b, s, v);

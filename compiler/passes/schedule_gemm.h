@@ -86,8 +86,8 @@ void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* The same where the sums of an item stay in scratch, rows `ld` apart, from one part of k to the
  * next: continues them; and, behind all parts, runs the epilogue on a tile of them. */
-void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_loops *s,
-                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
+                           const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels, const struct cr_tile *sums);
 void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
                           const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,

@@ -165,7 +165,7 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     enum cr_format format = b->f->slots[panels->address.slot].format;
     struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
     struct cr_argument to = cr_at(c->address), vectors = cr_vectors(b);
-    struct cr_argument ahead = cr_ahead(b, s->depth);
+    struct cr_argument ahead = cr_ahead(b);
     if (s->stream)
         CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
                 y, panel, to, ld, vectors, ahead);
@@ -215,8 +215,8 @@ void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
     cr_schedule_tiles(b, &job);
 }
 
-void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_loops *s,
-                           const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
+void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
+                           const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels, const struct cr_tile *sums)
 {
     enum cr_format format = b->f->slots[panels->address.slot].format;
@@ -224,7 +224,7 @@ void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_loops *s,
     CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
             cr_x(cr_var(b, v->j.count)), cr_x(cr_var(b, v->k.count)), cr_at(rows->address),
             cr_n(b, rows->row_step), cr_n(b, rows->k_step), cr_at(panels->address),
-            cr_n(b, panels->k_step), to, ld, to, ld, cr_vectors(b), cr_ahead(b, s->depth));
+            cr_n(b, panels->k_step), to, ld, to, ld, cr_vectors(b), cr_ahead(b));
 }
 
 void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,

@@ -96,13 +96,9 @@ struct cr_argument cr_vectors(struct cr_builder *b)
     return cr_n(b, b->target->tile_vectors);
 }
 
-/* A tile that is wider than a panel reads several side by side.  What it reads next lies behind them
- * all, unless there is more of k to come. */
-struct cr_argument cr_ahead(struct cr_builder *b, int64_t depth)
+struct cr_argument cr_ahead(struct cr_builder *b)
 {
-    int64_t panels = b->target->tile_vectors > 2 ? 2 : 1, ahead = b->target->ahead;
-    bool next_tile = panels > 1 && depth * CR_PANEL_FLOATS <= 2 * ahead;
-    return cr_n(b, next_tile ? panels * depth * CR_PANEL_FLOATS : ahead / panels);
+    return cr_n(b, b->target->ahead);
 }
 
 struct cr_argument cr_none_ahead(struct cr_builder *b)

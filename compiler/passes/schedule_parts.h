@@ -37,9 +37,9 @@ cr_expr cr_size(struct cr_builder *b, int atom);
 /* The last arguments of the runtime's products: the width of a tile ... */
 struct cr_argument cr_vectors(struct cr_builder *b);
 
-/* ... and how many floats from the weights it reads to those that it prefetches, `depth` being what
- * it does of k; or none, for a right operand that the kernel itself packed just now. */
-struct cr_argument cr_ahead(struct cr_builder *b, int64_t depth);
+/* ... and how many floats from the weights it reads to those that it prefetches; or none, for a right
+ * operand that the kernel itself packed just now. */
+struct cr_argument cr_ahead(struct cr_builder *b);
 struct cr_argument cr_none_ahead(struct cr_builder *b);
 
 /* Iterations of all outer loops together. */

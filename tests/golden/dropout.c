@@ -57,7 +57,8 @@ static void k2_dropout(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 4, 512);
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 0,
+                    16384);
                 rt->mul_vs(m, n, t0, 32, product, 32, &c_1_3333334, 0);
                 rt->where_vvs(m, n, a->out + i * 5 + j, 5, a->k1_dropout + i * 5 + j, 5, t0, 32,
                     &c_0, 0);
@@ -192,7 +193,7 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
                 rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 5 + j, 5, 0,
-                    0, 4, 384);
+                    0, 0, 16384);
             }
         }
     }

@@ -30,7 +30,7 @@ static void k1_entries(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
                 rt->gemm(m, n, 32, a->x + i * 32, 32, 1, a->w + j * 32, 1024, a->out + i * 4 + j, 4,
-                    a->encoder_bias + j, 0, 4, 2048);
+                    a->encoder_bias + j, 0, 0, 16384);
                 rt->maximum_vs(m, n, a->out + i * 4 + j, 4, a->out + i * 4 + j, 4, &c_0, 0);
             }
         }
@@ -67,7 +67,7 @@ static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
                 rt->gemm(m, n, 4, a->k1_entries + i * 4, 4, 1, a->w + j * 4, 128,
-                    a->out + i * 32 + j, 32, a->decoder_bias + j, 0, 4, 256);
+                    a->out + i * 32 + j, 32, a->decoder_bias + j, 0, 0, 16384);
             }
         }
     }

@@ -29,7 +29,7 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
                 rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8,
-                    a->h_fc_bias + j, 0, 4, 512);
+                    a->h_fc_bias + j, 0, 0, 16384);
             }
         }
     }
@@ -195,8 +195,8 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 4,
-                    512);
+                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 0,
+                    16384);
                 rt->add_vv(m, n, t0, 32, a->h + i * 8 + j, 8, a->h + i * 8 + j, 8);
                 /* h.#.fc */
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, t0, 32, product, 32);
@@ -236,7 +236,7 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
             for (long i = i0; i < i1; i += 8) {
                 const long m = i1 - i < 8 ? i1 - i : 8;
                 rt->gemm(m, n, 6, rows + (i - i0) * 6, 1, 32, panels, 192, a->out + i * 8 + j, 8, 0,
-                    0, 4, 384);
+                    0, 0, 16384);
             }
         }
     }
@@ -310,7 +310,7 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
                 rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8,
-                    0, 0, 4, 512);
+                    0, 0, 0, 16384);
                 /* h.#.fc */
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->d_h + i * 8 + j, 8, a->out + i * 8 + j,
                     8);
@@ -357,8 +357,8 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
             const long n = j1 - j < 32 ? j1 - j : 32;
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
-                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 4,
-                    512);
+                rt->gemm(m, n, 8, a->d_h_fc + i * 8, 8, 1, a->w + j * 8, 256, product, 32, 0, 0, 0,
+                    16384);
                 /* h.#.fc */
                 rt->add_vv(m, n, t0, 32, a->d_h + i * 8 + j, 8, product, 32);
                 /* h.# */

@@ -27,7 +27,7 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 36 + j,
-                    36, 0, 0, 4, 768);
+                    36, 0, 0, 0, 16384);
             }
         }
     }
@@ -87,11 +87,11 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
-                    scores, 32, 0, 0, 4, 0);
+                    scores, 32, 0, 0, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
-                rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale, 4,
+                rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale, 0,
                     0);
             }
             rt->div_vs(m, 4, a->out + o0 * 1800 + o1 * 4 + i * 12, 12, sums, 32, sum, 1);
@@ -127,7 +127,7 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 12, a->y + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 12 + j,
-                    12, 0, 0, 4, 768);
+                    12, 0, 0, 0, 16384);
             }
         }
     }
@@ -230,7 +230,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
-                    scores, 32, 0, 0, 4, 0);
+                    scores, 32, 0, 0, 0, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
@@ -245,7 +245,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 const long n = last - j < 128 ? last - j : 128;
                 if (last - first > 128 || !finite) {
                     rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
-                        128, scores, 32, 0, 0, 4, 0);
+                        128, scores, 32, 0, 0, 0, 0);
                     if (j + n > i + 1) /* some query does not see some key */
                         rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                     rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
@@ -253,20 +253,20 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 }
                 rt->mul_vv(n, m, scores, 32, scores, 32, sum, 0);
                 rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 1, grads, 128,
-                    dscores, 32, delta, 0, 4, 0);
+                    dscores, 32, delta, 0, 0, 0);
                 rt->gemm(n, 4, m, scores, 32, 1, grad_rows, 1024,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36,
-                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 4, 0);
+                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 24, 36, 0, 0);
                 rt->mul_vv(n, m, dscores, 32, dscores, 32, scores, 32);
                 rt->mul_vs(n, m, dscores, 32, dscores, 32, &c_0_5, 0);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, dscores, 32, j - i, m, c_0);
                 rt->gemm(n, 4, m, dscores, 32, 1, query_rows, 1024,
                     a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36,
-                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 4, 0);
+                    a->out + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 0, 0);
                 rt->gemm(m, 4, n, dscores, 1, 32, keys + j * 32, 4800,
                     a->out + o0 * 5400 + o1 * 4 + i * 36, 36, a->out + o0 * 5400 + o1 * 4 + i * 36,
-                    36, 4, 0);
+                    36, 0, 0);
             }
         }
     }
@@ -300,7 +300,7 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 22) {
                 const long m = i1 - i < 22 ? i1 - i : 22;
                 rt->gemm(m, n, 36, a->d_qkv + i * 36, 36, 1, a->w + j * 36, 1152,
-                    a->out + i * 12 + j, 12, 0, 0, 4, 2304);
+                    a->out + i * 12 + j, 12, 0, 0, 0, 16384);
             }
         }
     }

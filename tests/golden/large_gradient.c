@@ -31,7 +31,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 32) {
                 const long m = i1 - i < 32 ? i1 - i : 32;
                 rt->gemm_stream(m, n, 2, rows + (i - i0) * 2, 1, 32, panels, 64,
-                    a->out + i * 512 + j, 512, 4, 128);
+                    a->out + i * 512 + j, 512, 0, 16384);
             }
         }
     }

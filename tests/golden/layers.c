@@ -53,7 +53,7 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
                 rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 16 + j,
-                    16, a->h_in_bias + j, 0, 4, 512);
+                    16, a->h_in_bias + j, 0, 0, 16384);
                 /* h.# */
                 rt->maximum_vs(m, n, a->out + i * 16 + j, 16, a->out + i * 16 + j, 16, &c_0, 0);
             }
@@ -92,7 +92,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 6) {
                 const long m = i1 - i < 6 ? i1 - i : 6;
                 rt->gemm(m, n, 16, a->k1_h + i * 16, 16, 1, a->w + j * 16, 512, a->out + i * 8 + j,
-                    8, a->h_out_bias + j, 0, 4, 1024);
+                    8, a->h_out_bias + j, 0, 0, 16384);
                 /* h.# */
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, a->out + i * 8 + j, 8);
             }

@@ -30,7 +30,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 5) {
                 const long m = i1 - i < 5 ? i1 - i : 5;
                 rt->gemm(m, n, 3, a->x + i * 3, 3, 1, a->w + j * 3, 96, a->out + i * 4 + j, 4,
-                    a->fc_bias + j, 0, 4, 192);
+                    a->fc_bias + j, 0, 0, 16384);
                 rt->maximum_vs(m, n, a->out + i * 4 + j, 4, a->out + i * 4 + j, 4, &c_0, 0);
             }
         }

@@ -27,7 +27,7 @@ static void k1_state_cache(const void *args, long begin, long end, float *scratc
             for (long i = i0; i < i1; i += 2) {
                 const long m = i1 - i < 2 ? i1 - i : 2;
                 rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j, 8, 0,
-                    0, 4, 512);
+                    0, 0, 16384);
             }
         }
     }
@@ -113,8 +113,8 @@ static void k4_scores(const void *args, long begin, long end, float *scratch)
             rt->pack(8, n, panels, 256, a->k2_next_keys + j * 8, 1, 8);
             for (long i = i0; i < i1; i += 2) {
                 const long m = i1 - i < 2 ? i1 - i : 2;
-                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, panels, 256, a->out + i * 16 + j, 16, 0, 0, 4,
-                    512);
+                rt->gemm(m, n, 8, a->x + i * 8, 8, 1, panels, 256, a->out + i * 16 + j, 16, 0, 0, 0,
+                    16384);
             }
         }
     }

@@ -34,7 +34,7 @@ static void k1_two_carries(const void *args, long begin, long end, float *scratc
             for (long i = i0; i < i1; i += 4) {
                 const long m = i1 - i < 4 ? i1 - i : 4;
                 rt->gemm(m, n, 8, rows + (i - i0) * 8, 8, 1, a->w + j * 8, 256, a->out + i * 8 + j,
-                    8, 0, 0, 4, 512);
+                    8, 0, 0, 0, 16384);
                 rt->tanh_v(m, n, a->out + i * 8 + j, 8, a->out + i * 8 + j, 8);
             }
         }
@@ -71,7 +71,7 @@ static void k2_two_carries(const void *args, long begin, long end, float *scratc
             for (long i = i0; i < i1; i += 4) {
                 const long m = i1 - i < 4 ? i1 - i : 4;
                 rt->gemm(m, n, 8, a->k1_two_carries + i * 8, 8, 1, a->w + j * 8, 256,
-                    a->out + i * 8 + j, 8, 0, 0, 4, 512);
+                    a->out + i * 8 + j, 8, 0, 0, 0, 16384);
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->memory + i * 8 + j, 8,
                     a->out + i * 8 + j, 8);
             }

@@ -30,7 +30,7 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 3) {
                 const long m = i1 - i < 3 ? i1 - i : 3;
                 rt->gemm(m, n, 8, a->x + i * 8, 8, 1, a->w + j * 8, 256, product, 32, a->b + j, 0,
-                    4, 512);
+                    0, 16384);
                 rt->tanh_v(m, n, t0, 32, product, 32);
                 rt->add_vv(m, n, a->out + i * 8 + j, 8, a->x + i * 8 + j, 8, t0, 32);
             }

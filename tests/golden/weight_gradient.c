@@ -32,7 +32,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
                 for (long i = i0; i < i1; i += 32) {
                     const long m = i1 - i < 32 ? i1 - i : 32;
                     rt->gemm(m, n, d, rows + (i - i0) * 1024, 1, 32, panels, 32768,
-                        a->out + i * 100 + j, 100, k0 ? a->out + i * 100 + j : 0, 100, 4, 65536);
+                        a->out + i * 100 + j, 100, k0 ? a->out + i * 100 + j : 0, 100, 0, 16384);
                 }
             }
         }
@@ -72,7 +72,7 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
             for (long i = i0; i < i1; i += 32) {
                 const long m = i1 - i < 32 ? i1 - i : 32;
                 rt->gemm(m, n, 40, rows + (i - i0) * 40, 1, 32, panels, 1280, a->out + i * 100 + j,
-                    100, 0, 0, 4, 2560);
+                    100, 0, 0, 0, 16384);
                 rt->mul_vs(m, n, a->out + i * 100 + j, 100, a->out + i * 100 + j, 100, &c_0_5, 0);
             }
         }
