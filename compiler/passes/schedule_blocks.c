@@ -80,6 +80,7 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
                                            bool cuts_k)
 {
     static const int steps[] = {64, 48, 32, 24, 20, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1};
+    enum { N_STEPS = sizeof steps / sizeof *steps };
     int64_t outer = cr_outer_items(k), K = k->gemm.K;
     struct cr_gemm_loops best = {0}, s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = K};
     bool many = s.M > t->gemm_least_rows;
@@ -88,7 +89,7 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
     double least = 0;
     for (int64_t n = 1; n <= parts; n = n < parts ? parts : n + 1)
         for (int64_t cols = t->gemm_step_cols; cols >= CR_PANEL_FLOATS; cols /= 2)
-            for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
+            for (int i = 0; i < (many ? N_STEPS : 1); i++) {
                 int64_t most = many ? cr_min(limit, steps[i] * t->gemm_step_rows) : s.M;
                 s.depth = cr_ceil_div(K, n);
                 cut_rows(&s, cr_ceil_div(s.M, most), cols, t);
