@@ -180,14 +180,13 @@ standalone = $(call script,$(LUA),extend.sh) $(call script,$(LUA),files.sh) $(ca
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \
-	    'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' $(foreach lua,$(LUAS),$(call suites_of,$(lua))) \
-	    $(standalone)
+	    $(standalone) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
+	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA))
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \
-	    $(call suites_of,$(LUA)) \
-	    $(standalone)
+	    $(standalone) $(call suites_of,$(LUA))
 
 layers: all
 	@sh -c $(layers)

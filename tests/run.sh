@@ -1,5 +1,6 @@
 #!/bin/sh
-# run.sh COMMAND... - runs test suites one after another and sums up.
+# run.sh COMMAND... - runs test suites, as many at a time as there are processors (or $JOBS), shows
+# their output in order and sums up.
 #
 # A suite reports either in libcheck's words ("100%: Checks: 12, Failures: 0, Errors: 0")
 # or as "12 passed, 0 failed".  Its exit status has the last word: a suite that fails
@@ -7,12 +8,12 @@
 set -u
 
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-120}"
-log=$(mktemp) || exit 1
-status_file=$(mktemp) || exit 1
-trap 'rm -f "$log" "$status_file"' EXIT
+jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 
-# count STATUS: "PASSED FAILED" of the suite whose output is in $log.
+# count STATUS LOG: "PASSED FAILED" of a suite's output.
 count() {
     awk -v status="$1" '
         /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$/ {
@@ -24,23 +25,47 @@ count() {
             if (status != 0 && !failed) failed = 1
             if (status == 0 && !known) passed = 1
             print passed + 0, failed + 0
-        }' "$log"
+        }' "$2"
 }
 
-passed=0 failed=0 broken=
+# Each suite is a file, and leaves FILE.log and then FILE.status.
+number=1000
 for suite in "$@"; do
-    printf '\n== %s\n' "$suite"
-    { sh -c "$suite" 2>&1; echo $? >"$status_file"; } | tee "$log"
-    status=$(cat "$status_file")
-    set -- $(count "$status")
-    passed=$((passed + $1)) failed=$((failed + $2))
-    if [ "$status" -ne 0 ] || [ "$2" -ne 0 ]; then
-        broken="$broken
-    $suite (exit status $status)"
-    fi
+    number=$((number + 1))
+    printf '%s\n' "$suite" >"$folder/$number"
 done
 
-echo
-[ -z "$broken" ] || echo "failed:$broken"
-echo "$passed passed, $failed failed"
-[ -z "$broken" ]
+# Shows a suite after the other as they end, and leaves the last line's numbers and what failed.
+report() {
+    passed=0 failed=0
+    for number in $(seq 1001 "$1"); do
+        suite=$(cat "$folder/$number")
+        printf '\n== %s\n' "$suite"
+        until [ -f "$folder/$number.status" ]; do
+            [ ! -f "$folder/over" ] || [ -f "$folder/$number.status" ] ||
+                echo 1 >"$folder/$number.status"
+            sleep 0.1
+        done
+        cat "$folder/$number.log"
+        status=$(cat "$folder/$number.status")
+        counts=$(count "$status" "$folder/$number.log")
+        passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+        [ "$status" -eq 0 ] && [ "${counts#* }" -eq 0 ] ||
+            echo "    $suite (exit status $status)" >>"$folder/broken"
+    done
+    echo
+    [ ! -f "$folder/broken" ] || { echo "failed:" && cat "$folder/broken"; }
+    echo "$passed passed, $failed failed"
+}
+report "$number" &
+
+# The suites are not in the background, where a shell has them ignore SIGINT: some test it.
+ls -d "$folder"/* | xargs -P "$jobs" -n 1 sh -c '
+    start=$(date +%s)
+    sh "$1" >"$1.log" 2>&1
+    status=$?
+    echo "$(($(date +%s) - start)) s" >>"$1.log"
+    echo "$status" >"$1.new" && mv "$1.new" "$1.status"' run
+: >"$folder/over"
+wait
+[ ! -f "$folder/broken" ]
