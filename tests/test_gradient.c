@@ -502,9 +502,9 @@ START_TEST(a_backward_node_has_its_origin)
     struct trial t = {.g = cr_graph_new("t")};
     const double x[] = {1, 2, 3};
     cr_id a = add_input(&t, CR_F32, (int64_t[]){3, 0}, x);
-    t.g->here = (struct cr_where){cr_intern(t.g, "m.lua"), 5, cr_intern(t.g, "mlp"), false, 0};
+    t.g->here = (struct cr_where){cr_intern(t.g, "m.lua"), cr_intern(t.g, "mlp"), .line = 5};
     cr_id y = cr_must(t.g, CR_OP_tanh, 1, &a, NULL);
-    t.g->here = (struct cr_where){cr_intern(t.g, "m.lua"), 9, cr_intern(t.g, ""), false, 0};
+    t.g->here = (struct cr_where){cr_intern(t.g, "m.lua"), cr_intern(t.g, ""), .line = 9};
     cr_id g = add_gradient(&t, y, a);
     ck_assert_int_eq(t.g->nodes[g].where.line, 5);
     ck_assert_str_eq(t.g->nodes[g].where.scope, "mlp");

@@ -386,7 +386,7 @@ START_TEST(too_large_is_an_error)
 {
     struct cr_graph *g = cr_graph_new("t");
     struct cr_attr attr = {.dtype = CR_F32, .rank = 1, .shape = {CR_MAX_ELEMENTS}};
-    g->here = (struct cr_where){cr_intern(g, "huge.lua"), 7, cr_intern(g, ""), false, 0};
+    g->here = (struct cr_where){cr_intern(g, "huge.lua"), cr_intern(g, ""), .line = 7};
     cr_id x = cr_must(g, CR_OP_const, 0, NULL, &attr);
     cr_add_output(g, "y", cr_must(g, CR_OP_add, 2, (cr_id[]){x, x}, NULL));
     double y, *outputs[] = {&y};

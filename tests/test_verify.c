@@ -113,6 +113,15 @@ static struct cr_loop *first_loop(struct cr_module *m)
     return &m->loops[0];
 }
 
+/* One number of a node's shape or index is another. */
+static void set_axis(struct cr_module *m, const int64_t **axes, int axis, int64_t value)
+{
+    int64_t changed[CR_MAX_RANK];
+    memcpy(changed, *axes, sizeof changed);
+    changed[axis] = value;
+    *axes = cr_intern_axes(m->graph, changed);
+}
+
 /* ---- damage to the graph ---- */
 
 DAMAGE(no_such_op) { node_of(m, CR_OP_mul)->op = CR_OP_COUNT; }
@@ -120,8 +129,19 @@ DAMAGE(another_op) { node_of(m, CR_OP_add)->op = CR_OP_lt; }
 DAMAGE(no_such_type) { node_of(m, CR_OP_mul)->dtype = (enum cr_dtype)7; }
 DAMAGE(another_type) { node_of(m, CR_OP_mul)->dtype = CR_I32; }
 DAMAGE(too_many_axes) { node_of(m, CR_OP_reshape)->rank = CR_MAX_RANK + 1; }
-DAMAGE(another_shape) { node_of(m, CR_OP_matmul)->shape[1]++; }
-DAMAGE(huge_shape) { node_of(m, CR_OP_expand)->shape[0] = INT64_MAX; }
+DAMAGE(another_shape) 
+{
+    struct cr_node *node = node_of(m, CR_OP_matmul);
+    set_axis(m, &node->shape, 1, node->shape[1] + 1);
+}
+DAMAGE(huge_shape) { set_axis(m, &node_of(m, CR_OP_expand)->shape, 0, INT64_MAX); }
+DAMAGE(shape_from_elsewhere)
+{
+    static int64_t shape[CR_MAX_RANK];
+    struct cr_node *node = node_of(m, CR_OP_mul);
+    memcpy(shape, node->shape, sizeof shape);
+    node->shape = shape;
+}
 DAMAGE(itself_as_operand)
 {
     struct cr_node *node = node_of(m, CR_OP_mul);
@@ -132,8 +152,16 @@ DAMAGE(operands_beyond) { node_of(m, CR_OP_mul)->first_in = m->graph->n_operands
 DAMAGE(operand_too_many) { node_of(m, CR_OP_mul)->n_in = 3; }
 DAMAGE(axis_beyond) { node_of(m, CR_OP_sum)->axis = 5; }
 DAMAGE(axis_of_an_add) { node_of(m, CR_OP_add)->axis = 1; }
-DAMAGE(axis_twice) { node_of(m, CR_OP_permute)->index[0] = node_of(m, CR_OP_permute)->index[1]; }
-DAMAGE(slice_beyond) { node_of(m, CR_OP_slice)->index[0] += 1000; }
+DAMAGE(axis_twice) 
+{
+    struct cr_node *node = node_of(m, CR_OP_permute);
+    set_axis(m, &node->index, 0, node->index[1]);
+}
+DAMAGE(slice_beyond) 
+{
+    struct cr_node *node = node_of(m, CR_OP_slice);
+    set_axis(m, &node->index, 0, node->index[0] + 1000);
+}
 DAMAGE(no_such_init) { node_of(m, CR_OP_param)->init = (enum cr_init)9; }
 DAMAGE(name_from_elsewhere) { node_of(m, CR_OP_param)->name = "elsewhere"; }
 DAMAGE(no_name) { node_of(m, CR_OP_input)->name = NULL; }
@@ -439,6 +467,7 @@ static const struct {
     ROW(another_type, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
     ROW(too_many_axes, "simplify", MAY, 0, "node %d (reshape): no such rank"),
     ROW(another_shape, "simplify", MAY, 0, "node %d (matmul): shape or type is not what"),
+    ROW(shape_from_elsewhere, "simplify", MAY, 0, "node %d (mul): shape or type is not what"),
     ROW(huge_shape, "simplify", MAY, 0, "node %d (expand): expand: more than "),
     ROW(itself_as_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),
     ROW(negative_operand, "simplify", MAY, 0, "node %d (mul): an operand does not come before"),

@@ -35,7 +35,8 @@ static int set_graph(lua_State *L)
         cr_raise(L, "graph: name '%s', an identifier of C is expected", name);
     run->graph->name = cr_intern(run->graph, name);
     run->in_dump = true;
-    run->at = (struct cr_where){cr_intern(run->graph, ""), 0, cr_intern(run->graph, ""), false, 0};
+    run->at = (struct cr_where){.file = cr_intern(run->graph, ""),
+                                .scope = cr_intern(run->graph, "")};
     lua_newtable(L);
     return 1;
 }
@@ -61,9 +62,11 @@ static int set_origin(lua_State *L)
     if (!lua_isnoneornil(L, 4) && !lua_isboolean(L, 4))
         cr_raise(L, "at: backward is a %s, true or false is expected", luaL_typename(L, 4));
     run->in_dump = true;
-    run->at = (struct cr_where){cr_intern(run->graph, file), (int)line,
-                                cr_intern(run->graph, scope), lua_toboolean(L, 4),
-                                run->at.entry};
+    run->at = (struct cr_where){.file = cr_intern(run->graph, file),
+                                .scope = cr_intern(run->graph, scope),
+                                .line = (int)line,
+                                .entry = run->at.entry,
+                                .backward = lua_toboolean(L, 4)};
     cr_check_memory(L);
     return 0;
 }

@@ -9,7 +9,8 @@
 #include "guard.h"
 #include "mem.h"
 
-/* What a rule of inference sees: operands and attributes in, node out. */
+/* What a rule of inference sees: operands and attributes in, node out.  The axes of the node are
+ * those of an operand, or stand in `shape` and `index` until they are interned. */
 struct build {
     struct cr_graph *g;
     const struct cr_op_info *info;
@@ -18,6 +19,7 @@ struct build {
     const cr_id *ids;
     const struct cr_attr *attr;
     struct cr_node *node;
+    int64_t shape[CR_MAX_RANK], index[CR_MAX_RANK];
 };
 
 static bool misfit(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -58,14 +60,24 @@ static bool take_shape(struct build *b, int rank, const int64_t *shape)
         elements *= shape[i];
     }
     b->node->rank = rank;
-    memcpy(b->node->shape, shape, (size_t)rank * sizeof *shape);
+    b->node->shape = b->shape;
+    for (int i = 0; i < CR_MAX_RANK; i++)
+        b->shape[i] = i < rank ? shape[i] : 0;
     return true;
 }
 
 static void copy_shape(struct build *b, const struct cr_node *from)
 {
     b->node->rank = from->rank;
-    memcpy(b->node->shape, from->shape, sizeof from->shape);
+    b->node->shape = from->shape;
+}
+
+/* The node has an index, whose numbers are then set one by one. */
+static int64_t *begin_index(struct build *b)
+{
+    memset(b->index, 0, sizeof b->index);
+    b->node->index = b->index;
+    return b->index;
 }
 
 static bool take_axis(struct build *b, int rank)
@@ -101,6 +113,7 @@ static bool check_value(struct build *b)
 /* Axes of an input whose sizes are lengths: as large as the bound. */
 static bool take_lengths(struct build *b)
 {
+    int64_t *index = begin_index(b);
     for (int i = 0; i < b->node->rank; i++) {
         int64_t mark = b->attr->index[i];
         if (mark < 0 || mark > b->g->n_lengths)
@@ -110,7 +123,7 @@ static bool take_lengths(struct build *b)
             return misfit(b, "axis %d has size %lld, the bound of length %s is %lld", i + 1,
                           (long long)b->node->shape[i], b->g->lengths[mark - 1].name,
                           (long long)b->g->lengths[mark - 1].bound);
-        b->node->index[i] = mark;
+        index[i] = mark;
     }
     return true;
 }
@@ -174,11 +187,12 @@ static bool infer_elementwise(struct build *b)
 
 static bool infer_reduce(struct build *b)
 {
-    copy_shape(b, b->in[0]);
-    if (!infer_type(b) || !take_axis(b, b->node->rank))
+    int64_t shape[CR_MAX_RANK];
+    memcpy(shape, b->in[0]->shape, sizeof shape);
+    if (!infer_type(b) || !take_axis(b, b->in[0]->rank))
         return false;
-    b->node->shape[b->node->axis] = 1;
-    return true;
+    shape[b->node->axis] = 1;
+    return take_shape(b, b->in[0]->rank, shape);
 }
 
 /* [.., m, k] and [.., k, n] give [.., m, n]; the leading axes are equal, as nothing broadcasts
@@ -218,18 +232,18 @@ static bool infer_reshape(struct build *b)
 static bool infer_permute(struct build *b)
 {
     const struct cr_node *a = b->in[0];
+    int64_t shape[CR_MAX_RANK], *index = begin_index(b);
     unsigned seen = 0;
-    b->node->rank = a->rank;
     for (int i = 0; i < a->rank; i++) {
         int64_t axis = b->attr->index[i];
         if (axis < 0 || axis >= a->rank || seen >> axis & 1)
             return misfit(b, "axis %lld: each of the %d axes must stand once", (long long)axis + 1,
                           a->rank);
         seen |= 1u << axis;
-        b->node->index[i] = axis;
-        b->node->shape[i] = a->shape[axis];
+        index[i] = axis;
+        shape[i] = a->shape[axis];
     }
-    return true;
+    return take_shape(b, a->rank, shape);
 }
 
 static bool infer_expand(struct build *b)
@@ -247,12 +261,13 @@ static bool infer_expand(struct build *b)
 static bool infer_slice(struct build *b)
 {
     const struct cr_node *a = b->in[0];
+    int64_t *index = begin_index(b);
     for (int i = 0; i < a->rank; i++) {
         int64_t start = b->attr->index[i], size = b->attr->shape[i];
         if (size < 1 || start < 0 || size > a->shape[i] || start > a->shape[i] - size)
             return misfit(b, "%lld elements from %lld on of axis %d of %s", (long long)size,
                           (long long)start, i + 1, shape_of(a));
-        b->node->index[i] = start;
+        index[i] = start;
     }
     return take_shape(b, a->rank, b->attr->shape);
 }
@@ -276,6 +291,15 @@ static bool infer_move(struct build *b)
     }
 }
 
+/* True if two shapes are equal but for the sizes along an axis. */
+static bool differ_along(const struct cr_node *a, const struct cr_node *b, int axis)
+{
+    bool alike = a->rank == b->rank;
+    for (int i = 0; alike && i < a->rank; i++)
+        alike = i == axis || a->shape[i] == b->shape[i];
+    return alike;
+}
+
 /* Operands are alike but for their sizes along the axis, which add up. */
 static bool infer_concat(struct build *b)
 {
@@ -287,9 +311,7 @@ static bool infer_concat(struct build *b)
     memcpy(shape, first->shape, sizeof shape);
     for (int i = 1; i < b->n; i++) {
         const struct cr_node *next = &b->g->nodes[b->ids[i]];
-        struct cr_node alike = *next;
-        alike.shape[axis] = first->shape[axis];
-        if (!cr_same_shape(first, &alike) || next->dtype != first->dtype)
+        if (!differ_along(first, next, axis) || next->dtype != first->dtype)
             return misfit(b, "%s %s and %s %s differ beyond axis %d", cr_dtype_name(first->dtype),
                           shape_of(first), cr_dtype_name(next->dtype), shape_of(next), axis + 1);
         shape[axis] += next->shape[axis];
@@ -347,9 +369,7 @@ static bool infer_write(struct build *b)
                       shape_of(at));
     if (!take_axis(b, a->rank))
         return false;
-    struct cr_node alike = *rows;
-    alike.shape[b->node->axis] = a->shape[b->node->axis];
-    if (rows->rank != a->rank || rows->dtype != a->dtype || !cr_same_shape(a, &alike))
+    if (!differ_along(a, rows, b->node->axis) || rows->dtype != a->dtype)
         return misfit(b, "%s %s and rows %s %s differ beyond axis %d", cr_dtype_name(a->dtype),
                       shape_of(a), cr_dtype_name(rows->dtype), shape_of(rows),
                       b->node->axis + 1);
@@ -396,8 +416,16 @@ static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct 
     node->format = CR_FORMAT_f32;
     node->where = *where;
     node->kernel = CR_NONE;
-    memset(node->shape, 0, sizeof node->shape);
-    memset(node->index, 0, sizeof node->index);
+    node->shape = node->index = cr_no_axes;
+}
+
+/* The axes that an inference left in its own memory become the graph's. */
+static void intern_axes(struct build *b)
+{
+    if (b->node->shape == b->shape)
+        b->node->shape = cr_intern_axes(b->g, b->shape);
+    if (b->node->index == b->index)
+        b->node->index = cr_intern_axes(b->g, b->index);
 }
 
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
@@ -405,12 +433,21 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
 {
     static const struct cr_attr none;
     clear_node(node, op, n, &g->here);
-    struct build b = {g, &cr_ops[op], n, {0}, in, attr ? attr : &none, node};
+    struct build b; /* without an initialiser: its axes are set where there are some */
+    b.g = g;
+    b.info = &cr_ops[op];
+    b.n = n;
+    b.ids = in;
+    b.attr = attr ? attr : &none;
+    b.node = node;
     if (b.info->arity < 0 ? n < 1 : n != b.info->arity)
         return misfit(&b, "%d operands, %d expected", n, b.info->arity < 0 ? 1 : b.info->arity);
     for (int i = 0; i < n && i < 3; i++)
         b.in[i] = &g->nodes[in[i]];
-    return infer[b.info->kind](&b);
+    if (!infer[b.info->kind](&b))
+        return false;
+    intern_axes(&b);
+    return true;
 }
 
 cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,

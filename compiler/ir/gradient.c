@@ -92,10 +92,10 @@ static cr_id transposed(struct walk *w, cr_id a)
     cr_id result = make(w, CR_OP_permute, in, &attr);
     if (!repeated)
         return result;
-    int64_t rows = node.shape[node.rank - 2];
-    node.shape[node.rank - 2] = node.shape[node.rank - 1];
-    node.shape[node.rank - 1] = rows;
-    return as_shape(w, CR_OP_expand, result, node.rank, node.shape);
+    struct cr_attr turned = cr_attr_of(&node);
+    turned.shape[node.rank - 2] = node.shape[node.rank - 1];
+    turned.shape[node.rank - 1] = node.shape[node.rank - 2];
+    return make(w, CR_OP_expand, result, &turned);
 }
 
 /* Adds to the gradient of a node, if anybody needs it. */
@@ -473,10 +473,10 @@ static void back_collect(struct walk *w, cr_id id, cr_id g)
     cr_id begin = make2(w, CR_OP_ge, index, constant(w, index, 0));
     cr_id end = make2(w, CR_OP_lt, index, constant(w, index, n));
     cr_id inside = make2(w, CR_OP_logical_and, begin, end);
-    struct cr_node wide = node_of(w, rows), narrow = node_of(w, index);
-    for (int i = narrow.rank; i < wide.rank; i++)
-        narrow.shape[i] = 1;
-    inside = as_shape(w, CR_OP_reshape, inside, wide.rank, narrow.shape);
+    struct cr_attr narrow = cr_attr_of(&w->g->nodes[index]);
+    while (narrow.rank < w->g->nodes[rows].rank)
+        narrow.shape[narrow.rank++] = 1;
+    inside = make(w, CR_OP_reshape, inside, &narrow);
     cr_id in[] = {repeated_like(w, inside, rows), make2(w, CR_OP_gather, g, index), CR_NONE};
     in[2] = constant(w, in[1], 0);
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
@@ -501,22 +501,22 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), rows = cr_in(w->g, id, 1), at = cr_in(w->g, id, 2), inside;
     struct cr_attr attr = {.axis = w->g->nodes[id].axis}, turn = {0};
-    struct cr_node shape = node_of(w, rows);
+    struct cr_attr narrow = cr_attr_of(&w->g->nodes[rows]);
     if (w->leads[a])
         hand_over(w, a, cr_must(w->g, CR_OP_write, 3, (cr_id[]){g, constant(w, rows, 0), at},
                                 &attr));
     if (!w->leads[rows])
         return;
     cr_id index = rows_written(w, id, &inside);
-    for (int i = 0; i < shape.rank; i++)
+    for (int i = 0; i < narrow.rank; i++)
         turn.index[i] = i;
     turn.index[0] = attr.axis; /* exchanged, so it is its own inverse */
     turn.index[attr.axis] = 0;
     cr_id taken = make2(w, CR_OP_gather, make(w, CR_OP_permute, g, &turn), index);
     taken = make(w, CR_OP_permute, taken, &turn);
-    for (int i = 0; i < shape.rank; i++)
-        shape.shape[i] = i == attr.axis ? shape.shape[i] : 1;
-    inside = repeated_like(w, as_shape(w, CR_OP_reshape, inside, shape.rank, shape.shape), rows);
+    for (int i = 0; i < narrow.rank; i++)
+        narrow.shape[i] = i == attr.axis ? narrow.shape[i] : 1;
+    inside = repeated_like(w, make(w, CR_OP_reshape, inside, &narrow), rows);
     cr_id in[] = {inside, taken, constant(w, rows, 0)};
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }

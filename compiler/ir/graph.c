@@ -1,4 +1,4 @@
-/* Storage: nodes, operands, strings. */
+/* Storage: nodes, operands, outputs. */
 #include "graph.h"
 
 #include <stdio.h>
@@ -6,31 +6,21 @@
 #include <string.h>
 
 #include "guard.h"
-#include "hash.h"
+#include "intern.h"
 #include "mem.h"
 
-enum { STRING_BYTES = 96 }; /* that a string takes besides its text: in tables, and malloc's own */
-
-/* Strings that are interned, of one graph or of several that were made of each other. */
-struct cr_strings {
-    struct cr_names names;
-    struct cr_table addresses; /* of the names, by number */
-    size_t bytes;
-    int graphs; /* that have them */
-};
-
-static struct cr_graph *new_graph(struct cr_strings *strings)
+static struct cr_graph *new_graph(struct cr_interned *interned)
 {
     struct cr_graph *g = cr_calloc(1, sizeof *g);
-    g->strings = strings;
-    g->strings->graphs++;
+    g->interned = interned;
+    g->interned->graphs++;
     g->operands = cr_grow(NULL, 0, &g->cap_operands, sizeof *g->operands);
     return g;
 }
 
 struct cr_graph *cr_graph_new(const char *name)
 {
-    struct cr_graph *g = new_graph(cr_calloc(1, sizeof *g->strings));
+    struct cr_graph *g = new_graph(cr_calloc(1, sizeof *g->interned));
     g->name = cr_intern(g, name);
     g->here.file = g->here.scope = g->entries[0] = cr_intern(g, "");
     g->n_entries = 1;
@@ -39,24 +29,13 @@ struct cr_graph *cr_graph_new(const char *name)
 
 struct cr_graph *cr_graph_successor(const struct cr_graph *g)
 {
-    struct cr_graph *next = new_graph(g->strings);
+    struct cr_graph *next = new_graph(g->interned);
     next->name = g->name;
     memcpy(next->lengths, g->lengths, sizeof next->lengths);
     next->n_lengths = g->n_lengths;
     next->here.file = next->here.scope = next->entries[0] = cr_intern(next, "");
     next->n_entries = 1;
     return next;
-}
-
-static void free_strings(struct cr_strings *strings)
-{
-    if (--strings->graphs)
-        return;
-    for (int i = 0; i < strings->names.n; i++)
-        free((char *)strings->names.items[i]);
-    cr_names_free(&strings->names);
-    cr_table_free(&strings->addresses);
-    free(strings);
 }
 
 void cr_graph_reserve(struct cr_graph *g, int nodes, int operands)
@@ -76,7 +55,7 @@ void cr_graph_free(struct cr_graph *g)
 {
     if (!g)
         return;
-    free_strings(g->strings);
+    cr_interned_drop(g->interned);
     free(g->nodes);
     free(g->operands);
     free(g->outputs);
@@ -96,10 +75,27 @@ static const char *adopt(struct cr_graph *g, const char *text, struct adopted *l
     return last->ours;
 }
 
-/* All at once, but for their strings. */
+enum { ADOPTED = 64 }; /* a power of two */
+
+/* The same for axes, of which there are few, by their addresses. */
+struct adopted_axes {
+    const int64_t *theirs, *ours;
+};
+
+static const int64_t *adopt_axes(struct cr_graph *g, const int64_t *axes,
+                                 struct adopted_axes *adopted)
+{
+    struct adopted_axes *last = &adopted[(uintptr_t)axes / sizeof cr_no_axes % ADOPTED];
+    if (axes != last->theirs)
+        *last = (struct adopted_axes){axes, cr_intern_axes(g, axes)};
+    return last->ours;
+}
+
+/* All at once, but for what is interned. */
 static void copy_nodes(struct cr_graph *copy, const struct cr_graph *g)
 {
     struct adopted name = {0}, tap = {0}, file = {0}, scope = {0};
+    struct adopted_axes axes[ADOPTED] = {{0}};
     memcpy(copy->nodes, g->nodes, (size_t)g->n_nodes * sizeof *g->nodes);
     copy->n_nodes = g->n_nodes;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -108,6 +104,8 @@ static void copy_nodes(struct cr_graph *copy, const struct cr_graph *g)
         node->tap = adopt(copy, node->tap, &tap);
         node->where.file = adopt(copy, node->where.file, &file);
         node->where.scope = adopt(copy, node->where.scope, &scope);
+        node->shape = adopt_axes(copy, node->shape, axes);
+        node->index = adopt_axes(copy, node->index, axes);
     }
 }
 
@@ -128,40 +126,7 @@ struct cr_graph *cr_graph_copy(const struct cr_graph *g)
 size_t cr_graph_bytes(const struct cr_graph *g)
 {
     return (size_t)g->cap_nodes * sizeof *g->nodes + (size_t)g->cap_operands * sizeof *g->operands +
-           (size_t)g->cap_outputs * sizeof *g->outputs + g->strings->bytes;
-}
-
-/* An address that is looked for. */
-struct address {
-    const struct cr_names *names;
-    const char *text;
-};
-
-static bool is_address(const void *context, int item)
-{
-    const struct address *address = context;
-    return address->names->items[item] == address->text;
-}
-
-bool cr_is_interned(const struct cr_graph *g, const char *text)
-{
-    const struct address address = {&g->strings->names, text};
-    return cr_table_find(&g->strings->addresses, (uintptr_t)text, is_address, &address) >= 0;
-}
-
-const char *cr_intern(struct cr_graph *g, const char *text)
-{
-    struct cr_names *names = &g->strings->names;
-    if (cr_is_interned(g, text))
-        return text;
-    int known = cr_names_find(names, text);
-    if (known < 0) {
-        known = names->n;
-        cr_names_add(names, cr_strdup(text));
-        cr_table_add(&g->strings->addresses, (uintptr_t)names->items[known], known);
-        g->strings->bytes += strlen(text) + STRING_BYTES;
-    }
-    return names->items[known];
+           (size_t)g->cap_outputs * sizeof *g->outputs + g->interned->bytes;
 }
 
 int cr_find_length(const struct cr_graph *g, const char *name)
@@ -336,7 +301,8 @@ int64_t cr_elements(int rank, const int64_t *shape)
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b)
 {
     return a->rank == b->rank &&
-           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+           (a->shape == b->shape ||
+            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
 }
 
 char *cr_shape_text(char *buf, size_t size, int rank, const int64_t *shape)

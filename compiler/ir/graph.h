@@ -98,10 +98,10 @@ enum cr_init {
  * The strings belong to the graph; line 0 means unknown. */
 struct cr_where {
     const char *file;
-    int line;
     const char *scope; /* "h.3.attn", "" at the top */
-    bool backward;     /* a part of the gradient of what was made there */
-    int entry;         /* what it is computed for, once the pass `entries` has run; else 0 */
+    int line;
+    short entry;   /* what it is computed for, once the pass `entries` has run; else 0 */
+    bool backward; /* a part of the gradient of what was made there */
 };
 
 /* What an op needs besides its operands; the op says which fields count. */
@@ -118,15 +118,14 @@ struct cr_attr {
     enum cr_format format;      /* param */
 };
 
+/* All that is known of a value.  Its size counts: passes go through all nodes again and again. */
 struct cr_node {
     enum cr_op op;
     enum cr_dtype dtype;
-    int rank;
-    int64_t shape[CR_MAX_RANK];
+    int rank, axis;
+    const int64_t *shape, *index; /* interned axes */
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
-    int axis;
-    int64_t index[CR_MAX_RANK];
     double value;
     const char *name;
     enum cr_init init;
@@ -155,7 +154,7 @@ struct cr_length {
 
 enum { CR_MAX_LENGTHS = 8 };
 
-struct cr_strings;
+struct cr_interned;
 
 struct cr_graph {
     const char *name; /* a C identifier: the model's */
@@ -173,18 +172,18 @@ struct cr_graph {
     struct cr_where here;       /* given to nodes as they are made */
     bool verified;              /* by the driver of the passes, and unchanged since */
     char error[512];            /* why the last cr_build failed */
-    struct cr_strings *strings; /* interned; freed with the last graph that has them */
+    struct cr_interned *interned; /* strings and axes; see intern.h */
     int most_nodes;             /* cr_add_gradients stops early when there are more; 0: no bound */
 };
 
 struct cr_graph *cr_graph_new(const char *name);
 
-/* An empty graph of the same name, to be made of this one: they have their strings in common, so
- * that those of a node can be taken over as they are. */
+/* An empty graph of the same name, to be made of this one: they have their strings and axes in
+ * common, so that those of a node can be taken over as they are. */
 struct cr_graph *cr_graph_successor(const struct cr_graph *g);
 void cr_graph_free(struct cr_graph *g);
 
-/* The same nodes, operands and outputs, with strings of its own. */
+/* The same nodes, operands and outputs, with strings and axes of its own. */
 struct cr_graph *cr_graph_copy(const struct cr_graph *g);
 
 /* Room for so many nodes and operands, so that they are not moved while they are added. */
@@ -198,6 +197,10 @@ const char *cr_intern(struct cr_graph *g, const char *text);
 
 /* Whether a string is such a copy; it is not looked into. */
 bool cr_is_interned(const struct cr_graph *g, const char *text);
+
+/* The graph's own copy of CR_MAX_RANK numbers; zeros are cr_no_axes in all graphs. */
+const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes);
+extern const int64_t cr_no_axes[CR_MAX_RANK];
 
 /*
  * Adds a node; its shape and type follow from the operands and `attr` (null where
@@ -319,18 +322,11 @@ bool cr_is_i32(double value);
 int64_t cr_elements(int rank, const int64_t *shape);
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
 
-/* A hash of shape and index.  The axes are multiplied side by side, which is faster than one after
- * another. */
+/* A hash of shape and index, which are told apart by their addresses. */
 static inline uint64_t cr_hash_axes(const struct cr_node *node)
 {
-    static const uint64_t odd[CR_MAX_RANK] = {
-        0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u,
-        0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u,
-    };
-    uint64_t sum = (uint64_t)node->rank;
-    for (int i = 0; i < node->rank; i++)
-        sum += ((uint64_t)node->shape[i] ^ (uint64_t)node->index[i] << 40) * odd[i];
-    return sum;
+    return (uint64_t)(uintptr_t)node->shape * 0x9e3779b97f4a7c15u +
+           (uint64_t)(uintptr_t)node->index * 0xbf58476d1ce4e5b9u;
 }
 
 /* "[2, 3]" into buf, which is returned. */

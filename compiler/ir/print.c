@@ -217,7 +217,7 @@ void cr_print_graph(FILE *out, const struct cr_graph *g)
     fputs("local v = graph(", out);
     print_string(out, g->name);
     fputs(")\n", out);
-    struct cr_where where = {"", 0, "", false, 0};
+    struct cr_where where = {.file = "", .scope = ""};
     int kernel = CR_NONE;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const struct cr_node *node = &g->nodes[id];

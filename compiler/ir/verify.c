@@ -56,10 +56,10 @@ static const char *check_inference(struct cr_graph *g, cr_id id)
     if (!cr_infer(g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL,
                   &again))
         return g->error;
-    if (!cr_same_shape(&again, node) || again.dtype != node->dtype)
+    if (again.rank != node->rank || again.shape != node->shape || again.dtype != node->dtype)
         return "shape or type is not what its operands give";
     if (again.axis != node->axis || again.init != node->init || again.format != node->format ||
-        memcmp(again.index, node->index, sizeof again.index) != 0 ||
+        again.index != node->index ||
         memcmp(&again.value, &node->value, sizeof again.value) != 0)
         return "it has an attribute that its op does not";
     return again.name == node->name ? NULL : "its name is not interned";
@@ -304,7 +304,7 @@ static bool are_equal(const struct cr_graph *g, const struct cr_node *a, const s
 {
     return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
-           memcmp(a->index, b->index, sizeof a->index) == 0 && a->axis == b->axis &&
+           a->index == b->index && a->axis == b->axis &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
            a->where.entry == b->where.entry;
 }

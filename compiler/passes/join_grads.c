@@ -478,7 +478,7 @@ static void join(struct cr_rewrite *rw, const struct cr_attention_backward *b)
         cr_id id = cr_rewrite_copy(rw, three[i]);
         const struct cr_node *node = &rw->to->nodes[id];
         shape[i] = (struct cr_attr){.rank = node->rank};
-        memcpy(shape[i].shape, node->shape, sizeof node->shape);
+        memcpy(shape[i].shape, node->shape, sizeof shape[i].shape);
         size[i] = cr_elements(node->rank, node->shape);
         struct cr_attr line = {.rank = 1, .shape = {size[i]}};
         flat[i] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &line);

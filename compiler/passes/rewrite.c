@@ -24,7 +24,7 @@ static bool equal_nodes(const struct cr_graph *g, const struct cr_node *a, const
 {
     return a->op == b->op && a->dtype == b->dtype && cr_same_shape(a, b) && a->n_in == b->n_in &&
            memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0 &&
-           memcmp(a->index, b->index, sizeof a->index) == 0 && a->axis == b->axis &&
+           a->index == b->index && a->axis == b->axis &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->name == b->name &&
            a->where.entry == b->where.entry;
 }
@@ -249,7 +249,7 @@ static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
     for (cr_id id = 0; id < a->n_nodes; id++) {
         const struct cr_node *x = &a->nodes[id], *y = &b->nodes[id];
         if (x->op != y->op || x->axis != y->axis || x->n_in != y->n_in || !cr_same_shape(x, y) ||
-            memcmp(x->index, y->index, sizeof x->index) != 0 ||
+            x->index != y->index ||
             memcmp(&x->value, &y->value, sizeof x->value) != 0 ||
             memcmp(cr_inputs(a, x), cr_inputs(b, y), (size_t)x->n_in * sizeof(cr_id)) != 0)
             return false;

@@ -113,8 +113,9 @@ const void *cr_case_data(const struct cr_case *c, const char *name)
 void cr_graph_origin(struct cr_graph *to, const struct cr_graph *from, cr_id id)
 {
     const struct cr_where *where = &from->nodes[id].where;
-    to->here = (struct cr_where){cr_intern(to, where->file), where->line,
-                                 cr_intern(to, where->scope), where->backward, where->entry};
+    to->here = *where;
+    to->here.file = cr_intern(to, where->file);
+    to->here.scope = cr_intern(to, where->scope);
 }
 
 cr_id cr_graph_copy_node(struct cr_graph *to, const struct cr_graph *from, cr_id id,

@@ -152,7 +152,7 @@ static cr_id step_reshape(struct cr_maker *m, cr_id x)
     const struct cr_node *node = cr_node_of(m, x);
     int64_t shape[CR_MAX_RANK + 1];
     int rank = node->rank, axis = rank ? (int)cr_below(m, rank) : 0;
-    memcpy(shape, node->shape, sizeof node->shape);
+    memcpy(shape, node->shape, CR_MAX_RANK * sizeof *shape);
     if (rank >= 2 && axis + 1 < rank && cr_chance(m, 50)) {
         shape[axis] *= shape[axis + 1];
         memmove(shape + axis + 1, shape + axis + 2, (size_t)(rank - axis - 2) * sizeof *shape);

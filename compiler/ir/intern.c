@@ -1,0 +1,120 @@
+#include "intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+#include "mem.h"
+
+enum { STRING_BYTES = 96 }; /* that a string takes besides its text: in tables, and malloc's own */
+
+void cr_interned_drop(struct cr_interned *in)
+{
+    if (--in->graphs)
+        return;
+    for (int i = 0; i < in->names.n; i++)
+        free((char *)in->names.items[i]);
+    for (int i = 0; i < in->n_blocks; i++)
+        free(in->blocks[i]);
+    cr_names_free(&in->names);
+    cr_table_free(&in->addresses);
+    cr_table_free(&in->axes);
+    free(in->blocks);
+    free(in);
+}
+
+/* ---- strings ---- */
+
+/* An address that is looked for. */
+struct address {
+    const struct cr_names *names;
+    const char *text;
+};
+
+static bool is_address(const void *context, int item)
+{
+    const struct address *address = context;
+    return address->names->items[item] == address->text;
+}
+
+bool cr_is_interned(const struct cr_graph *g, const char *text)
+{
+    const struct address address = {&g->interned->names, text};
+    return cr_table_find(&g->interned->addresses, (uintptr_t)text, is_address, &address) >= 0;
+}
+
+const char *cr_intern(struct cr_graph *g, const char *text)
+{
+    struct cr_interned *in = g->interned;
+    if (cr_is_interned(g, text))
+        return text;
+    int known = cr_names_find(&in->names, text);
+    if (known < 0) {
+        known = in->names.n;
+        cr_names_add(&in->names, cr_strdup(text));
+        cr_table_add(&in->addresses, (uintptr_t)in->names.items[known], known);
+        in->bytes += strlen(text) + STRING_BYTES;
+    }
+    return in->names.items[known];
+}
+
+/* ---- axes ---- */
+
+const int64_t cr_no_axes[CR_MAX_RANK];
+
+static int64_t *axes_at(const struct cr_interned *in, int number)
+{
+    return in->blocks[number / CR_AXES_IN_BLOCK] + number % CR_AXES_IN_BLOCK * CR_MAX_RANK;
+}
+
+/* Axes that are looked for. */
+struct wanted {
+    const struct cr_interned *in;
+    const int64_t *axes;
+};
+
+static bool are_wanted(const void *context, int item)
+{
+    const struct wanted *wanted = context;
+    return memcmp(axes_at(wanted->in, item), wanted->axes, sizeof cr_no_axes) == 0;
+}
+
+/* The axes are multiplied side by side, which is faster than one after another. */
+static uint64_t hash_axes(const int64_t *axes)
+{
+    static const uint64_t odd[CR_MAX_RANK] = {
+        0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd6e8feb86659fd93u,
+        0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u,
+    };
+    uint64_t sum = 0;
+    for (int i = 0; i < CR_MAX_RANK; i++)
+        sum += (uint64_t)axes[i] * odd[i];
+    return sum;
+}
+
+/* Those behind the last ones. */
+static int64_t *push_axes(struct cr_interned *in)
+{
+    if (in->n_axes == in->n_blocks * CR_AXES_IN_BLOCK) {
+        *CR_PUSH(in->blocks, in->n_blocks, in->cap_blocks) = NULL;
+        in->blocks[in->n_blocks - 1] = cr_calloc((size_t)CR_AXES_IN_BLOCK, sizeof cr_no_axes);
+        in->bytes += CR_AXES_IN_BLOCK * sizeof cr_no_axes;
+    }
+    return axes_at(in, in->n_axes++);
+}
+
+const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes)
+{
+    struct cr_interned *in = g->interned;
+    const struct wanted wanted = {in, axes};
+    if (memcmp(axes, cr_no_axes, sizeof cr_no_axes) == 0)
+        return cr_no_axes;
+    uint64_t hash = hash_axes(axes);
+    int known = cr_table_find(&in->axes, hash, are_wanted, &wanted);
+    if (known < 0) {
+        known = in->n_axes;
+        memcpy(push_axes(in), axes, sizeof cr_no_axes);
+        cr_table_add(&in->axes, hash, known);
+    }
+    return axes_at(in, known);
+}
