@@ -258,6 +258,7 @@ static bool infer_expand(struct build *b)
     return fits || misfit(b, "%s does not broadcast to %s", shape_of(a), shape_of(b->node));
 }
 
+/* Some elements of each axis, side by side: index[i] is where those of axis i start. */
 static bool infer_slice(struct build *b)
 {
     const struct cr_node *a = b->in[0];
@@ -428,26 +429,63 @@ static void intern_axes(struct build *b)
         b->node->index = cr_intern_axes(b->g, b->index);
 }
 
+/* Infers b->node, but for its axes, which may still stand in *b.  That has no initialiser: its axes
+ * are set where there are some. */
+static bool infer_node(struct build *b, struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
+                       const struct cr_attr *attr)
+{
+    static const struct cr_attr none;
+    clear_node(b->node, op, n, &g->here);
+    b->g = g;
+    b->info = &cr_ops[op];
+    b->n = n;
+    b->ids = in;
+    b->attr = attr ? attr : &none;
+    if (b->info->arity < 0 ? n < 1 : n != b->info->arity)
+        return misfit(b, "%d operands, %d expected", n, b->info->arity < 0 ? 1 : b->info->arity);
+    for (int i = 0; i < n && i < 3; i++)
+        b->in[i] = &g->nodes[in[i]];
+    return infer[b->info->kind](b);
+}
+
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node)
 {
-    static const struct cr_attr none;
-    clear_node(node, op, n, &g->here);
-    struct build b; /* without an initialiser: its axes are set where there are some */
-    b.g = g;
-    b.info = &cr_ops[op];
-    b.n = n;
-    b.ids = in;
-    b.attr = attr ? attr : &none;
+    struct build b;
     b.node = node;
-    if (b.info->arity < 0 ? n < 1 : n != b.info->arity)
-        return misfit(&b, "%d operands, %d expected", n, b.info->arity < 0 ? 1 : b.info->arity);
-    for (int i = 0; i < n && i < 3; i++)
-        b.in[i] = &g->nodes[in[i]];
-    if (!infer[b.info->kind](&b))
+    if (!infer_node(&b, g, op, n, in, attr))
         return false;
     intern_axes(&b);
     return true;
+}
+
+/* The same axes, and interned. */
+static bool same_axes(const struct cr_graph *g, const int64_t *inferred, const int64_t *axes)
+{
+    return inferred == axes || (cr_are_interned(g, axes) &&
+                                memcmp(inferred, axes, sizeof cr_no_axes) == 0);
+}
+
+const char *cr_check_inference(struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    struct cr_attr attr;
+    struct cr_node again;
+    struct build b;
+    bool has_attributes = cr_has_attributes(node->op);
+    if (has_attributes)
+        cr_get_attr(node, &attr);
+    b.node = &again;
+    if (!infer_node(&b, g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL))
+        return g->error;
+    if (again.rank != node->rank || again.dtype != node->dtype ||
+        !same_axes(g, again.shape, node->shape))
+        return "shape or type is not what its operands give";
+    if (again.axis != node->axis || again.init != node->init || again.format != node->format ||
+        !same_axes(g, again.index, node->index) ||
+        memcmp(&again.value, &node->value, sizeof again.value) != 0)
+        return "it has an attribute that its op does not";
+    return again.name == node->name ? NULL : "its name is not interned";
 }
 
 cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,

@@ -202,6 +202,9 @@ bool cr_is_interned(const struct cr_graph *g, const char *text);
 const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes);
 extern const int64_t cr_no_axes[CR_MAX_RANK];
 
+/* Whether axes are such a copy, by their address. */
+bool cr_are_interned(const struct cr_graph *g, const int64_t *axes);
+
 /*
  * Adds a node; its shape and type follow from the operands and `attr` (null where
  * the op needs none).  Returns CR_NONE and sets g->error if they do not fit: the
@@ -213,6 +216,9 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
 /* The inference alone: fills in *node, without its operands, and adds nothing. */
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node);
+
+/* Infers a node anew from its operands: why it is not what they give, or null. */
+const char *cr_check_inference(struct cr_graph *g, cr_id id);
 
 /* cr_build for passes: a misfit is a bug, and cr_give_up says so. */
 cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,

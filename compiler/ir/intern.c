@@ -118,3 +118,16 @@ const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes)
     }
     return axes_at(in, known);
 }
+
+bool cr_are_interned(const struct cr_graph *g, const int64_t *axes)
+{
+    const struct cr_interned *in = g->interned;
+    uintptr_t size = sizeof cr_no_axes, all = CR_AXES_IN_BLOCK * size;
+    for (int i = 0; i < in->n_blocks; i++) {
+        uintptr_t at = (uintptr_t)axes - (uintptr_t)in->blocks[i]; /* large if it comes before */
+        if (at < all && at % size == 0)
+            return i + 1 < in->n_blocks ||
+                   at / size < (uintptr_t)in->n_axes - (uintptr_t)i * CR_AXES_IN_BLOCK;
+    }
+    return axes == cr_no_axes;
+}

@@ -44,27 +44,6 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
     return NULL;
 }
 
-/* Infers shape and type anew from the operands; they must be those of the node. */
-static const char *check_inference(struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *node = &g->nodes[id];
-    struct cr_attr attr;
-    struct cr_node again;
-    bool has_attributes = cr_has_attributes(node->op);
-    if (has_attributes)
-        cr_get_attr(node, &attr);
-    if (!cr_infer(g, node->op, node->n_in, cr_inputs(g, node), has_attributes ? &attr : NULL,
-                  &again))
-        return g->error;
-    if (again.rank != node->rank || again.shape != node->shape || again.dtype != node->dtype)
-        return "shape or type is not what its operands give";
-    if (again.axis != node->axis || again.init != node->init || again.format != node->format ||
-        again.index != node->index ||
-        memcmp(&again.value, &node->value, sizeof again.value) != 0)
-        return "it has an attribute that its op does not";
-    return again.name == node->name ? NULL : "its name is not interned";
-}
-
 /* The strings that a node has besides its name.  Neighbours mostly come from one place, which is
  * looked up once. */
 static const char *check_strings(const struct cr_graph *g, cr_id id)
@@ -212,7 +191,7 @@ int cr_verify(struct cr_graph *g, struct cr_error *error)
 {
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const char *what = check_fields(g, id);
-        what = what ? what : check_inference(g, id);
+        what = what ? what : cr_check_inference(g, id);
         what = what ? what : check_strings(g, id);
         if (what)
             return broken(error, g, id, what);
