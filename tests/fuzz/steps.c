@@ -283,16 +283,16 @@ static cr_id step_linear(struct cr_maker *m, cr_id x)
 static cr_id step_product(struct cr_maker *m, cr_id x)
 {
     x = cr_make_matrix(m, x);
-    struct cr_node node = *cr_node_of(m, x);
-    int r = node.rank;
-    double scale = 1 / sqrt((double)node.shape[r - 1]);
-    if (node.shape[r - 2] <= 200 && cr_chance(m, 40))
+    struct cr_attr other = cr_attr_of(cr_node_of(m, x));
+    int r = other.rank;
+    double scale = 1 / sqrt((double)other.shape[r - 1]);
+    if (other.shape[r - 2] <= 200 && cr_chance(m, 40))
         return cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_matmul, x, cr_make_swap(m, x)), scale);
-    node.shape[r - 2] = node.shape[r - 1];
-    node.shape[r - 1] = cr_random_size(m, 70);
-    if (cr_elements(r, node.shape) > 20000)
+    other.shape[r - 2] = other.shape[r - 1];
+    other.shape[r - 1] = cr_random_size(m, 70);
+    if (cr_elements(r, other.shape) > 20000)
         return CR_NONE;
-    cr_id b = cr_make_leaf(m, CR_OP_input, r, node.shape, scale);
+    cr_id b = cr_make_leaf(m, CR_OP_input, r, other.shape, scale);
     return cr_make2(m, CR_OP_matmul, x, cr_chance(m, 50) ? b : some_work(m, b));
 }
 
