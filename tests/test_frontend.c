@@ -135,6 +135,12 @@ static const struct graph_case {
     {"return {y = input('x', {3}, 'i32') + 2}", "input const add", "y i32 [3]"},
     {"return {y = input('x', {3}, 'i32', {fill = -2 ^ 31}) + -2 ^ 31}", "input const add",
      "y i32 [3]"},
+    {"return {y = const({1, 2, 3}), z = const({{1}, {2}}), v = const({1, 0}, {2, 1}, 'bool')}",
+     "literal literal literal", "v bool [2, 1] y f32 [3] z f32 [2, 1]"},
+    {"return {y = const({{{1, 2}, {3, 4}}}, nil, 'i32'), z = const({{true}}, nil, 'bool')}",
+     "literal literal", "y i32 [1, 2, 2] z bool [1, 1]"},
+    {"local t = {}\nfor i = 1, 2 ^ 20 do t[i] = math.sin(i) end\nreturn {y = const(t, {1024, 1024})}",
+     "literal", "y f32 [1024, 1024]"},
     {"return {y = iota({2 ^ 31}, 1), z = const(2 ^ 31 - 1, {}, 'i32')}", "iota const",
      "y i32 [2147483648] z i32 []"},
     {"return {y = random(-2 ^ 31, {2}), z = random(2 ^ 31 - 1, {2})}", "const random const random",
@@ -238,7 +244,8 @@ START_TEST(builds_graphs)
 }
 END_TEST
 
-/* Every op of the table is a function of the language, elementwise ones a method too. */
+/* Every op of the table is a function of the language, elementwise ones a method too.  Literals are
+ * constants. */
 START_TEST(has_every_op)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
@@ -246,7 +253,8 @@ START_TEST(has_every_op)
         snprintf(text, sizeof text,
                  "assert(type(%s) == 'function')\nlocal x = input('x', {1})\n"
                  "assert(not %d or type(x.%s) == 'function')\nreturn {y = x}",
-                 cr_ops[op].name, cr_ops[op].kind == CR_KIND_ELEMENTWISE,
+                 cr_ops[op == CR_OP_literal ? CR_OP_const : op].name,
+                 cr_ops[op].kind == CR_KIND_ELEMENTWISE,
                  cr_ops[op].kind == CR_KIND_ELEMENTWISE ? cr_ops[op].name : "exp");
         struct cr_script script = must_run(text, "");
         cr_script_free(&script);
@@ -341,6 +349,28 @@ END_TEST
 static const struct fail_case {
     const char *text, *error;
 } fail_cases[] = {
+    /* constants of many values */
+    {"const({1, 2, 3}, {2, 2})",
+     "t.lua:1: const: found 3 values, as many as a tensor [2, 2] has are expected"},
+    {"const({1, 2}, {-2})", "t.lua:1: const: found 2 values, as many as a tensor [-2] has are expected"},
+    {"const({{1, 2}, {3}})",
+     "t.lua:1: const: value 3: found a table of another size, a table of 2 as at the beginning is "
+     "expected"},
+    {"const({{1, 2}, 3})", "t.lua:1: const: value 3: found number, a table of 2"},
+    {"const({1, {2}})", "t.lua:1: const: value 2: found table, a number is expected"},
+    {"const({1, nil, 3})", "t.lua:1: const: value 2: found nothing, a number is expected"},
+    {"const({1, 'a'})", "t.lua:1: const: value 2: found string, a number is expected"},
+    {"const({1, true})", "t.lua:1: const: value 2: found boolean, a number is expected"},
+    {"const({})", "t.lua:1: const: a table without values, at least one is expected"},
+    {"const({{}, {1}})", "t.lua:1: const: a table without values, at least one is expected"},
+    {"const({{1, 2}}, {2})", "t.lua:1: const: found tables of shape [1, 2], [2] is expected"},
+    {"const({1, 2.5}, {2}, 'i32')", "t.lua:1: const: value 2: found 2.5, an i32, a whole number"},
+    {"const({1, 2 ^ 31}, {2}, 'i32')", "t.lua:1: const: value 2: found 2147483648, an i32"},
+    {"const({1, 2}, {2}, 'bool')", "t.lua:1: const: value 2: found 2, a bool is 0 or 1"},
+    {"const({{{{{{{{{1}}}}}}}}})",
+     "t.lua:1: const: tables are nested deeper than 8, the largest rank"},
+    {"local t = {}\nfor i = 1, 2 ^ 20 + 1 do t[i] = i end\nconst(t)",
+     "t.lua:3: const: more than 1048576 values, larger tensors are parameters or inputs"},
     /* shapes and types */
     {"local x = input('x', {2, 3})\n\nlocal y = matmul(x, input('z', {4, 5}))",
      "t.lua:3: matmul: [2, 3] and [4, 5]: inner dimensions 3 and 4 differ"},

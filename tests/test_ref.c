@@ -106,6 +106,16 @@ static const struct ref_case cases[] = {
      {{0}},
      {.dtype = CR_F32, .rank = 2, .shape = {2, 2}, .value = 7},
      {CR_F32, {2, 2}, {7, 7, 7, 7}}},
+    {CR_OP_literal, /* the elements are those that are expected */
+     0,
+     {{0}},
+     {.dtype = CR_F32, .rank = 2, .shape = {2, 2}},
+     {CR_F32, {2, 2}, {0.5, NAN, -INFINITY, 7}}},
+    {CR_OP_literal,
+     0,
+     {{0}},
+     {.dtype = CR_I32, .rank = 1, .shape = {3}},
+     {CR_I32, {3}, {INT32_MIN, 0, INT32_MAX}}},
     {CR_OP_iota,
      0,
      {{0}},
@@ -286,6 +296,10 @@ START_TEST(an_op_does_what_its_row_says)
         in[i] = leaf(g, &c->in[i], i);
         inputs[i] = payload(&c->in[i]);
     }
+    if (c->op == CR_OP_literal)
+        attr.value = cr_add_literal(
+            g, &(struct cr_literal){c->out.dtype, cr_elements(rank_of(&c->out), c->out.shape),
+                                    payload(&c->out)});
     cr_id id = cr_must(g, c->op, c->n, in, &attr);
     cr_add_output(g, "y", id);
     double y[MAX_VALUES], *outputs[] = {y};

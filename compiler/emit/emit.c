@@ -75,6 +75,9 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
     case CR_SPACE_STATE:
         cr_put(t, "state%lld", offset);
         break;
+    case CR_SPACE_LITERAL:
+        cr_put(t, "literal%lld", offset);
+        break;
     default:
         cr_put(t, "%lld", offset);
     }
@@ -86,13 +89,13 @@ static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_WEIGHTS] = "weights + ",
                                                    [CR_SPACE_INPUT] = "inputs[",
                                                    [CR_SPACE_OUTPUT] = "outputs[",
-                                                   [CR_SPACE_STATE] = "(void *)inputs["};
+                                                   [CR_SPACE_STATE] = "(void *)inputs[",
+                                                   [CR_SPACE_LITERAL] = "literals["};
 
 static const char *behind(enum cr_space space)
 {
-    bool port =
-        space == CR_SPACE_INPUT || space == CR_SPACE_OUTPUT || space == CR_SPACE_STATE;
-    return port ? "]" : "";
+    const char *text = before[space];
+    return *text && text[strlen(text) - 1] == '[' ? "]" : "";
 }
 
 /* By the pointer to the layer where the loop has one of that distance, else start + layer * stride. */

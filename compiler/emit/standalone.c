@@ -9,6 +9,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
+#include "literals.h"
 #include "runtime_text.h"
 #include "standalone_step.h"
 #include "standalone_text.h"
@@ -580,6 +581,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
                "*arena);\n",
                execute);
     }
+    cr_put_literals(t, p, true);
     cr_put_bytes(t, p->text, p->text_length);
     if (w->handover) {
         print_places(t, p);

@@ -14,7 +14,8 @@
 typedef int cr_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
                        const void *const *inputs, void *const *outputs, float *arena);
 
-/* Machine code of a program, callable until it is freed. */
+/* Machine code of a program, callable until it or the program, whose literals it may read, is
+ * freed. */
 struct cr_code {
     cr_execute *execute[CR_MAX_ENTRIES]; /* by entry */
     void *handle;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cc.h"
+#include "compiler/emit/literals.h"
 #include "compiler/emit/runtime_text.h"
 
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
@@ -12,6 +13,7 @@ int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct
     static const char *const options[] = {"-O2", "-std=c11", "-ffp-contract=off", "-w", NULL};
     struct cr_text text = {0};
     cr_put_declarations(&text, program);
+    cr_put_literals(&text, program, true);
     cr_put_bytes(&text, program->text, program->text_length);
     int status = cr_cc_compile(&text, options, &(struct cr_wanted){program, "execute"}, code, error);
     free(text.data);

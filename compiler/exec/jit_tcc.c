@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "compiler/emit/literals.h"
 #include "compiler/emit/runtime_text.h"
 #include "exec.h"
 
@@ -96,6 +97,16 @@ static TCCState *new_state(struct complaint *complaint)
     return tcc;
 }
 
+/* The program's own arrays are those that its text declares: no text of many numbers is read. */
+static void add_literals(TCCState *tcc, const struct cr_program *program)
+{
+    for (int i = 0; i < program->n_literals; i++) {
+        char name[32];
+        cr_literal_name(name, sizeof name, i);
+        tcc_add_symbol(tcc, name, program->literals[i].words);
+    }
+}
+
 /* The addresses of the entries' functions.  ISO C has no conversion from object to function
  * pointer; POSIX promises that the bytes are the same. */
 static bool find_execute(TCCState *tcc, const struct cr_program *program, struct cr_code *code)
@@ -118,6 +129,8 @@ static TCCState *compile(const struct cr_program *program, const char *text, str
     size_t bytes = STATE_BYTES + strlen(text);
     TCCState *tcc = new_state(complaint);
     void *reserved = tcc ? reserve(bytes) : NULL;
+    if (tcc)
+        add_literals(tcc, program);
     bool good = reserved && tcc_compile_string(tcc, text) == 0 && !*complaint->text;
     if (reserved)
         munmap(reserved, bytes);
@@ -144,6 +157,7 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struc
     struct complaint complaint = {""};
     struct cr_text text = {0};
     cr_put_declarations(&text, program);
+    cr_put_literals(&text, program, false);
     cr_put_bytes(&text, program->text, program->text_length);
     pthread_mutex_lock(&lock);
     TCCState *tcc = compile(program, text.data, code, &complaint);

@@ -50,7 +50,7 @@ struct finder {
 static bool may_be_number(const struct cr_node *node)
 {
     enum cr_kind kind = cr_ops[node->op].kind;
-    bool leaf = kind == CR_KIND_LEAF && node->op != CR_OP_param;
+    bool leaf = kind == CR_KIND_LEAF && node->op != CR_OP_param && node->op != CR_OP_literal;
     return node->dtype != CR_F32 && cr_elements(node->rank, node->shape) == 1 &&
            (leaf || kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE);
 }

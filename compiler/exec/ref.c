@@ -215,6 +215,15 @@ static int do_border(struct interpreter *in, const struct cr_node *node, struct 
     return 0;
 }
 
+static int do_literal(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    const struct cr_literal *literal = cr_literal_of(in->graph, node);
+    if (own_all(in, out, node))
+        return -1;
+    widen(out->data, literal->words, literal->dtype == CR_I32, literal->n);
+    return 0;
+}
+
 static int do_const(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     memset(out->stride, 0, sizeof out->stride);
@@ -515,6 +524,8 @@ static int do_leaf(struct interpreter *in, const struct cr_node *node, struct va
         return do_const(in, node, out);
     case CR_OP_iota:
         return do_iota(in, node, out);
+    case CR_OP_literal:
+        return do_literal(in, node, out);
     default:
         return do_border(in, node, out);
     }

@@ -9,6 +9,7 @@
 #include "blame.h"
 #include "broadcast.h"
 #include "limits.h"
+#include "literal.h"
 #include "luaapi.h"
 #include "node.h"
 #include "script_state.h"
@@ -234,10 +235,12 @@ static int make_param(lua_State *L)
     return named_leaf(L, CR_OP_param, &attr);
 }
 
-/* const(value, shape [, type]) */
+/* const(value, shape [, type]), or of many values const({...} [, shape [, type]]) */
 static int make_const(lua_State *L)
 {
     struct cr_attr attr = {0};
+    if (lua_type(L, 1) == LUA_TTABLE)
+        return cr_lua_literal(L);
     cr_arg_count(L, "const", 2, 3);
     attr.value = cr_arg_number(L, 1, "const", "value");
     read_shape(L, 2, "const", &attr);

@@ -128,6 +128,24 @@ static bool take_lengths(struct build *b)
     return true;
 }
 
+/* A literal is of the type of its elements, of which it has as many as the shape says. */
+static bool take_literal(struct build *b)
+{
+    double number = b->attr->value;
+    if (!(number >= 0 && number < cr_n_literals(b->g) && number == floor(number)))
+        return misfit(b, "there is no such literal");
+    const struct cr_literal *literal = cr_literal_of(b->g, b->node);
+    int64_t n = cr_elements(b->node->rank, b->node->shape);
+    if (literal->n != n)
+        return misfit(b, "%lld values for %lld elements of %s", (long long)literal->n, (long long)n,
+                      shape_of(b->node));
+    if (literal->dtype != b->node->dtype)
+        return misfit(b, "type %s, its values are %s", cr_dtype_name(b->node->dtype),
+                      cr_dtype_name(literal->dtype));
+    b->node->name = cr_intern(b->g, "literal");
+    return true;
+}
+
 /* A leaf is of the shape it is given; an iota counts in i32, a parameter is f32. */
 static bool infer_leaf(struct build *b)
 {
@@ -140,6 +158,8 @@ static bool infer_leaf(struct build *b)
         return take_axis(b, b->node->rank) && check_value(b);
     if (op == CR_OP_const)
         return check_value(b);
+    if (op == CR_OP_literal)
+        return take_literal(b);
     if (op == CR_OP_param && b->attr->dtype != CR_F32)
         return misfit(b, "parameter %s is %s, parameters are f32", b->attr->name,
                       cr_dtype_name(b->attr->dtype));

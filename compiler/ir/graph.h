@@ -112,7 +112,8 @@ struct cr_attr {
     int axis;                   /* iota, reductions, concat, write; from 0 */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; input: of an axis whose size is a
                                  * length, 1 + its number, else 0 */
-    double value;               /* const; the bound of an init; the stream of random */
+    double value;               /* const; the bound of an init; the stream of random; the number of
+                                 * a literal */
     const char *name;           /* input, param, state */
     enum cr_init init;          /* param, input */
     enum cr_format format;      /* param */
@@ -127,7 +128,7 @@ struct cr_node {
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
     double value;
-    const char *name;
+    const char *name; /* of what is stored and no kernel computes; of all literals the same */
     enum cr_init init;
     enum cr_format format; /* param: how it is to be kept where products read it from panels; after
                             * fuse, how it is kept */
@@ -154,6 +155,16 @@ struct cr_length {
 
 enum { CR_MAX_LENGTHS = 8 };
 
+/* The elements of a `literal`, words of 32 bits: of an i32 integers, else floats, a bool 0 or 1. */
+struct cr_literal {
+    enum cr_dtype dtype;
+    int64_t n;
+    const uint32_t *words;
+};
+
+/* No literal has more elements. */
+#define CR_MAX_LITERAL ((int64_t)1 << 20)
+
 struct cr_interned;
 
 struct cr_graph {
@@ -172,7 +183,7 @@ struct cr_graph {
     struct cr_where here;       /* given to nodes as they are made */
     bool verified;              /* by the driver of the passes, and unchanged since */
     char error[512];            /* why the last cr_build failed */
-    struct cr_interned *interned; /* strings and axes; see intern.h */
+    struct cr_interned *interned; /* strings, axes, literals; see intern.h */
     int most_nodes;             /* cr_add_gradients stops early when there are more; 0: no bound */
 };
 
@@ -204,6 +215,13 @@ extern const int64_t cr_no_axes[CR_MAX_RANK];
 
 /* Whether axes are such a copy, by their address. */
 bool cr_are_interned(const struct cr_graph *g, const int64_t *axes);
+
+/* The number of a literal with these elements, one for equal ones: what the value of a node of op
+ * `literal` says.  The words are copied.  Graphs that have their strings in common have their
+ * literals in common, too. */
+int cr_add_literal(struct cr_graph *g, const struct cr_literal *literal);
+int cr_n_literals(const struct cr_graph *g);
+const struct cr_literal *cr_literal_of(const struct cr_graph *g, const struct cr_node *node);
 
 /*
  * Adds a node; its shape and type follow from the operands and `attr` (null where
@@ -293,6 +311,12 @@ void cr_add_replacement(struct cr_graph *g, int entry, cr_id state, cr_id value)
 static inline int cr_n_results(const struct cr_graph *g)
 {
     return g->n_outputs - g->n_replaced;
+}
+
+/* True if a node is a part of the model's interface: it stays although nothing may read it. */
+static inline bool cr_is_interface(const struct cr_node *node)
+{
+    return node->name && node->op != CR_OP_literal;
 }
 
 /* True if a leaf comes in as an input does: a state is an input that the run may write to. */

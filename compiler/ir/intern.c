@@ -16,6 +16,10 @@ void cr_interned_drop(struct cr_interned *in)
         free((char *)in->names.items[i]);
     for (int i = 0; i < in->n_blocks; i++)
         free(in->blocks[i]);
+    for (int i = 0; i < in->n_literals; i++)
+        free((void *)in->literals[i].words);
+    free(in->literals);
+    cr_table_free(&in->contents);
     cr_names_free(&in->names);
     cr_table_free(&in->addresses);
     cr_table_free(&in->axes);
@@ -130,4 +134,50 @@ bool cr_are_interned(const struct cr_graph *g, const int64_t *axes)
                    at / size < (uintptr_t)in->n_axes - (uintptr_t)i * CR_AXES_IN_BLOCK;
     }
     return axes == cr_no_axes;
+}
+
+/* ---- literals ---- */
+
+/* A literal that is looked for. */
+struct content {
+    const struct cr_interned *in;
+    const struct cr_literal *literal;
+};
+
+static bool is_content(const void *context, int item)
+{
+    const struct content *wanted = context;
+    const struct cr_literal *a = wanted->literal, *b = &wanted->in->literals[item];
+    return a->dtype == b->dtype && a->n == b->n &&
+           memcmp(a->words, b->words, (size_t)a->n * sizeof *a->words) == 0;
+}
+
+int cr_add_literal(struct cr_graph *g, const struct cr_literal *literal)
+{
+    struct cr_interned *in = g->interned;
+    uint64_t hash = (uint64_t)literal->dtype;
+    for (int64_t i = 0; i < literal->n; i++)
+        hash = cr_hash_word(hash, literal->words[i]);
+    int known = cr_table_find(&in->contents, hash, is_content,
+                              &(struct content){in, literal});
+    if (known >= 0)
+        return known;
+    size_t bytes = (size_t)literal->n * sizeof *literal->words;
+    uint32_t *words = cr_calloc(1, bytes);
+    memcpy(words, literal->words, bytes);
+    cr_table_add(&in->contents, hash, in->n_literals);
+    *CR_PUSH(in->literals, in->n_literals, in->cap_literals) =
+        (struct cr_literal){literal->dtype, literal->n, words};
+    in->bytes += bytes + STRING_BYTES;
+    return in->n_literals - 1;
+}
+
+int cr_n_literals(const struct cr_graph *g)
+{
+    return g->interned->n_literals;
+}
+
+const struct cr_literal *cr_literal_of(const struct cr_graph *g, const struct cr_node *node)
+{
+    return &g->interned->literals[(int)node->value];
 }

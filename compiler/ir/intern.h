@@ -1,8 +1,8 @@
 /*
  * intern.h - what the nodes of a graph have in common, held once.
  *
- * Strings, and axes: lists of CR_MAX_RANK numbers, a shape or an index, 0 behind the last one.
- * There is one copy of equal ones, so that they are equal if their addresses are.  Graphs that
+ * Strings, literals, and axes: lists of CR_MAX_RANK numbers, a shape or an index, 0 behind the last
+ * one.  There is one copy of equal ones, so that they are equal if their addresses are.  Graphs that
  * were made of each other share them.
  */
 #ifndef CR_INTERN_H
@@ -22,6 +22,9 @@ struct cr_interned {
     int64_t **blocks;          /* of axes */
     int n_axes, n_blocks, cap_blocks;
     struct cr_table axes; /* by number */
+    struct cr_literal *literals;
+    int n_literals, cap_literals;
+    struct cr_table contents; /* of the literals, by number */
     size_t bytes;         /* that they take */
     int graphs;           /* that have them */
 };

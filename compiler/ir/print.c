@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "escape.h"
+#include "program.h"
 
 /* A Lua string literal. */
 static void print_string(FILE *out, const char *text)
@@ -76,11 +77,39 @@ static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_nod
     fputc('}', out);
 }
 
+/* The shortest number that reads back as the same element. */
+static void print_element(FILE *out, enum cr_dtype dtype, uint32_t word)
+{
+    char text[32];
+    float value;
+    memcpy(&value, &word, sizeof value);
+    if (dtype == CR_I32)
+        fprintf(out, "%d", (int)(int32_t)word);
+    else if (isfinite(value) && value != 0)
+        cr_number_text(text, sizeof text, CR_FORMAT_f32, value), fputs(text, out);
+    else
+        print_number(out, value);
+}
+
+/* "{1, 2, 3}", at most so many elements a line. */
+static void print_elements(FILE *out, const struct cr_literal *literal)
+{
+    enum { IN_LINE = 16 };
+    fputc('{', out);
+    for (int64_t i = 0; i < literal->n; i++) {
+        fputs(!i ? "" : i % IN_LINE ? ", " : ",\n    ", out);
+        print_element(out, literal->dtype, literal->words[i]);
+    }
+    fputc('}', out);
+}
+
 /* The arguments of a leaf, as the front end reads them: name or value, shape, type, init. */
 static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     if (node->op == CR_OP_const)
         print_number(out, node->value);
+    else if (node->op == CR_OP_literal)
+        print_elements(out, cr_literal_of(g, node));
     else if (node->op != CR_OP_iota)
         print_string(out, node->name);
     /* iota has no first argument, so its shape needs no comma */
@@ -146,12 +175,20 @@ static void print_attributes(FILE *out, const struct cr_node *node)
     }
 }
 
+/* The function of the language that makes a node. */
+static const char *function_of(const struct cr_graph *g, const struct cr_node *node)
+{
+    if (node->op == CR_OP_literal)
+        return cr_ops[CR_OP_const].name;
+    bool length = node->op == CR_OP_input && cr_find_length(g, node->name) >= 0;
+    return length ? "length" : cr_ops[node->op].name;
+}
+
 /* One node's statement, and its tap's. */
 static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    bool length = node->op == CR_OP_input && cr_find_length(g, node->name) >= 0;
-    fprintf(out, "v[%d] = %s(", (int)id, length ? "length" : cr_ops[node->op].name);
+    fprintf(out, "v[%d] = %s(", (int)id, function_of(g, node));
     if (node->n_in)
         print_operands(out, g, node);
     else

@@ -87,7 +87,8 @@ static const char *const spaces[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_WEIGHTS] = "weights",
                                                    [CR_SPACE_INPUT] = "input",
                                                    [CR_SPACE_OUTPUT] = "output",
-                                                   [CR_SPACE_STATE] = "state"};
+                                                   [CR_SPACE_STATE] = "state",
+                                                   [CR_SPACE_LITERAL] = "literal"};
 
 /* " + 512", " - 512", or nothing. */
 static void put_plus(struct printer *p, int64_t number)

@@ -70,14 +70,19 @@ const char *cr_c_type(enum cr_dtype dtype)
     return cr_formats[cr_format_of(dtype)].c_type;
 }
 
-/* The shortest text that reads back as the same float. */
+/* Whether so many digits read back as the same float. */
+static bool reads_back(char *text, size_t size, int digits, double value)
+{
+    snprintf(text, size, "%.*g", digits, value);
+    return (double)strtof(text, NULL) == value;
+}
+
+/* The shortest text that reads back as the same float.  Most have few digits, or nearly all. */
 static void shortest(char *text, size_t size, double value)
 {
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if ((double)strtof(text, NULL) == value)
-            break;
-    }
+    int digits = reads_back(text, size, 6, value) ? 1 : 7;
+    while (digits <= 9 && !reads_back(text, size, digits, value))
+        digits++;
     if (strchr(text, 'e') && fabs(value) < 1e6 && value == floor(value))
         snprintf(text, size, "%.0f", value);
 }
@@ -222,6 +227,13 @@ static void free_infos(struct cr_program *p)
     free(p->sequence);
 }
 
+static void free_literals(struct cr_program *p)
+{
+    for (int i = 0; i < p->n_literals; i++)
+        free((void *)p->literals[i].words);
+    free(p->literals);
+}
+
 /* Everything that a program points to is its own. */
 void cr_program_free(struct cr_program *p)
 {
@@ -235,6 +247,7 @@ void cr_program_free(struct cr_program *p)
     free(p->bindings);
     free(p->bound);
     free(p->table);
+    free_literals(p);
     free_ports(p->params, p->n_params);
     free_ports(p->inputs, p->n_inputs);
     free_ports(p->outputs, p->n_outputs);

@@ -7,8 +7,8 @@
  * functions are called, where each operand lies and how far it reaches, how often each loop
  * runs.  `dump --after schedule` prints it; passes/verify_program.c checks it.
  *
- *   buffer    a piece of memory between functions: an input, an output, a state, a weight, an
- *             intermediate value in the arena
+ *   buffer    a piece of memory between functions: an input, an output, a state, a weight, a
+ *             literal, an intermediate value in the arena
  *   function  the code of a kernel; equal kernels share one
  *   slot      what a function's body can address: an argument, a part of its scratch memory,
  *             a constant
@@ -33,6 +33,7 @@ enum cr_space {
     CR_SPACE_INPUT,   /* what the caller hands in as input `offset` */
     CR_SPACE_OUTPUT,  /* the same for an output */
     CR_SPACE_STATE,   /* what the caller hands in as input `offset`, read and written */
+    CR_SPACE_LITERAL, /* literal `offset`, data of the program */
     CR_SPACE_COUNT
 };
 
@@ -360,6 +361,8 @@ struct cr_program {
     struct cr_entry *entries;
     int n_entries, cap_entries;
 
+    struct cr_literal *literals; /* the words are the program's */
+    int n_literals;
     struct cr_port *params, *inputs, *outputs;
     int n_params, n_inputs, n_outputs;
     struct cr_place *places; /* in order of parameters */

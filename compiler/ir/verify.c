@@ -25,7 +25,7 @@ static bool has_operands(const struct cr_graph *g, const struct cr_node *node)
 static const char *check_fields(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    bool named = cr_is_input(node) || node->op == CR_OP_param;
+    bool named = cr_is_input(node) || node->op == CR_OP_param || node->op == CR_OP_literal;
     if ((unsigned)node->op >= CR_OP_COUNT)
         return "no such op";
     if ((unsigned)node->dtype > CR_BOOL)
@@ -38,7 +38,7 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
         if (cr_in(g, id, i) < 0 || cr_in(g, id, i) >= id)
             return "an operand does not come before it";
     if (named != (node->name != NULL))
-        return named ? "it has no name" : "it has a name, but is no input, parameter or state";
+        return named ? "it has no name" : "it has a name, but is no leaf that has one";
     if ((unsigned)node->init > CR_INIT_FILL)
         return "no such init";
     return NULL;
@@ -105,7 +105,7 @@ static int verify_names(const struct cr_graph *g, struct cr_error *error)
     const struct cr_node *twice = NULL;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const struct cr_node *node = &g->nodes[id];
-        if (node->name && !add_name(node->op == CR_OP_param ? &params : &inputs, node->name))
+        if (cr_is_interface(node) && !add_name(node->op == CR_OP_param ? &params : &inputs, node->name))
             twice = node;
     }
     free(inputs.slots);
@@ -270,7 +270,7 @@ static int verify_live(const struct cr_graph *g, struct cr_error *error)
     for (int i = 0; i < g->n_outputs; i++)
         live[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
-        if (!live[id] && !g->nodes[id].name)
+        if (!live[id] && !cr_is_interface(&g->nodes[id]))
             dead = id;
         for (int i = 0; live[id] && i < g->nodes[id].n_in; i++)
             live[cr_in(g, id, i)] = true;

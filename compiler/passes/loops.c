@@ -23,7 +23,7 @@ enum {
 
 /* Where an operand comes from, or a result goes: number `at` of its kind. */
 struct origin {
-    enum { PARAM, INPUT, OUTPUT, STATE, MADE /* by kernel `at` */ } kind;
+    enum { PARAM, INPUT, OUTPUT, STATE, LITERAL, MADE /* by kernel `at` */ } kind;
     int at;
 };
 
@@ -77,6 +77,8 @@ static void find_origins(struct search *s)
                                             n_inputs++};
         else if (g->nodes[id].op == CR_OP_param)
             s->origin[id] = (struct origin){PARAM, id};
+        else if (g->nodes[id].op == CR_OP_literal)
+            s->origin[id] = (struct origin){LITERAL, (int)g->nodes[id].value};
         else
             s->origin[id] = (struct origin){MADE, s->first_def[id]};
     }

@@ -196,6 +196,21 @@ static void place_ports(struct cr_module *m)
             m->storage[id] = m->storage[cr_state_of(m, id)];
 }
 
+/* Literals are numbered by their first node; equal ones have one number. */
+static void place_literals(struct cr_module *m)
+{
+    const struct cr_graph *g = m->graph;
+    int n = 0, *number = cr_calloc((size_t)cr_n_literals(g), sizeof *number); /* and one more */
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op != CR_OP_literal)
+            continue;
+        int *at = &number[(int)g->nodes[id].value];
+        *at = *at ? *at : ++n;
+        m->storage[id] = (struct cr_storage){CR_SPACE_LITERAL, *at - 1};
+    }
+    free(number);
+}
+
 /* A step and a function for each kernel, where outline was left out. */
 static void take_kernels_singly(struct cr_module *m)
 {
@@ -212,6 +227,7 @@ void cr_pass_plan(struct cr_module *module)
         take_kernels_singly(module);
     module->storage = cr_calloc((size_t)module->graph->n_nodes, sizeof *module->storage);
     place_ports(module);
+    place_literals(module);
     place_weights(module);
     plan_arena(module);
     module->activation_floats = cr_activation_floats(module);

@@ -198,7 +198,7 @@ static void mark_live(const struct cr_graph *g, bool *live)
     for (int i = 0; i < g->n_outputs; i++)
         live[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
-        if (g->nodes[id].name)
+        if (cr_is_interface(&g->nodes[id]))
             live[id] = true;
         for (int i = 0; live[id] && i < g->nodes[id].n_in; i++)
             live[cr_in(g, id, i)] = true;

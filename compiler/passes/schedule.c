@@ -41,11 +41,10 @@ static int64_t bytes_of(int64_t floats)
     return floats * (int64_t)sizeof(float);
 }
 
-/* Offsets of a plan are floats, those of a program bytes; ports are counted in both. */
+/* Offsets of a plan are floats, those of a program bytes; ports and literals are counted in both. */
 static struct cr_location location_of(const struct cr_storage *storage)
 {
-    bool counted = storage->space == CR_SPACE_INPUT || storage->space == CR_SPACE_OUTPUT ||
-                   storage->space == CR_SPACE_STATE;
+    bool counted = storage->space != CR_SPACE_ARENA && storage->space != CR_SPACE_WEIGHTS;
     return (struct cr_location){storage->space,
                                 counted ? storage->offset : bytes_of(storage->offset)};
 }
@@ -125,6 +124,23 @@ static void add_buffers(struct scheduling *s)
     for (int i = 0; i < s->m->n_kernels; i++)
         if (cr_packed(&s->m->kernels[i]) != CR_NONE)
             add_panels(s, &s->m->kernels[i], s->m->packed[i]);
+}
+
+/* The literals under the numbers that the plan has given them. */
+static void add_literals(struct scheduling *s)
+{
+    struct cr_program *p = s->p;
+    p->literals = cr_calloc((size_t)cr_n_literals(s->g), sizeof *p->literals);
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        const struct cr_node *node = &s->g->nodes[id];
+        if (node->op != CR_OP_literal || s->m->storage[id].offset < p->n_literals)
+            continue;
+        const struct cr_literal *literal = cr_literal_of(s->g, node);
+        size_t bytes = (size_t)literal->n * sizeof *literal->words;
+        uint32_t *words = cr_calloc(1, bytes);
+        memcpy(words, literal->words, bytes);
+        p->literals[p->n_literals++] = (struct cr_literal){literal->dtype, literal->n, words};
+    }
 }
 
 /* ---- names ---- */
@@ -668,6 +684,7 @@ void cr_pass_schedule(struct cr_module *module)
     cr_titles_find(&s.titles, s.g);
     CR_CHECK(!cr_lengths_find(&s.lengths, s.g, "", &error)); /* the driver looked */
     add_buffers(&s);
+    add_literals(&s);
     add_functions(&s);
     add_steps(&s);
     add_ports(&s);

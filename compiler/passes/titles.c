@@ -44,7 +44,7 @@ void cr_titles_find(struct cr_titles *titles, const struct cr_graph *g)
     find_own_names(titles);
     find_names_of_views(titles);
     for (cr_id id = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].name && g->nodes[id].op != CR_OP_state)
+        if (cr_is_interface(&g->nodes[id]) && g->nodes[id].op != CR_OP_state)
             cr_names_add(&titles->leaves, g->nodes[id].name);
 }
 

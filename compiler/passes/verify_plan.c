@@ -66,10 +66,15 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
     return 0;
 }
 
-/* What is handed in lies in the input of its number, a parameter in the weights. */
+/* What is handed in lies in the input of its number, a parameter in the weights, a literal for
+ * itself. */
 static int verify_leaf(const struct run *r, int kernel, cr_id id)
 {
     const struct cr_storage *at = &r->m->storage[id];
+    if (r->g->nodes[id].op == CR_OP_literal)
+        return at->space == CR_SPACE_LITERAL
+                   ? 0
+                   : broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
     bool input = cr_is_input(&r->g->nodes[id]), state = r->g->nodes[id].op == CR_OP_state;
     if (at->space != (state   ? CR_SPACE_STATE
                       : input ? CR_SPACE_INPUT

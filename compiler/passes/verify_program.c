@@ -59,7 +59,20 @@ static bool is_same_state(const struct cr_program_check *c, int next, int now)
     return b->space == CR_SPACE_STATE && b->alias == CR_NONE && a->offset == b->offset;
 }
 
-/* `offset` means bytes for the arena and the weights, and an index for inputs, outputs and states. */
+/* The buffer of a literal must have its type and number of elements. */
+static int verify_literal(const struct cr_program_check *c, int i)
+{
+    const struct cr_buffer *b = &c->p->buffers[i];
+    if (b->offset < 0 || b->offset >= c->p->n_literals)
+        return broken(c, i, "there is no such literal");
+    const struct cr_literal *literal = &c->p->literals[b->offset];
+    if (cr_format_of(literal->dtype) != b->format || elements_of(b->rank, b->shape) != literal->n)
+        return broken(c, i, "its type or size is not that of its literal");
+    return 0;
+}
+
+/* `offset` means bytes for the arena and the weights, and an index for inputs, outputs, states and
+ * literals. */
 static int verify_space(const struct cr_program_check *c, int i)
 {
     switch (c->p->buffers[i].space) {
@@ -69,6 +82,8 @@ static int verify_space(const struct cr_program_check *c, int i)
         return verify_inside(c, i, c->p->weights_bytes);
     case CR_SPACE_INPUT:
         return verify_port(c, i, c->p->inputs, c->p->n_inputs);
+    case CR_SPACE_LITERAL:
+        return verify_literal(c, i);
     case CR_SPACE_OUTPUT:
         return verify_port(c, i, c->p->outputs, c->p->n_outputs);
     case CR_SPACE_STATE:

@@ -1,0 +1,135 @@
+/* Constants of many values: tables of a script become data. */
+#include "literal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "args.h"
+#include "blame.h"
+#include "limits.h"
+#include "node.h"
+#include "script_state.h"
+
+/* What a table holds: `words` lie in memory that Lua frees. */
+struct reading {
+    enum cr_dtype dtype;
+    int rank; /* of the table: how deep it is */
+    int64_t shape[CR_MAX_RANK];
+    int64_t n, room;
+    uint32_t *words;
+};
+
+/* The shape of the table on the top, by the first item of each level; leaves the stack as it was. */
+static void find_shape(lua_State *L, struct reading *r)
+{
+    int top = lua_gettop(L);
+    r->room = 1;
+    luaL_checkstack(L, CR_MAX_RANK + 1, "const");
+    while (lua_type(L, -1) == LUA_TTABLE) {
+        if (r->rank == CR_MAX_RANK)
+            cr_raise(L, "const: tables are nested deeper than %d, the largest rank", CR_MAX_RANK);
+        int64_t n = (int64_t)lua_rawlen(L, -1);
+        if (n < 1)
+            cr_raise(L, "const: a table without values, at least one is expected");
+        if (n > CR_MAX_LITERAL / r->room)
+            cr_raise(L, "const: more than %lld values, larger tensors are parameters or inputs",
+                     (long long)CR_MAX_LITERAL);
+        r->shape[r->rank++] = n;
+        r->room *= n;
+        lua_rawgeti(L, -1, 1);
+    }
+    lua_settop(L, top);
+}
+
+/* The bits of an f32, NaN without a sign. */
+static uint32_t float_bits(double value)
+{
+    float rounded = (float)value;
+    uint32_t word;
+    memcpy(&word, &rounded, sizeof word);
+    return isnan(rounded) ? 0x7fc00000u : word;
+}
+
+/* The value on the top as an element of the type. */
+static uint32_t read_element(lua_State *L, const struct reading *r)
+{
+    if (r->dtype == CR_BOOL && lua_type(L, -1) == LUA_TBOOLEAN)
+        return float_bits(lua_toboolean(L, -1));
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        cr_raise(L, "const: value %lld: found %s, a number is expected", (long long)r->n + 1,
+                 cr_type_name(L, -1));
+    double value = lua_tonumber(L, -1);
+    if (r->dtype == CR_BOOL && value != 0 && value != 1)
+        cr_raise(L, "const: value %lld: found %.14g, a bool is 0 or 1", (long long)r->n + 1, value);
+    if (r->dtype == CR_I32 && !cr_is_i32(value))
+        cr_raise(L, "const: value %lld: found %.14g, an i32, a whole number from -2147483648 to "
+                 "2147483647, is expected", (long long)r->n + 1, isnan(value) ? (double)NAN : value);
+    return r->dtype == CR_I32 ? (uint32_t)(int32_t)value : float_bits(value);
+}
+
+/* The table on the top, which is of a level, row-major. */
+static void read_level(lua_State *L, struct reading *r, int level)
+{
+    if (lua_type(L, -1) != LUA_TTABLE || (int64_t)lua_rawlen(L, -1) != r->shape[level])
+        cr_raise(L, "const: value %lld: found %s, a table of %lld as at the beginning is expected",
+                 (long long)r->n + 1, lua_type(L, -1) == LUA_TTABLE ? "a table of another size"
+                                                                   : cr_type_name(L, -1),
+                 (long long)r->shape[level]);
+    cr_work(L, (size_t)r->shape[level]);
+    for (int64_t i = 1; i <= r->shape[level]; i++) {
+        lua_rawgeti(L, -1, (int)i);
+        if (level + 1 < r->rank)
+            read_level(L, r, level + 1);
+        else
+            r->words[r->n] = read_element(L, r), r->n++;
+        lua_pop(L, 1);
+    }
+}
+
+/* True if a shape has n elements. */
+static bool has_elements(const struct cr_attr *attr, int64_t n)
+{
+    for (int i = 0; i < attr->rank; i++) {
+        if (attr->shape[i] < 1 || n % attr->shape[i] != 0)
+            return false;
+        n /= attr->shape[i];
+    }
+    return n == 1;
+}
+
+/* The shape that is asked for: that of the table if nothing is said. */
+static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr)
+{
+    char found[200], expected[200];
+    attr->rank = r->rank;
+    memcpy(attr->shape, r->shape, sizeof attr->shape);
+    if (lua_isnoneornil(L, index))
+        return;
+    attr->rank = cr_arg_list(L, index, "const", "shape", attr->shape);
+    bool same = attr->rank == r->rank &&
+                memcmp(attr->shape, r->shape, (size_t)r->rank * sizeof *r->shape) == 0;
+    cr_shape_text(found, sizeof found, r->rank, r->shape);
+    cr_shape_text(expected, sizeof expected, attr->rank, attr->shape);
+    if (r->rank > 1 && !same)
+        cr_raise(L, "const: found tables of shape %s, %s is expected", found, expected);
+    if (!has_elements(attr, r->room))
+        cr_raise(L, "const: found %lld values, as many as a tensor %s has are expected",
+                 (long long)r->room, expected);
+}
+
+int cr_lua_literal(lua_State *L)
+{
+    cr_arg_count(L, "const", 1, 3);
+    struct reading r = {.dtype = cr_arg_dtype(L, 3, "const")};
+    struct cr_attr attr = {.dtype = r.dtype};
+    lua_settop(L, 3);
+    lua_pushvalue(L, 1);
+    find_shape(L, &r);
+    take_shape(L, &r, 2, &attr);
+    r.words = lua_newuserdata(L, (size_t)r.room * sizeof *r.words);
+    lua_insert(L, -2);
+    read_level(L, &r, 0);
+    const struct cr_literal literal = {r.dtype, r.n, r.words};
+    attr.value = cr_add_literal(cr_run_of(L)->graph, &literal);
+    return cr_return(L, CR_OP_literal, 0, NULL, &attr);
+}

@@ -1,0 +1,210 @@
+
+/*
+ * k1_h: h.#, tests/golden/literals.lua:12
+ * out[4, 3] = rows[4, 3] x columns[3, 3]
+ * reads literal[3], x[4, 3], v2_literal[2, 3], v3_literal[4]
+ * each row first: mul, mul
+ * then: mul
+ * 72 flop, reads 136 B, writes 48 B
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *literal;
+    const float *x;
+    const float *v2_literal;
+    const int *v3_literal;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k1_h(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    float *const t0 = scratch + 16; /* 4 x 3 */
+    static const float c_2 = 2.0f;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 4;
+        const long j0 = 0;
+        const long j1 = 3;
+        for (long i = i0; i < i1; i += 4) {
+            const long m = i1 - i < 4 ? i1 - i : 4;
+            rt->gather(m, 3, t0, 3, a->v2_literal, 3, 2, a->v3_literal + i);
+            rt->mul_vv(m, 3, t0, 3, a->x + i * 3, 3, t0, 3);
+            rt->mul_vs(m, 3, rows + (i - i0) * 3, 3, t0, 3, &c_2, 0);
+        }
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 4) {
+                const long m = i1 - i < 4 ? i1 - i : 4;
+                rt->gemm(m, n, 3, rows + (i - i0) * 3, 3, 1, a->w + j * 3, 96, a->out + i * 3 + j,
+                    3, 0, 0, 0, 16384);
+                /* h.# */
+                rt->mul_vv(m, n, a->out + i * 3 + j, 3, a->out + i * 3 + j, 3, a->literal + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k2_h: h.#, tests/golden/literals.lua:12
+ * out[4, 3] = rows[4, 3] x columns[3, 3]
+ * reads literal[3], h[4, 3]
+ * then: mul
+ * 72 flop, reads 96 B, writes 48 B
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *literal;
+    const float *h;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k2_h(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 4;
+        const long j0 = 0;
+        const long j1 = 3;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 4) {
+                const long m = i1 - i < 4 ? i1 - i : 4;
+                rt->gemm(m, n, 3, a->h + i * 3, 3, 1, a->w + j * 3, 96, a->out + i * 3 + j, 3, 0, 0,
+                    0, 16384);
+                /* h.# */
+                rt->mul_vv(m, n, a->out + i * 3 + j, 3, a->out + i * 3 + j, 3, a->literal + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k3_y: y, tests/golden/literals.lua:15
+ * out[4, 3] = rows[4, 3] x columns[3, 3]
+ * reads literal[3], v1_literal[3], v2_literal[3], h[4, 3]
+ * then: mul, where
+ * 72 flop, reads 120 B, writes 48 B
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const float *literal;
+    const float *v1_literal;
+    const float *v2_literal;
+    const float *h;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k3_y(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
+    float *const t0 = scratch + 128; /* 4 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 4;
+        const long j0 = 0;
+        const long j1 = 3;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 4) {
+                const long m = i1 - i < 4 ? i1 - i : 4;
+                rt->gemm(m, n, 3, a->h + i * 3, 3, 1, a->w + j * 3, 96, product, 32, 0, 0, 0,
+                    16384);
+                /* h.# */
+                rt->mul_vv(m, n, t0, 32, product, 32, a->v1_literal + j, 0);
+                rt->where_vvv(m, n, a->out + i * 3 + j, 3, a->literal + j, 0, t0, 32,
+                    a->v2_literal + j, 0);
+            }
+        }
+    }
+}
+
+/*
+ * k4_t: t, tests/golden/literals.lua:3
+ * out[2, 3]
+ * reads literal[2, 3]
+ * 6 flop, reads 24 B, writes 24 B
+ */
+struct k4_args {
+    const struct cr_runtime *rt;
+    const float *literal;
+    float *out;
+};
+
+static void k4_t(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(2, 3, a->out, 3, a->literal, 3, 1);
+    }
+}
+
+/* Computes the outputs. */
+int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 256; /* for each thread */
+    float *const scratch = arena + 32;
+    const float *const in0 = inputs[0]; /* x[4, 3] */
+    float *const out0 = outputs[0]; /* t[2, 3] */
+    float *const out1 = outputs[1]; /* y[4, 3] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .literal = literal3,
+            .x = in0,
+            .v2_literal = literal0,
+            .v3_literal = literal2,
+            .w = weights,
+            .out = arena + 16,
+        };
+        rt->parallel(pool, 1, 1, k1_h, &args, scratch, scratch_floats);
+    }
+    for (long layer = 0; layer < 4; layer++) {
+        const float *const layer_weights = weights + layer * 96;
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .literal = literals[4 + layer],
+                .h = arena + (layer % 2 ? 0 : 16),
+                .w = layer_weights + 96,
+                .out = arena + (layer % 2 ? 16 : 0),
+            };
+            rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
+        }
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .literal = literal1,
+            .v1_literal = literal8,
+            .v2_literal = literal9,
+            .h = arena + 16,
+            .w = weights + 480,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, 1, k3_y, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .literal = literal0,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, 1, k4_t, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
