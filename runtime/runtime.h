@@ -60,6 +60,9 @@
         /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
     CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
         /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
+    CR_FUNCTION(hide_rows, void, (long rows, long cols, float *y, long ldy, long first, long last, \
+                                  long begin, long end, float value)) /* only for hide_rows */ \
+        /* The same in rows first <= r < last alone, as far as there are such rows. */ \
     CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
         /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \

@@ -256,6 +256,7 @@ static void try_moves(const struct cr_runtime *k, struct lines *lines)
     TRY("store, columns", WORD_OPERANDS, k->store(9, o.cols, y, 1, 11, o.a, o.ld));
     k->fetch(9, 100, a_words, 170);
     TRY("hide", FLOAT_OPERANDS, k->hide(9, o.cols, y, o.ld, -3, 12, -INFINITY));
+    TRY("hide_rows", FLOAT_OPERANDS, k->hide_rows(9, o.cols, y, o.ld, 2, 7, -3, 12, -INFINITY));
     TRY("gather", FLOAT_OPERANDS, k->gather(7, o.cols, y, o.ld, o.a, o.ld, 10, index));
     TRY("scatter_add", FLOAT_OPERANDS,
         k->scatter_add(4, o.cols, y, o.ld, 0, 7, a_tame, o.ld, index));

@@ -47,6 +47,16 @@ static const struct shape {
     {"150", "260", "8", "9", "none", "none", "reciprocal"},
     {"129", "0", "16", "40", "causal", "none", "after"},
     {"300", "0", "5", "7", "window", "none", "maximum"},
+    {"300", "0", "16", "0", "absolute", "none", "library"},
+    {"40", "300", "8", "0", "absolute", "none", "library"},
+    {"300", "0", "16", "3", "prefix", "none", "library"},
+    {"1", "140", "8", "0", "prefix", "none", "library"},
+    {"300", "40", "8", "0", "prefix", "some", "library"},
+    {"300", "0", "16", "0", "longest", "none", "after"},
+    {"40", "300", "8", "0", "longest", "none", "library"},
+    {"500", "0", "16", "0", "first", "none", "library"},
+    {"300", "400", "8", "5", "first", "half", "library"},
+    {"200", "0", "16", "0", "scaled", "none", "library"},
 };
 
 /* How dropout and softmax may be written, and what may be asked for; see the script. */

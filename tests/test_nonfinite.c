@@ -191,6 +191,9 @@ static const struct attention {
     {"40", "0", "causal", "product", "library"}, {"200", "0", "causal", "product", "library"},
     {"200", "0", "causal", "none", "reciprocal"}, {"70", "200", "none", "none", "after"},
     {"200", "0", "window", "none", "after"},
+    {"300", "0", "absolute", "none", "library"}, {"260", "150", "prefix", "none", "library"},
+    {"150", "260", "longest", "none", "library"}, {"500", "0", "first", "none", "library"},
+    {"200", "0", "scaled", "none", "library"},  {"300", "0", "first", "some", "library"},
 };
 
 /* One number of an input that is not finite: at a share of its elements. */

@@ -748,6 +748,26 @@ START_TEST(test_hide)
 }
 END_TEST
 
+START_TEST(test_hide_rows)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 5, COLS = 37, LD = 44 };
+    for (int first = -2; k && first <= ROWS + 1; first++) {
+        for (int last = -2; last <= ROWS + 1; last++) {
+            int begin = 3 * first - 4, end = COLS - 5 * last;
+            float *y = filled(ROWS * LD, tame, 3);
+            k->hide_rows(ROWS, COLS, y, LD, first, last, begin, end, -INFINITY);
+            for (int i = 0; i < ROWS * LD; i++) {
+                int r = i / LD, c = i % LD;
+                int hidden = c < COLS && r >= first && r < last && (c < begin + r || c >= end + r);
+                ck_assert(same(y[i], hidden ? -INFINITY : tame(3, (unsigned)i)));
+            }
+            free(y);
+        }
+    }
+}
+END_TEST
+
 /* Wherever the one number stands that is not finite, and only if it is asked about. */
 START_TEST(test_finite)
 {
@@ -1327,6 +1347,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));

@@ -324,7 +324,7 @@ DAMAGE(differs_a_little)
 {
     for (int i = 1; i < m->n_kernels; i++)
         if (m->function[i] != i && cr_n_bounds(&m->kernels[i])) {
-            m->kernels[i].attention.bounds[0].offset--;
+            m->kernels[i].attention.bounds[0].last.offset--;
             return;
         }
     ck_abort_msg("no attention has a mask");

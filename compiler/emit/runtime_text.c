@@ -23,6 +23,7 @@
     F(math, "runtime/math.inc")                                                                    \
     F(strips, "runtime/strips.inc")                                                                \
     F(rows, "runtime/rows.inc")                                                                    \
+    F(hide, "runtime/hide.inc")                                                                    \
     F(scatter, "runtime/scatter.inc")                                                              \
     F(move, "runtime/move.inc")                                                                    \
     F(gemm, "runtime/gemm.inc")                                                                    \

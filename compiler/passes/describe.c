@@ -75,10 +75,10 @@ static void put_programs(struct cr_text *t, const struct cr_kernel *k)
         put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
         if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
             cr_put(t, "scores times %.9g\n", k->attention.factor);
+        char bound[128];
         for (int i = 0; i < cr_n_bounds(k) && p == CR_DROPOUT; i++)
-            cr_put(t, "mask: query i sees keys %s i %+lld\n",
-                   k->attention.bounds[i].upper ? "<=" : ">=",
-                   (long long)k->attention.bounds[i].offset);
+            cr_put(t, "mask: query i sees keys %s\n",
+                   cr_bound_text(bound, sizeof bound, &k->attention.bounds[i], "i"));
     }
 }
 

@@ -74,14 +74,28 @@ struct cr_tiles {
     int result;
 };
 
+/* An end of the keys that a query sees, which goes along with the query or stays, or both: the end
+ * is then the one of the two that leaves more to see. */
+struct cr_edge {
+    bool moves, stays;
+    int64_t offset; /* it is at key row + offset */
+    int64_t at;     /* it is at this key */
+};
+
 /*
- * Bounds a causal (or windowed) mask puts on the keys a query sees:
- * col <= row + offset if upper, col >= row + offset otherwise.
+ * What a part of a mask says of the keys that a query sees: they lie at or before the edge `last`,
+ * or at or behind the edge `first`.  One of the two is enough, and most masks have just one: a
+ * causal mask has `last`, a window has one bound of each kind.  A bound with both hides what lies
+ * between, and at most one of its edges moves.
  */
 struct cr_bound {
-    bool upper;
-    int64_t offset;
+    struct cr_edge first, last;
 };
+
+static inline bool cr_has_edge(const struct cr_edge *edge)
+{
+    return edge->moves || edge->stays;
+}
 
 /* The kinds, a row of kernel_kinds.def each; cr_kernel_kinds[kind] says what one is made of. */
 enum cr_kernel_kind {
@@ -220,6 +234,10 @@ static inline cr_id cr_packed(const struct cr_kernel *kernel)
 {
     return kernel->kind == CR_KERNEL_GEMM ? kernel->gemm.packed : CR_NONE;
 }
+
+/* "<= i +0": what a bound says of the keys that query `row` sees; returns the buffer. */
+const char *cr_bound_text(char *buffer, size_t size, const struct cr_bound *bound,
+                          const char *row);
 
 /* True if a node is a reduction down columns: over an axis that is not the innermost. */
 bool cr_goes_down(const struct cr_graph *g, cr_id id);

@@ -104,6 +104,14 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     return cr_lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
 }
 
+static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
+{
+    numbers[0] = edge->moves + 2 * edge->stays;
+    numbers[1] = edge->offset;
+    numbers[2] = edge->at;
+    return 3;
+}
+
 /* The numbers of both kinds. */
 static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
@@ -116,11 +124,13 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.sees_all;
     numbers[n++] = k->attention.hides_gradients;
     for (int i = 0; i < k->attention.n_bounds; i++) {
-        numbers[n++] = k->attention.bounds[i].upper;
-        numbers[n++] = k->attention.bounds[i].offset;
+        n += edge_numbers(&k->attention.bounds[i].first, numbers + n);
+        n += edge_numbers(&k->attention.bounds[i].last, numbers + n);
     }
     return n;
 }
+
+_Static_assert(7 + 2 * 3 * CR_MAX_BOUNDS <= CR_MAX_NUMBERS, "the numbers of an attention");
 
 const struct cr_kernel_parts cr_parts_attention = {
     .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
@@ -364,21 +374,39 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
 
 /* ---- work ---- */
 
+/* The last key at or before an edge, or the first one at or behind it, for a query. */
+static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
+{
+    int64_t at = edge->moves ? row + edge->offset : edge->at;
+    bool farther = edge->stays && (last ? edge->at > at : edge->at < at);
+    return farther ? edge->at : at;
+}
+
+/* Keys that a query sees. */
+static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
+{
+    int64_t begin = 0, end = k->attention.keys, between = 0;
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &k->attention.bounds[i];
+        bool first = cr_has_edge(&bound->first), last = cr_has_edge(&bound->last);
+        int64_t from = first ? edge_at(&bound->first, row, false) : k->attention.keys;
+        int64_t to = last ? edge_at(&bound->last, row, true) + 1 : 0;
+        if (first && last)
+            between += from > to ? from - to : 0;
+        else if (first && from > begin)
+            begin = from;
+        else if (!first && to < end)
+            end = to;
+    }
+    return end - begin > between ? end - begin - between : 0;
+}
+
 /* Keys that the queries of one (batch, head) see, all together. */
 static double visible_keys(const struct cr_kernel *k)
 {
     double sum = 0;
-    for (int64_t row = 0; row < cr_extent(k, k->row); row++) {
-        int64_t begin = 0, end = k->attention.keys;
-        for (int i = 0; i < k->attention.n_bounds; i++) {
-            int64_t bound = row + k->attention.bounds[i].offset;
-            if (k->attention.bounds[i].upper && bound + 1 < end)
-                end = bound + 1;
-            if (!k->attention.bounds[i].upper && bound > begin)
-                begin = bound;
-        }
-        sum += end > begin ? (double)(end - begin) : 0;
-    }
+    for (int64_t row = 0; row < cr_extent(k, k->row); row++)
+        sum += (double)keys_of_row(k, row);
     return sum;
 }
 

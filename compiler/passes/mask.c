@@ -24,45 +24,107 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
     return true;
 }
 
-/* True if an index stays, for all values of the atoms, in the range where its type is exact and
- * does not wrap. */
-static bool is_exact(const struct finder *f, const struct cr_affine *index, enum cr_dtype dtype)
+/* ---- bounds as sets of keys ---- */
+
+enum { MOST_BOUNDS = 2 * CR_MAX_BOUNDS, MOST_TERMS = 8 };
+
+/* A condition on a query and a key: all bounds hold.  If it is exact it says no more than they
+ * do, else it may.  A bound without edges is never true. */
+struct condition {
+    struct cr_bound bounds[MOST_BOUNDS];
+    int n;
+    bool exact;
+};
+
+static const struct condition anything = {.exact = true}, unknown = {.exact = false};
+
+/* Whichever of two edges leaves more to see. */
+static struct cr_edge farther(const struct cr_edge *a, const struct cr_edge *b, bool last)
 {
-    const struct cr_atoms *atoms = &f->ev->kernel->atoms;
-    double most = fabs((double)index->base);
-    for (int a = 0; a < atoms->n; a++)
-        most += fabs((double)index->coef[a]) * (double)(atoms->extent[a] - 1);
-    return most <= (dtype == CR_I32 ? INT32_MAX : 1 << 24);
+    struct cr_edge edge = *a;
+    if (b->moves && (!a->moves || (b->offset > a->offset) == last))
+        edge.moves = true, edge.offset = b->offset;
+    if (b->stays && (!a->stays || (b->at > a->at) == last))
+        edge.stays = true, edge.at = b->at;
+    return edge;
 }
 
-/* The node as an affine function of the atoms, if it is sums of indices and constants. */
-static bool index_of(struct finder *f, cr_id id, struct cr_map map, struct cr_affine *index)
+static bool same_edge(const struct cr_edge *a, const struct cr_edge *b)
 {
-    const struct cr_graph *g = f->ev->g;
-    if (--f->budget < 0 || !skip_moves(f, &id, &map))
-        return false;
-    const struct cr_node *node = &g->nodes[id];
-    struct cr_affine a, b;
-    switch (node->op) {
-    case CR_OP_iota:
-        *index = map.axis[node->axis];
-        return true;
-    case CR_OP_const:
-        *index = (struct cr_affine){.base = (int64_t)node->value};
-        return node->value == floor(node->value) && fabs(node->value) < 1e9;
-    case CR_OP_float:
-        return index_of(f, cr_in(g, id, 0), map, index) && is_exact(f, index, node->dtype);
-    case CR_OP_add:
-    case CR_OP_sub:
-        if (!index_of(f, cr_in(g, id, 0), map, &a) || !index_of(f, cr_in(g, id, 1), map, &b))
-            return false;
-        *index = a;
-        cr_affine_add(index, &b, node->op == CR_OP_add ? 1 : -1);
-        return is_exact(f, index, node->dtype);
-    default:
-        return false;
-    }
+    return a->moves == b->moves && a->stays == b->stays && a->offset == b->offset &&
+           a->at == b->at;
 }
+
+/* All keys that either of two bounds leaves to be seen. */
+static struct cr_bound wider(const struct cr_bound *a, const struct cr_bound *b)
+{
+    return (struct cr_bound){farther(&a->first, &b->first, false),
+                             farther(&a->last, &b->last, true)};
+}
+
+/* True if one bound leaves no key to be seen that another does not. */
+static bool is_within(const struct cr_bound *a, const struct cr_bound *b)
+{
+    struct cr_bound all = wider(a, b);
+    return same_edge(&all.first, &b->first) && same_edge(&all.last, &b->last);
+}
+
+/* Adds a bound, if it hides more than those that are there; where there is no room, the condition is
+ * no longer exact. */
+static void add_bound(struct condition *to, const struct cr_bound *bound)
+{
+    for (int i = 0; i < to->n; i++) {
+        if (is_within(&to->bounds[i], bound))
+            return;
+        if (is_within(bound, &to->bounds[i])) {
+            to->bounds[i] = *bound;
+            return;
+        }
+    }
+    if (to->n == MOST_BOUNDS || (bound->first.moves && bound->last.moves))
+        to->exact = false;
+    else
+        to->bounds[to->n++] = *bound;
+}
+
+static struct condition both(const struct condition *a, const struct condition *b)
+{
+    struct condition all = *a;
+    all.exact &= b->exact;
+    for (int i = 0; i < b->n; i++)
+        add_bound(&all, &b->bounds[i]);
+    return all;
+}
+
+/* Each bound of one with each of the other. */
+static struct condition either(const struct condition *a, const struct condition *b)
+{
+    struct condition any = {.exact = a->exact && b->exact};
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < b->n; j++) {
+            struct cr_bound bound = wider(&a->bounds[i], &b->bounds[j]);
+            add_bound(&any, &bound);
+        }
+    return any;
+}
+
+/* ---- comparisons ---- */
+
+/* Plus or minus a node at a map. */
+struct mask_term {
+    cr_id id;
+    struct cr_map map;
+    bool minus;
+};
+
+/* sum + terms >= 0, or > 0 in integers: what is left to read of a comparison. */
+struct relation {
+    struct mask_term terms[MOST_TERMS];
+    int n;
+    struct cr_affine sum;
+    double reach; /* no sum on the way was larger, */
+    double limit; /* and up to this numbers are exact and do not wrap */
+};
 
 /* Removes an atom from an index and returns its coefficient; 0 for a single query or key, which
  * has no atom. */
@@ -74,67 +136,234 @@ static int64_t take_coefficient(struct cr_affine *index, int atom)
     return factor;
 }
 
-/* The bound that difference >= 0 puts on the keys, if it compares key and row alone.  A single
- * query (or key) has the index 0 with any coefficient.  Its mask is a bound like that of several
- * queries, so that its bits are the same. */
-static bool add_bound(struct finder *f, const struct cr_affine *difference)
+/*
+ * The bound that sum >= 0 puts on the keys, if it compares keys and queries alone.  A single query
+ * (or key) has the index 0 with any coefficient.  Its mask is a bound like that of several queries,
+ * so that its bits are the same.
+ */
+static struct condition bound_of(const struct finder *f, const struct cr_affine *sum)
 {
-    struct cr_kernel *k = f->ev->kernel;
-    struct cr_affine rest = *difference;
+    const struct cr_kernel *k = f->ev->kernel;
+    struct cr_affine rest = *sum;
+    struct condition found = anything;
+    struct cr_bound bound = {0};
     int64_t key = take_coefficient(&rest, k->key), row = take_coefficient(&rest, k->row);
     if (k->row < 0)
-        row = key ? -key : 1;
+        row = k->key < 0 ? 1 : -key;
     if (k->key < 0)
         key = -row;
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         if (rest.coef[a])
-            return false;
-    if (key * row != -1 || k->attention.n_bounds == CR_MAX_BOUNDS)
+            return unknown;
+    if (key * key > 1 || (row && row != -key))
+        return unknown;
+    struct cr_edge *edge = key < 0 ? &bound.last : &bound.first;
+    int64_t at = key < 0 ? rest.base : -rest.base;
+    if (row)
+        *edge = (struct cr_edge){.moves = true, .offset = at};
+    else
+        *edge = (struct cr_edge){.stays = true, .at = at};
+    if (key || rest.base < 0)
+        add_bound(&found, key ? &bound : &(struct cr_bound){0});
+    return found;
+}
+
+static struct condition read_relation(struct finder *f, struct relation *r);
+
+/* One more term; false if there is no room. */
+static bool push_term(struct relation *r, cr_id id, const struct cr_map *map, bool minus)
+{
+    if (r->n == MOST_TERMS)
         return false;
-    bool upper = key < 0;
-    k->attention.bounds[k->attention.n_bounds++] =
-        (struct cr_bound){upper, upper ? rest.base : -rest.base};
+    r->terms[r->n++] = (struct mask_term){id, *map, minus};
     return true;
 }
 
-/* Adds the bound of a comparison that holds, or of its opposite. */
-static bool bound_comparison(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
+/* sum + max(a, b) >= 0 is that of either, sum - max(a, b) >= 0 is that of both; of a minimum it is
+ * the other way round.  |a| is max(a, -a). */
+static struct condition read_largest(struct finder *f, const struct relation *r,
+                                     const struct mask_term *t)
 {
     const struct cr_graph *g = f->ev->g;
-    struct cr_affine a, b;
+    enum cr_op op = g->nodes[t->id].op;
+    struct relation first = *r, second = *r;
+    bool is_abs = op == CR_OP_abs;
+    if (!push_term(&first, cr_in(g, t->id, 0), &t->map, t->minus) ||
+        !push_term(&second, cr_in(g, t->id, !is_abs), &t->map, t->minus != is_abs))
+        return unknown;
+    struct condition a = read_relation(f, &first), b = read_relation(f, &second);
+    return (op == CR_OP_minimum) == t->minus ? either(&a, &b) : both(&a, &b);
+}
+
+/* Adds an index or a number to the sum; false if it is neither. */
+static bool add_index(struct finder *f, struct relation *r, const struct mask_term *t)
+{
+    const struct cr_node *node = &f->ev->g->nodes[t->id];
+    const struct cr_atoms *atoms = &f->ev->kernel->atoms;
+    struct cr_affine index = {0};
+    if (node->op == CR_OP_iota)
+        index = t->map.axis[node->axis];
+    else if (node->op == CR_OP_const && node->value == floor(node->value) &&
+             fabs(node->value) < 1e9)
+        index.base = (int64_t)node->value;
+    else
+        return false;
+    r->reach += fabs((double)index.base);
+    for (int a = 0; a < atoms->n; a++)
+        r->reach += fabs((double)index.coef[a]) * (double)(atoms->extent[a] - 1);
+    cr_affine_add(&r->sum, &index, t->minus ? -1 : 1);
+    return true;
+}
+
+/* The bounds of a relation: its terms are taken apart, one after the other, until indices and
+ * numbers are left. */
+static struct condition read_relation(struct finder *f, struct relation *r)
+{
+    const struct cr_graph *g = f->ev->g;
+    while (r->n) {
+        struct mask_term t = r->terms[--r->n];
+        if (--f->budget < 0 || !skip_moves(f, &t.id, &t.map))
+            return unknown;
+        const struct cr_node *node = &g->nodes[t.id];
+        bool fine = true;
+        if (node->dtype == CR_F32)
+            r->limit = 1 << 24;
+        switch (node->op) {
+        case CR_OP_float:
+        case CR_OP_neg:
+            fine = push_term(r, cr_in(g, t.id, 0), &t.map, t.minus != (node->op == CR_OP_neg));
+            break;
+        case CR_OP_add:
+        case CR_OP_sub:
+            fine = push_term(r, cr_in(g, t.id, 0), &t.map, t.minus) &&
+                   push_term(r, cr_in(g, t.id, 1), &t.map, t.minus != (node->op == CR_OP_sub));
+            break;
+        case CR_OP_abs:
+        case CR_OP_maximum:
+        case CR_OP_minimum:
+            return read_largest(f, r, &t);
+        default:
+            fine = add_index(f, r, &t);
+        }
+        if (!fine)
+            return unknown;
+    }
+    return r->reach <= r->limit ? bound_of(f, &r->sum) : unknown;
+}
+
+/* a - b >= number */
+static struct condition read_difference(struct finder *f, cr_id a, cr_id b,
+                                        const struct cr_map *map, int64_t number)
+{
+    struct relation r = {.sum.base = -number, .limit = INT32_MAX};
+    push_term(&r, a, map, false);
+    push_term(&r, b, map, true);
+    return read_relation(f, &r);
+}
+
+/* ---- conditions ---- */
+
+/* The bounds of a comparison that holds, or of its opposite. */
+static struct condition read_comparison(struct finder *f, cr_id id, const struct cr_map *map,
+                                        bool holds)
+{
+    const struct cr_graph *g = f->ev->g;
     enum cr_op op = g->nodes[id].op;
+    cr_id a = cr_in(g, id, 0), b = cr_in(g, id, 1);
     bool less = op == CR_OP_lt || op == CR_OP_le, strict = op == CR_OP_lt || op == CR_OP_gt;
-    if (!less && op != CR_OP_gt && op != CR_OP_ge)
-        return false;
+    if (op == CR_OP_eq || op == CR_OP_ne) {
+        bool equal = (op == CR_OP_eq) == holds;
+        struct condition up = read_difference(f, a, b, map, !equal);
+        struct condition down = read_difference(f, b, a, map, !equal);
+        return equal ? both(&up, &down) : either(&up, &down);
+    }
     /* a >= b, or a > b, is the relation that holds */
-    bool second = less == holds;
-    if (!index_of(f, cr_in(g, id, second), *map, &a) ||
-        !index_of(f, cr_in(g, id, !second), *map, &b))
-        return false;
-    cr_affine_add(&a, &b, -1);
-    a.base -= strict == holds;
-    return add_bound(f, &a);
+    return less == holds ? read_difference(f, b, a, map, strict == holds)
+                         : read_difference(f, a, b, map, strict == holds);
+}
+
+static struct condition read_condition(struct finder *f, cr_id id, struct cr_map map, bool holds);
+
+/* where(c, a, b) of conditions is (not c or a) and (c or b). */
+static struct condition read_where(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
+{
+    const struct cr_graph *g = f->ev->g;
+    cr_id chooses = cr_in(g, id, 0);
+    struct condition yes = read_condition(f, chooses, *map, true);
+    struct condition no = read_condition(f, chooses, *map, false);
+    struct condition a = read_condition(f, cr_in(g, id, 1), *map, holds);
+    struct condition b = read_condition(f, cr_in(g, id, 2), *map, holds);
+    a = either(&no, &a);
+    b = either(&yes, &b);
+    return both(&a, &b);
+}
+
+/* The bounds of a condition that holds (or does not). */
+static struct condition read_condition(struct finder *f, cr_id id, struct cr_map map, bool holds)
+{
+    const struct cr_graph *g = f->ev->g;
+    if (--f->budget < 0 || !skip_moves(f, &id, &map) || g->nodes[id].dtype != CR_BOOL)
+        return unknown;
+    const struct cr_node *node = &g->nodes[id];
+    struct condition nothing = anything;
+    switch (node->op) {
+    case CR_OP_logical_not:
+        return read_condition(f, cr_in(g, id, 0), map, !holds);
+    case CR_OP_logical_and:
+    case CR_OP_logical_or: {
+        struct condition a = read_condition(f, cr_in(g, id, 0), map, holds);
+        struct condition b = read_condition(f, cr_in(g, id, 1), map, holds);
+        return (node->op == CR_OP_logical_and) == holds ? both(&a, &b) : either(&a, &b);
+    }
+    case CR_OP_where:
+        return read_where(f, id, &map, holds);
+    case CR_OP_const:
+        add_bound(&nothing, &(struct cr_bound){0});
+        return (node->value != 0) == holds ? anything : nothing;
+    case CR_OP_lt:
+    case CR_OP_le:
+    case CR_OP_gt:
+    case CR_OP_ge:
+    case CR_OP_eq:
+    case CR_OP_ne:
+        return read_comparison(f, id, &map, holds);
+    default:
+        return unknown;
+    }
 }
 
 /* Adds the bounds that a condition sets if it holds (or does not); true if they express all of
  * it. */
-static bool bound_condition(struct finder *f, cr_id id, struct cr_map map, bool holds)
+static bool bound_condition(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
-    const struct cr_graph *g = f->ev->g;
-    if (--f->budget < 0 || !skip_moves(f, &id, &map))
-        return false;
-    enum cr_op op = g->nodes[id].op;
-    if (op == CR_OP_logical_not)
-        return bound_condition(f, cr_in(g, id, 0), map, !holds);
-    if (op != (holds ? CR_OP_logical_and : CR_OP_logical_or))
-        return bound_comparison(f, id, &map, holds);
-    bool first = bound_condition(f, cr_in(g, id, 0), map, holds);
-    return bound_condition(f, cr_in(g, id, 1), map, holds) && first;
+    struct cr_kernel *k = f->ev->kernel;
+    struct condition c = read_condition(f, id, *map, holds);
+    for (int i = 0; i < c.n; i++) {
+        if (k->attention.n_bounds == CR_MAX_BOUNDS)
+            return false;
+        struct cr_bound *bound = &k->attention.bounds[k->attention.n_bounds++];
+        *bound = c.bounds[i];
+        if (!cr_has_edge(&bound->first) && !cr_has_edge(&bound->last))
+            bound->last = (struct cr_edge){.stays = true, .at = -1};
+    }
+    return c.exact;
 }
 
 static bool is_minus_infinity(const struct cr_node *node)
 {
     return node->op == CR_OP_const && node->value == -INFINITY;
+}
+
+/* The operand that an op multiplies by a positive number, or -1. */
+static int scaled_operand(const struct cr_graph *g, cr_id id)
+{
+    enum cr_op op = g->nodes[id].op;
+    for (int i = 0; i < 2 && (op == CR_OP_mul || (op == CR_OP_div && i == 0)); i++) {
+        const struct cr_node *number = &g->nodes[cr_in(g, id, 1 - i)];
+        if (number->op == CR_OP_const && number->value > 0 && number->value < INFINITY)
+            return i;
+    }
+    return -1;
 }
 
 /* Follows the nodes that are -inf wherever an operand is, and reads their masks. */
@@ -150,12 +379,15 @@ static void find(struct finder *f, cr_id id, struct cr_map map)
     }
     if (node->op == CR_OP_fma)
         find(f, cr_in(g, id, 2), map);
+    int scaled = scaled_operand(g, id);
+    if (scaled >= 0)
+        find(f, cr_in(g, id, scaled), map);
     if (node->op != CR_OP_where)
         return;
     int hidden = is_minus_infinity(&g->nodes[cr_in(g, id, 2)]) ? 2 : 1, seen = 3 - hidden;
     if (!is_minus_infinity(&g->nodes[cr_in(g, id, hidden)]))
         return;
-    if (bound_condition(f, cr_in(g, id, 0), map, seen == 1) && f->n_visible < CR_MAX_BOUNDS)
+    if (bound_condition(f, cr_in(g, id, 0), &map, seen == 1) && f->n_visible < CR_MAX_BOUNDS)
         f->visible[f->n_visible++] = (struct cr_choice){id, seen};
     find(f, cr_in(g, id, seen), map);
 }

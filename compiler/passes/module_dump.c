@@ -95,6 +95,7 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
+    char bound[128];
     fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
         fprintf(out, " into v[%d]", (int)k->buffer);
@@ -111,8 +112,8 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     fprintf(out, "    %s (%s:%d)\n", where->scope, where->file, where->line);
     print_atoms(out, k);
     for (int b = 0; b < cr_n_bounds(k); b++)
-        fprintf(out, "--     key %s row %+lld\n", k->attention.bounds[b].upper ? "<=" : ">=",
-                (long long)k->attention.bounds[b].offset);
+        fprintf(out, "--     key %s\n",
+                cr_bound_text(bound, sizeof bound, &k->attention.bounds[b], "row"));
     for (int p = 0; p < CR_PROGRAMS; p++)
         print_program(out, k, p);
 }

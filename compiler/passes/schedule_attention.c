@@ -216,6 +216,8 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
     const struct cr_kernel *k = b->k;
     pack_queries(b, s);
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    if (cr_has_gap(k))
+        cr_begin_if_seen(b, &s->v, s->finite);
     cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
     drop(b, s);
     struct cr_address values = cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
@@ -223,6 +225,8 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
             n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(values),
             cr_n(b, s->keys * CR_PANEL), cr_at_slot(s->sums), cr_n(b, s->width),
             cr_at_slot(s->v.scale), cr_vectors(b), cr_none_ahead(b));
+    if (cr_has_gap(k))
+        cr_end(b);
     cr_end(b);
 }
 

@@ -21,6 +21,9 @@ void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v);
 /* True if the mask bounds from above (or from below) the keys that a query sees. */
 bool cr_has_bound(const struct cr_kernel *k, bool upper);
 
+/* True if a part of the mask hides keys between others that a query sees. */
+bool cr_has_gap(const struct cr_kernel *k);
+
 /* Narrows the end (or beginning) of a range of keys, a variable, to what a row sees; where
  * `condition` is a variable, only if that is not 0. */
 void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition);
@@ -60,6 +63,10 @@ int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v);
 
 /* One block of an online softmax on those scores. */
 void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor);
+
+/* For a kernel with gaps: what follows is done if a block lies in none of them for all queries of the
+ * step, or a variable is 0. */
+void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, int condition);
 
 /* A program on that block, keys down and queries across, in a slot of scratch: from what is there to
  * what shall be. */

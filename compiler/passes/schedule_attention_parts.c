@@ -38,21 +38,62 @@ void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v)
 
 /* ---- bounds ---- */
 
+/* True if a bound has the edge that is asked for, and no other. */
+static bool has_only(const struct cr_bound *bound, bool upper)
+{
+    return cr_has_edge(upper ? &bound->last : &bound->first) &&
+           !cr_has_edge(upper ? &bound->first : &bound->last);
+}
+
 bool cr_has_bound(const struct cr_kernel *k, bool upper)
 {
     for (int i = 0; i < k->attention.n_bounds; i++)
-        if (k->attention.bounds[i].upper == upper)
+        if (has_only(&k->attention.bounds[i], upper))
             return true;
     return false;
+}
+
+bool cr_has_gap(const struct cr_kernel *k)
+{
+    for (int i = 0; i < k->attention.n_bounds; i++)
+        if (cr_has_edge(&k->attention.bounds[i].first) &&
+            cr_has_edge(&k->attention.bounds[i].last))
+            return true;
+    return false;
+}
+
+/* The key of an edge for the query `row`, plus a number. */
+static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
+                       int64_t more)
+{
+    if (!edge->moves)
+        return cr_number(b, edge->at + more);
+    cr_expr moved = cr_plus(b, row, edge->offset + more);
+    if (!edge->stays)
+        return moved;
+    cr_expr at = cr_number(b, edge->at + more);
+    cr_expr farther = cr_binary(b, upper ? CR_EXPR_GREATER : CR_EXPR_LESS, moved, at);
+    return cr_select(b, farther, moved, at);
+}
+
+/* The same as a variable where it is more than one sum, so that it can be compared. */
+static cr_expr let_edge(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row)
+{
+    cr_expr at = edge_at(b, edge, upper, row, 0);
+    if (!edge->moves || !edge->stays)
+        return at;
+    return cr_var(b, cr_let(b, upper ? "sees_before" : "sees_from", at));
 }
 
 void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition)
 {
     for (int i = 0; i < b->k->attention.n_bounds; i++) {
         const struct cr_bound *bound = &b->k->attention.bounds[i];
-        if (bound->upper != upper)
+        struct cr_edge edge = upper ? bound->last : bound->first;
+        if (!has_only(bound, upper))
             continue;
-        cr_expr at = cr_plus(b, row, bound->offset);
+        edge.at += upper; /* row + offset is behind the last key of the row before */
+        cr_expr at = let_edge(b, &edge, upper, row);
         cr_expr narrower =
             cr_binary(b, upper ? CR_EXPR_LESS : CR_EXPR_GREATER, at, cr_var(b, var));
         if (condition != CR_NONE)
@@ -80,6 +121,36 @@ void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr
     cr_set(b, v->first, cr_binary(b, CR_EXPR_SUB, first, rest));
 }
 
+/* The first and the last query of a step, and the first and the last key of a block, as they are
+ * compared with edges: `more` greater. */
+static cr_expr last_query(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    return cr_plus(b, cr_binary(b, CR_EXPR_ADD, cr_var(b, v->i.first), cr_var(b, v->i.count)), -1);
+}
+
+static cr_expr end_of_block(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    return cr_binary(b, CR_EXPR_ADD, cr_var(b, v->j.first), cr_var(b, v->j.count));
+}
+
+void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, int condition)
+{
+    cr_expr seen = CR_NONE;
+    for (int i = 0; i < b->k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &b->k->attention.bounds[i];
+        if (!cr_has_edge(&bound->first) || !cr_has_edge(&bound->last))
+            continue;
+        cr_expr before = edge_at(b, &bound->last, true, last_query(b, v), 1);
+        cr_expr from = edge_at(b, &bound->first, false, cr_var(b, v->i.first), 0);
+        before = cr_binary(b, CR_EXPR_LESS, cr_var(b, v->j.first), before);
+        from = cr_binary(b, CR_EXPR_GREATER, end_of_block(b, v), from);
+        cr_expr either = cr_binary(b, CR_EXPR_OR, before, from);
+        seen = seen == CR_NONE ? either : cr_binary(b, CR_EXPR_AND, seen, either);
+    }
+    cr_begin_if(b, cr_binary(b, CR_EXPR_OR, cr_not(b, cr_var(b, condition)), seen),
+                "some query sees some key");
+}
+
 int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operand *operand,
                   int row, int col)
 {
@@ -99,30 +170,62 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 5, arguments)));
 }
 
-/* Hides the keys of a block that lie outside a bound, if there are any for some query:
- * row r of the block is key j + r, column c query i + c. */
+/* Whether some key of a block lies outside a bound for some query: where what each edge leaves out
+ * meets. */
+static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
+                      const struct cr_bound *bound)
+{
+    cr_expr i = cr_var(b, v->i.first), j = cr_var(b, v->j.first), end = end_of_block(b, v);
+    const struct cr_edge *last = &bound->last, *first = &bound->first;
+    cr_expr parts[4], all = CR_NONE;
+    int n = 0;
+    if (last->moves)
+        parts[n++] = cr_binary(b, CR_EXPR_GREATER, end, cr_plus(b, i, last->offset + 1));
+    if (last->stays)
+        parts[n++] = cr_binary(b, CR_EXPR_GREATER, end, cr_number(b, last->at + 1));
+    if (first->moves)
+        parts[n++] = cr_binary(
+            b, CR_EXPR_LESS, j,
+            cr_plus(b, cr_binary(b, CR_EXPR_ADD, i, cr_var(b, v->i.count)), first->offset - 1));
+    if (first->stays)
+        parts[n++] = cr_binary(b, CR_EXPR_LESS, j, cr_number(b, first->at));
+    for (int p = 0; p < n; p++)
+        all = p ? cr_binary(b, CR_EXPR_AND, all, parts[p]) : parts[p];
+    return all;
+}
+
+/*
+ * Hides the keys of a block that lie outside a bound, if there are any for some query: row r of the
+ * block is key j + r, column c query i + c.  An edge that stays narrows the rows that are hidden,
+ * one that moves the columns of each.
+ */
 static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
                          const struct cr_bound *bound, int block, int constant)
 {
     cr_expr i = cr_var(b, v->i.first), m = cr_var(b, v->i.count);
     cr_expr j = cr_var(b, v->j.first), n = cr_var(b, v->j.count);
     cr_expr difference = cr_binary(b, CR_EXPR_SUB, j, i);
-    static const char note[] = "some query does not see some key";
-    struct cr_argument begin, end;
-    if (bound->upper) {
-        cr_begin_if(b, cr_binary(b, CR_EXPR_GREATER, cr_binary(b, CR_EXPR_ADD, j, n),
-                                 cr_plus(b, i, bound->offset + 1)), note);
-        begin = cr_x(cr_plus(b, difference, -bound->offset));
-        end = cr_x(m);
+    const struct cr_edge *last = &bound->last, *first = &bound->first;
+    struct cr_argument begin = cr_x(cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), n)), end = cr_x(m);
+    cr_begin_if(b, is_cut(b, v, bound), "some query does not see some key");
+    if (last->moves)
+        begin = cr_x(cr_plus(b, difference, -last->offset));
+    if (first->moves)
+        end = cr_x(cr_plus(b, difference, 1 - first->offset));
+    if (!last->moves && !first->moves)
+        begin = end; /* all columns */
+    if (!last->stays && !first->stays) {
+        CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block),
+                cr_n(b, CR_PANEL), begin, end, cr_by_value(constant));
     } else {
-        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, j,
-                                 cr_plus(b, cr_binary(b, CR_EXPR_ADD, i, m), bound->offset - 1)),
-                    note);
-        begin = cr_x(cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), n));
-        end = cr_x(cr_plus(b, difference, 1 - bound->offset));
+        cr_expr from = cr_number(b, 0), to = n;
+        if (last->stays)
+            from = cr_binary(b, CR_EXPR_SUB, cr_number(b, last->at + 1), j);
+        if (first->stays)
+            to = cr_binary(b, CR_EXPR_SUB, cr_number(b, first->at), j);
+        CR_CALL(b, CR_CALLEE_hide_rows, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block),
+                cr_n(b, CR_PANEL), cr_x(from), cr_x(to), begin, end, cr_by_value(constant));
     }
-    CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block),
-            cr_n(b, CR_PANEL), begin, end, cr_by_value(constant));
     cr_end(b);
 }
 

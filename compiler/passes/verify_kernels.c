@@ -348,6 +348,22 @@ static int verify_gemm(const struct check *c)
     return verify_packed(c);
 }
 
+/* Each bound has an edge, and at most one that moves, or what is hidden between two has no shape that
+ * loops know. */
+static int verify_bounds(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    if (k->attention.n_bounds < 0 || k->attention.n_bounds > CR_MAX_BOUNDS)
+        return broken(c, "it has %d bounds", k->attention.n_bounds);
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &k->attention.bounds[i];
+        bool first = cr_has_edge(&bound->first), last = cr_has_edge(&bound->last);
+        if (!(first || last) || (bound->first.moves && bound->last.moves))
+            return broken(c, "bound %d has no edge, or two that move", i);
+    }
+    return 0;
+}
+
 /* Both kinds; the backward pass does not end with a matmul of the graph. */
 static int verify_attention(const struct check *c)
 {
@@ -356,8 +372,8 @@ static int verify_attention(const struct check *c)
         return broken(c, "K or N is not the extent of its loop");
     if (k->attention.keys != cr_extent(k, k->key))
         return broken(c, "there are not as many keys as its loop has");
-    if (k->attention.n_bounds < 0 || k->attention.n_bounds > CR_MAX_BOUNDS)
-        return broken(c, "it has %d bounds", k->attention.n_bounds);
+    if (verify_bounds(c))
+        return -1;
     if (k->kind == CR_KERNEL_ATTENTION_BACKWARD)
         return 0;
     return verify_core(c, k->attention.core, k->attention.N, k->attention.keys);

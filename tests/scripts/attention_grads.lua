@@ -2,7 +2,8 @@
 local nn = require "nn"
 local attention = require "attention"
 
-local o = options {T = 40, keys = 0, width = 16, value_width = 0, mask = {"causal", "none", "window"},
+local o = options {T = 40, keys = 0, width = 16, value_width = 0,
+    mask = {"causal", "none", "window", "absolute", "prefix", "longest", "first", "scaled"},
     drop = {"none", "some", "half", "product"},
     softmax = {"library", "maximum", "reciprocal", "after"},
     wanted = {"all", "queries", "keys"}}
@@ -14,6 +15,12 @@ local key, query = iota({T, keys}, 2), iota({T, keys}, 1)
 local mask
 if o.mask == "causal" then mask = le(key, query) end
 if o.mask == "window" then mask = logical_and(le(key, query), lt(query - key, 50)) end
+if o.mask == "absolute" then mask = lt(abs(query - key), 50) end
+if o.mask == "prefix" then mask = logical_or(lt(key, 60), le(key, query)) end
+if o.mask == "longest" then mask = lt(float(key) - maximum(float(query), 59), 1) end
+if o.mask == "first" then -- a window, and the first keys
+    mask = logical_and(le(key, query), logical_not(logical_and(ge(key, 9), lt(key, query - 30))))
+end
 local drop
 if o.drop == "some" then drop = function(p) return nn.dropout(p, 0.3, 7) end end
 if o.drop == "half" then drop = function(p) return nn.dropout(p, 0.5, 8) end end
@@ -21,7 +28,10 @@ if o.drop == "product" then
     drop = function(p) return float(lt(random(9, p.shape), 0.75)) * p / 0.75 end
 end
 local y
-if o.softmax == "library" then
+if o.mask == "scaled" then -- masked first, then scaled
+    local s = where(lt(query, key), -math.huge, matmul(q, k:transpose(-2, -1))) / 4
+    y = matmul(nn.softmax(s), v)
+elseif o.softmax == "library" then
     y = attention.attend(q, k, v, mask, drop)
 else
     local s = matmul(q, k:transpose(-2, -1)) / 4
