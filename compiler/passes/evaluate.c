@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "weights.h"
 
 static int stop_at(struct cr_evaluate *ev, cr_id id)
 {
@@ -42,7 +43,7 @@ bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom)
 
 bool cr_is_stored(const struct cr_evaluate *ev, cr_id id)
 {
-    if (ev->g->nodes[id].name)
+    if (ev->g->nodes[id].name || cr_is_joined_vector(ev->g, id))
         return true;
     bool stored = ev->module->materialised[id];
     return stored && (id != ev->kernel->root || ev->kernel->buffer != id);

@@ -197,9 +197,13 @@ static void leave_piece(void *context, const struct cr_place_info *info)
 static void leave_plain(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
-        for (int r = 0; r < m->kernels[i].n_refs; r++)
-            if (m->graph->nodes[m->kernels[i].refs[r]].op == CR_OP_param)
-                leave(m->graph, m->kernels[i].refs[r]);
+        for (int r = 0; r < m->kernels[i].n_refs; r++) {
+            cr_id id = m->kernels[i].refs[r];
+            if (m->graph->nodes[id].op == CR_OP_param)
+                leave(m->graph, id);
+            for (int p = 0; p < m->graph->nodes[id].n_in && cr_is_joined_vector(m->graph, id); p++)
+                leave(m->graph, cr_in(m->graph, id, p));
+        }
 }
 
 /* Leaves the weights of each product that has some of several formats; true if there is one. */

@@ -4,7 +4,8 @@
  * A head's query, key and value projections multiply the same normalised rows by
  * different weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads
  * x once and keeps the micro-kernel's columns full.  Weights are joined when they are
- * loaded, so the concatenation costs nothing.
+ * loaded, so the concatenation costs nothing.  So are biases, if each of the products has one and
+ * nothing else reads it: x W1 + b1, x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
  */
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #include "formats.h"
 #include "pass_list.h"
 #include "rules.h"
+#include "users.h"
 #include "weights.h"
 
 /* True if the node is x W with a weight matrix W of rank 2 that all of the batch shares. */
@@ -34,37 +36,96 @@ static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
     return rw->map[id];
 }
 
-/* x [W1 W2 ...] in the new graph. */
-static cr_id wide_product(struct cr_rewrite *rw, const cr_id *members, int n)
+/* Projections that become one. */
+struct group {
+    cr_id *members;
+    int n;
+    cr_id *sums; /* by member: the only node that reads it, member + bias; used if all have one */
+    bool biased;
+};
+
+/* The parameter that a node repeats along all axes but the last, or CR_NONE. */
+static cr_id bias_of(const struct cr_graph *g, cr_id id)
 {
-    const struct cr_graph *g = rw->from;
-    cr_id *weights = cr_calloc((size_t)n, sizeof *weights);
-    for (int i = 0; i < n; i++)
-        weights[i] = copy_weight(rw, cr_weight_matrix(g, cr_in(g, members[i], 1)));
-    struct cr_attr attr = {.axis = 1};
-    cr_id in[2] = {rw->map[cr_in(g, members[0], 0)],
-                   cr_rewrite_add(rw, CR_OP_concat, n, weights, &attr)};
-    free(weights);
-    struct cr_node *a = &rw->to->nodes[in[0]], *b = &rw->to->nodes[in[1]];
-    attr.rank = a->rank;
-    for (int i = 0; i < a->rank; i++)
-        attr.shape[i] = i < a->rank - 2 ? a->shape[i] : b->shape[i - (a->rank - 2)];
-    in[1] = cr_rewrite_add(rw, CR_OP_expand, 1, &in[1], &attr);
-    return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
+    cr_id param = g->nodes[id].op == CR_OP_expand ? cr_in(g, id, 0) : CR_NONE;
+    bool one = param != CR_NONE && g->nodes[param].op == CR_OP_param && g->nodes[param].rank == 1;
+    return one && g->nodes[param].shape[0] == g->nodes[id].shape[g->nodes[id].rank - 1] ? param
+                                                                                         : CR_NONE;
 }
 
-/* Maps each member to its columns of the wide product. */
-static void join(struct cr_rewrite *rw, const cr_id *members, int n)
+/* Finds the sums of members and biases; there are none unless each member has one, and nothing else
+ * reads it. */
+static void find_biases(struct group *group, const struct cr_graph *g, const struct cr_users *users)
 {
-    cr_rewrite_at(rw, members[0]);
-    cr_id wide = wide_product(rw, members, n);
+    group->biased = true;
+    for (int i = 0; i < group->n; i++) {
+        cr_id sum = cr_only_user(users, group->members[i]);
+        group->biased &= sum != CR_NONE && g->nodes[sum].op == CR_OP_add;
+        if (!group->biased)
+            return;
+        bool second = cr_in(g, sum, 0) == group->members[i];
+        group->biased = bias_of(g, cr_in(g, sum, second)) != CR_NONE;
+        group->sums[i] = sum;
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        for (int m = 0; m < group->n; m++)
+            group->biased &= g->outputs[i].id != group->members[m];
+}
+
+/* The bias that a member's sum adds. */
+static cr_id bias_of_member(const struct group *group, const struct cr_graph *g, int i)
+{
+    bool second = cr_in(g, group->sums[i], 0) == group->members[i];
+    return bias_of(g, cr_in(g, group->sums[i], second));
+}
+
+/* [W1 W2 ...] or [b1 b2 ...] in the new graph, over the axes but the last of `like`. */
+static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool biases,
+                          const struct cr_attr *like)
+{
+    const struct cr_graph *g = rw->from;
+    cr_id *weights = cr_calloc((size_t)group->n, sizeof *weights);
+    for (int i = 0; i < group->n; i++)
+        weights[i] =
+            copy_weight(rw, biases ? bias_of_member(group, g, i)
+                                   : cr_weight_matrix(g, cr_in(g, group->members[i], 1)));
+    struct cr_attr attr = {.axis = !biases};
+    cr_id joined = cr_rewrite_add(rw, CR_OP_concat, group->n, weights, &attr);
+    free(weights);
+    const struct cr_node *node = &rw->to->nodes[joined];
+    attr = *like;
+    for (int i = 0; i < node->rank; i++)
+        attr.shape[attr.rank - node->rank + i] = node->shape[i];
+    return cr_rewrite_add(rw, CR_OP_expand, 1, &joined, &attr);
+}
+
+/* x [W1 W2 ...] in the new graph, + [b1 b2 ...] if there are biases. */
+static cr_id wide_product(struct cr_rewrite *rw, const struct group *group)
+{
+    cr_id x = rw->map[cr_in(rw->from, group->members[0], 0)];
+    struct cr_attr rows = cr_attr_of(&rw->to->nodes[x]);
+    cr_id in[2] = {x, join_weights(rw, group, false, &rows)};
+    in[0] = cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
+    if (!group->biased)
+        return in[0];
+    in[1] = join_weights(rw, group, true, &rows);
+    return cr_rewrite_add(rw, CR_OP_add, 2, in, NULL);
+}
+
+/* Maps each member, or its sum with a bias, to its columns of the wide product. */
+static void join(struct cr_rewrite *rw, const struct group *group)
+{
+    cr_rewrite_at(rw, group->members[0]);
+    cr_id wide = wide_product(rw, group);
     int64_t start = 0;
-    for (int i = 0; i < n; i++) {
-        const struct cr_node *node = &rw->from->nodes[members[i]];
-        struct cr_attr attr = cr_attr_of(node);
+    for (int i = 0; i < group->n; i++) {
+        cr_id member = group->biased ? group->sums[i] : group->members[i];
+        const struct cr_node *node = &rw->from->nodes[member];
+        struct cr_attr attr = cr_attr_of(&rw->from->nodes[group->members[i]]);
         attr.index[node->rank - 1] = start;
-        rw->map[members[i]] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
-        struct cr_node *made = &rw->to->nodes[rw->map[members[i]]];
+        rw->map[member] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
+        rw->map[group->members[i]] = rw->map[member]; /* of a sum: it has no other reader */
+        struct cr_node *made = &rw->to->nodes[rw->map[member]];
         if (node->tap && !made->tap)
             made->tap = node->tap;
         start += node->shape[node->rank - 1];
@@ -112,19 +173,27 @@ static bool any_linked(const cr_id *next, int n)
 /* Copies the graph, with each group of projections in the place of its first. */
 static void join_all(struct cr_rewrite *rw, const cr_id *next)
 {
-    cr_id *members = cr_calloc((size_t)rw->from->n_nodes, sizeof *members);
+    size_t n = (size_t)rw->from->n_nodes;
+    struct group group = {cr_calloc(n, sizeof *group.members), 0,
+                          cr_calloc(n, sizeof *group.sums), false};
+    struct cr_users users;
+    cr_users_list(&users, rw->from);
     for (cr_id id = 0; id < rw->from->n_nodes; id++) {
         if (!rw->live[id] || rw->map[id] != CR_NONE)
             continue;
-        int n = 0;
+        group.n = 0;
         for (cr_id member = id; next[id] != CR_NONE && member != CR_NONE; member = next[member])
-            members[n++] = member;
-        if (n > 1)
-            join(rw, members, n);
-        else
+            group.members[group.n++] = member;
+        if (group.n > 1) {
+            find_biases(&group, rw->from, &users);
+            join(rw, &group);
+        } else {
             cr_rewrite_copy(rw, id);
+        }
     }
-    free(members);
+    cr_users_free(&users);
+    free(group.members);
+    free(group.sums);
 }
 
 /* Leaves the graph as it is if there is nothing to join. */

@@ -14,6 +14,7 @@
 #include "compiler/ir/mem.h"
 #include "formats.h"
 #include "lower_common.h"
+#include "weights.h"
 
 /* ---- what the root is ---- */
 
@@ -150,7 +151,8 @@ static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
 /* True if a node is not stored yet and may be. */
 static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
 {
-    return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name;
+    return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name &&
+           !cr_is_joined_vector(lw->g, id);
 }
 
 /* ---- the door ---- */

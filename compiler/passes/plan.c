@@ -89,23 +89,42 @@ static void place_panels(struct weights *w, cr_id id)
     w->m->weights_floats += cr_align(bytes / (int64_t)sizeof(float));
 }
 
+static void place_elements(struct weights *w, cr_id param, int64_t target)
+{
+    const struct cr_node *node = &w->g->nodes[param];
+    *CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places) =
+        (struct cr_place_info){.param = param,
+                               .rows = 1,
+                               .cols = cr_elements(node->rank, node->shape),
+                               .col_stride = 1,
+                               .target = target};
+}
+
+/* Places a parameter as it is, or several that are read as one. */
 static void place_plain(struct weights *w, cr_id id)
 {
     const struct cr_node *node = &w->g->nodes[id];
+    int64_t target = w->m->weights_floats;
     if (w->m->storage[id].space != CR_SPACE_NONE)
         return;
-    int64_t n = cr_elements(node->rank, node->shape);
-    w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->m->weights_floats};
-    *CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places) = (struct cr_place_info){
-        .param = id, .rows = 1, .cols = n, .col_stride = 1, .target = w->m->weights_floats};
-    w->m->weights_floats += cr_align(n);
+    w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, target};
+    if (node->op == CR_OP_param)
+        place_elements(w, id, target);
+    for (int i = 0; i < node->n_in; i++) {
+        place_elements(w, cr_in(w->g, id, i), target);
+        target += w->g->nodes[cr_in(w->g, id, i)].shape[0];
+    }
+    w->m->weights_floats += cr_align(cr_elements(node->rank, node->shape));
 }
 
 static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool shared)
 {
-    for (int r = 0; r < k->n_refs; r++)
-        if (w->g->nodes[k->refs[r]].op == CR_OP_param && (w->readers[k->refs[r]] > 1) == shared)
-            place_plain(w, k->refs[r]);
+    for (int r = 0; r < k->n_refs; r++) {
+        cr_id id = k->refs[r];
+        bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined_vector(w->g, id);
+        if (weight && (w->readers[id] > 1) == shared)
+            place_plain(w, id);
+    }
     if (cr_packed(k) != CR_NONE && (w->readers[cr_packed(k)] > 1) == shared)
         place_panels(w, cr_packed(k));
 }

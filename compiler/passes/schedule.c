@@ -21,6 +21,7 @@
 #include "pass_list.h"
 #include "schedule_parts.h"
 #include "titles.h"
+#include "weights.h"
 
 struct scheduling {
     struct cr_module *m;
@@ -49,6 +50,13 @@ static struct cr_location location_of(const struct cr_storage *storage)
                                 counted ? storage->offset : bytes_of(storage->offset)};
 }
 
+/* What parameters that are read as one are called: "bias", after the first. */
+static const char *name_of_joined(const struct cr_graph *g, cr_id id)
+{
+    const char *first = g->nodes[cr_in(g, id, 0)].name, *dot = strrchr(first, '.');
+    return dot ? dot + 1 : first;
+}
+
 /* A buffer of a node's shape and type. */
 static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_location at)
 {
@@ -56,6 +64,8 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     struct cr_buffer *buffer = CR_PUSH(s->p->buffers, s->p->n_buffers, s->p->cap_buffers);
     char title[256];
     cr_kernel_title(title, sizeof title, &s->titles, id);
+    if (cr_is_joined_vector(s->g, id))
+        snprintf(title, sizeof title, "%s", name_of_joined(s->g, id));
     *buffer = (struct cr_buffer){.name = cr_strdup(node->name ? node->name : title),
                                  .format = cr_format_of(node->dtype),
                                  .rank = node->rank,
@@ -163,6 +173,8 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
     const struct cr_function *maker = maker_of(s, id);
     if (node->name || node->tap)
         cr_identifier(plain, size, node->name ? node->name : node->tap);
+    else if (cr_is_joined_vector(s->g, id))
+        cr_identifier(plain, size, name_of_joined(s->g, id));
     else if (maker)
         snprintf(plain, size, "k%d_%.40s", maker->number, maker->title);
     else

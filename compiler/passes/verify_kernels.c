@@ -13,6 +13,7 @@
 #include "compiler/ir/mem.h"
 #include "kernel_kinds.h"
 #include "verify_module.h"
+#include "weights.h"
 
 /* What is checked now, and where a message goes. */
 struct check {
@@ -626,6 +627,8 @@ static int verify_refs(const struct check *c, const struct made *made)
         cr_id ref = k->refs[i];
         if (!is_node(c, ref))
             return broken(c, "it reads v[%d], which does not exist", (int)ref);
+        if (cr_is_joined_vector(c->g, ref))
+            continue;
         if (!c->g->nodes[ref].name && made[ref].stored != elements(c, ref))
             return broken(c, "it reads v[%d], which is not made yet", (int)ref);
         if (!c->g->nodes[ref].name && c->g->nodes[ref].where.entry != k->entry)

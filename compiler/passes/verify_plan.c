@@ -9,6 +9,7 @@
 #include "in_place.h"
 #include "last_writer.h"
 #include "verify_module.h"
+#include "weights.h"
 
 struct run {
     const struct cr_module *m;
@@ -66,6 +67,12 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
     return 0;
 }
 
+/* True if no kernel makes a node: a leaf with a name, or several parameters that are read as one. */
+static bool is_handed_in(const struct run *r, cr_id id)
+{
+    return r->g->nodes[id].name || cr_is_joined_vector(r->g, id);
+}
+
 /* What is handed in lies in the input of its number, a parameter in the weights, a literal for
  * itself. */
 static int verify_leaf(const struct run *r, int kernel, cr_id id)
@@ -93,7 +100,7 @@ static int verify_storage(const struct run *r)
         if (verify_result(r, i, k->buffer))
             return -1;
         for (int j = 0; j < k->n_refs; j++)
-            if (r->g->nodes[k->refs[j]].name && verify_leaf(r, i, k->refs[j]))
+            if (is_handed_in(r, k->refs[j]) && verify_leaf(r, i, k->refs[j]))
                 return -1;
     }
     return 0;
@@ -116,7 +123,7 @@ static int read_operand(struct run *r, int kernel, cr_id id, int now)
 {
     if (r->g->nodes[id].op == CR_OP_state)
         return read_state(r, kernel, id);
-    if (r->g->nodes[id].name)
+    if (is_handed_in(r, id))
         return 0;
     if (!r->made[id] || r->made[id] != r->parts[id])
         return broken(r, kernel, "it reads v[%d] before all of it is written", (int)id);

@@ -124,6 +124,22 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id p
            p->cols == elements_of(c, param);
 }
 
+/* True if a kernel's operand, a parameter or several that are read as one, lies where it is read. */
+static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
+{
+    const struct cr_node *node = &c->g->nodes[id];
+    int64_t target = c->m->storage[id].offset;
+    if (node->op == CR_OP_param)
+        return is_plain(c, find_matrix(all, target), id);
+    for (int i = 0; i < node->n_in; i++) {
+        cr_id part = cr_in(c->g, id, i);
+        if (!is_plain(c, find_matrix(all, target), part))
+            return false;
+        target += elements_of(c, part);
+    }
+    return true;
+}
+
 /* The pieces of a matrix, as they are met. */
 struct pieces {
     const struct cr_place_info *next, *end;
@@ -164,8 +180,8 @@ static int verify_readers(const struct check *c, const struct matrices *all)
         const struct cr_kernel *k = &c->m->kernels[i];
         for (int j = 0; j < k->n_refs; j++) {
             cr_id id = k->refs[j];
-            if (c->g->nodes[id].op == CR_OP_param &&
-                !is_plain(c, find_matrix(all, c->m->storage[id].offset), id))
+            bool weight = c->g->nodes[id].op == CR_OP_param || cr_is_joined_vector(c->g, id);
+            if (weight && !is_in_place(c, all, id))
                 return cr_fail(c->error, "kernel %d: its parameter v[%d] is not where it reads it",
                                i, (int)id);
         }

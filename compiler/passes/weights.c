@@ -17,6 +17,15 @@ bool *cr_find_weights(const struct cr_graph *g)
     return weights;
 }
 
+bool cr_is_joined_vector(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    for (int i = 0; i < node->n_in; i++)
+        if (g->nodes[cr_in(g, id, i)].op != CR_OP_param)
+            return false;
+    return node->op == CR_OP_concat && node->rank == 1;
+}
+
 /* True if a broadcast repeats whole matrices, and no row or column of one. */
 static bool repeats_matrices(const struct cr_graph *g, cr_id id)
 {

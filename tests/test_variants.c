@@ -1,0 +1,260 @@
+/*
+ * test_variants.c - the ways to attend of tests/variants/layer.lua: what the interpreter says they
+ * are, the same bits on any number of threads, as few kernels as plain attention, memory that grows
+ * as the sequence does, and no more work than the keys that a mask leaves to be seen.
+ */
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/crescent.h"
+
+#define SCRIPT "tests/variants/layer.lua"
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+enum { MAX_INPUTS = 4, T = 300, WINDOW = 32, PREFIX = 24, HEADS = 4, WIDTH = 16 };
+
+/* Which keys a query sees. */
+typedef int sees(int query, int key);
+
+static int causal(int q, int k)
+{
+    return k <= q;
+}
+
+static int window(int q, int k)
+{
+    return abs(q - k) < WINDOW;
+}
+
+static int past_window(int q, int k)
+{
+    return causal(q, k) && window(q, k);
+}
+
+static int prefix(int q, int k)
+{
+    return k < PREFIX || k <= q;
+}
+
+static int sinks(int q, int k)
+{
+    return causal(q, k) && (k < 4 || window(q, k));
+}
+
+static int all(int q, int k)
+{
+    return q >= 0 && k >= 0;
+}
+
+/* A variant: kernels, the keys that the work is counted for, and whether memory grows faster than the
+ * sequence does, as what is not fused is stored. */
+static const struct variant {
+    const char *name;
+    int kernels;
+    sees *sees;
+    int grows;
+} variants[] = {
+    {"plain", 3, causal, 0},
+    {"full", 3, all, 0},
+    {"windowAnd", 3, past_window, 0},
+    {"windowAbs", 3, window, 0},
+    {"windowAbsCausal", 3, past_window, 0},
+    {"windowTwice", 3, past_window, 0},
+    {"windowNot", 3, past_window, 0},
+    {"prefixOr", 3, prefix, 0},
+    {"prefixMaximum", 3, prefix, 0},
+    {"prefixWhere", 3, prefix, 0},
+    {"prefixTensor", 3, all, 0},
+    {"sinkWindow", 3, sinks, 0},
+    {"segments", 3, causal, 0},
+    {"segmentsFull", 3, all, 0},
+    {"alibi", 7, causal, 0},
+    {"alibiTrained", 3, causal, 0},
+    {"t5", 4, causal, 1},
+    {"t5Full", 4, all, 1},
+    {"bias", 3, causal, 0},
+    {"gqa", 3, causal, 0},
+    {"gqaExpand", 3, causal, 0},
+    {"mqa", 3, causal, 0},
+    {"softcap", 3, causal, 0},
+    {"qkNorm", 4, causal, 0},
+    {"softmaxOne", 4, NULL, 1},
+    {"softmaxOneShifted", 4, NULL, 1},
+    {"softmaxOneMaximum", 4, NULL, 1},
+    {"sink", 4, NULL, 1},
+    {"sinkConcat", 7, NULL, 1},
+    {"sigmoid", 4, NULL, 1},
+    {"sigmoidZero", 4, NULL, 1},
+    {"sigmoidBias", 4, NULL, 1},
+    {"relu", 4, NULL, 1},
+    {"biased", 3, causal, 0},
+    {"biasedSome", 4, causal, 0},
+    {"rope", 7, causal, 0},
+    {"ropeHalf", 8, causal, 0},
+    {"ropeInterleaved", 7, causal, 0},
+    {"ropeGqa", 7, causal, 0},
+    {"ropeBiased", 7, causal, 0},
+};
+
+/* ---- results ---- */
+
+/* Numbers between -2 and 2; ids of 3 segments, or a length. */
+static void *input_data(const crescent_port *port, uint32_t seed)
+{
+    int64_t n = crescent_port_elements(port);
+    float *x = malloc((size_t)n * sizeof *x);
+    int *id = (int *)x;
+    ck_assert_ptr_nonnull(x);
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        if (port->type == CRESCENT_I32)
+            id[i] = n == 1 ? PREFIX : (int)(i * 3 / n);
+        else
+            x[i] = (float)(seed >> 8) / (1 << 22) - 2;
+    }
+    return x;
+}
+
+/* y of a variant; the caller frees it. */
+static float *run(const char *variant, crescent_backend backend, int threads, const char *isa,
+                  int64_t *n)
+{
+    const crescent_setting settings[] = {{"variant", variant}, {"T", "300"}, {"B", "2"}};
+    crescent_config config = {.backend = backend, .threads = threads, .isa = isa};
+    const crescent_script script = {.settings = settings, .n_settings = COUNT(settings)};
+    crescent_context *context = crescent_context_new();
+    crescent_model *model;
+    void *in[MAX_INPUTS];
+    crescent_port port;
+    int n_inputs = 0;
+    ck_assert_msg(crescent_open(context, SCRIPT, &script, &config, &model) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    ck_assert_int_eq(crescent_draw_weights(model, 1), CRESCENT_OK);
+    while (crescent_port_at(model, CRESCENT_INPUT, n_inputs, &port) == CRESCENT_OK) {
+        ck_assert_int_lt(n_inputs, MAX_INPUTS);
+        in[n_inputs] = input_data(&port, (uint32_t)n_inputs);
+        n_inputs++;
+    }
+    ck_assert_int_eq(crescent_port_at(model, CRESCENT_OUTPUT, 0, &port), CRESCENT_OK);
+    *n = crescent_port_elements(&port);
+    float *out = calloc((size_t)*n, sizeof *out);
+    ck_assert_int_eq(crescent_run(model, (const void *const *)in, (void *const *)&out), 0);
+    for (int i = 0; i < n_inputs; i++)
+        free(in[i]);
+    crescent_close(model);
+    crescent_context_free(context);
+    return out;
+}
+
+START_TEST(what_the_interpreter_says)
+{
+    int64_t n;
+    float *expected = run(variants[_i].name, CRESCENT_REF, 1, NULL, &n);
+    float *found = run(variants[_i].name, CRESCENT_TCC, 1, NULL, &n);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(found[i] - expected[i] < 2e-5f && expected[i] - found[i] < 2e-5f,
+                      "%s: element %d is %.9g, not %.9g", variants[_i].name, (int)i,
+                      (double)found[i], (double)expected[i]);
+    free(expected);
+    free(found);
+}
+END_TEST
+
+START_TEST(the_same_bits)
+{
+    int64_t n;
+    float *first = run(variants[_i].name, CRESCENT_TCC, 1, NULL, &n);
+    float *second = run(variants[_i].name, CRESCENT_TCC, 3, "plain", &n);
+    ck_assert_mem_eq(first, second, (size_t)n * sizeof *first);
+    free(first);
+    free(second);
+}
+END_TEST
+
+/* ---- costs ---- */
+
+/* The first number in the dump after a pass that stands behind `label`, or in front of it, in the
+ * part that begins with a line that holds `from`. */
+static double number_in_dump(const char *variant, int tokens, const char *pass, const char *from,
+                             const char *label)
+{
+    char command[512], line[512];
+    double number = -1;
+    int there = 0;
+    snprintf(command, sizeof command,
+             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT " --set variant=%s --set T=%d --after %s",
+             variant, tokens, pass);
+    FILE *dump = popen(command, "r");
+    ck_assert_ptr_nonnull(dump);
+    while (fgets(line, sizeof line, dump)) {
+        const char *at = strstr(line, label);
+        there |= strstr(line, from) != NULL;
+        if (!there || !at || number >= 0)
+            continue;
+        while (*label == ' ' && at > line && strchr("0123456789", at[-1]))
+            at--;
+        number = atof(*label == ' ' ? at : at + strlen(label));
+    }
+    ck_assert_int_eq(pclose(dump), 0);
+    ck_assert_msg(number >= 0, "%s: no '%s' in the dump after %s", variant, label, pass);
+    return number;
+}
+
+START_TEST(so_many_kernels)
+{
+    const struct variant *v = &variants[_i];
+    ck_assert_int_eq((int)number_in_dump(v->name, 300, "fuse", "", " kernels"), v->kernels);
+}
+END_TEST
+
+/* No array of queries by keys, neither between kernels nor inside one. */
+START_TEST(memory_grows_as_the_sequence)
+{
+    static const struct {
+        const char *pass, *label;
+    } sizes[] = {{"plan", "-- arena: "}, {"emit", "scratch_floats = "}};
+    int grows = 0;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        double shorter = number_in_dump(variants[_i].name, 1024, sizes[i].pass, "", sizes[i].label);
+        double longer = number_in_dump(variants[_i].name, 2048, sizes[i].pass, "", sizes[i].label);
+        grows |= longer > 2.01 * shorter;
+    }
+    ck_assert_int_eq(grows, variants[_i].grows);
+}
+END_TEST
+
+/* The work of the attention is that of the keys that are seen: nothing else is computed but what the
+ * edges of blocks take with them. */
+START_TEST(work_of_what_is_seen)
+{
+    const struct variant *v = &variants[_i];
+    double seen = 0;
+    if (!v->sees)
+        return;
+    for (int q = 0; q < T; q++)
+        for (int k = 0; k < T; k++)
+            seen += v->sees(q, k) != 0;
+    double flops = number_in_dump(v->name, T, "fuse", ": attention ", " flop");
+    ck_assert_double_eq(flops, seen * HEADS * 2 * 2 * WIDTH);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("variants");
+    TCase *tests = tcase_create("variants");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, what_the_interpreter_says, 0, COUNT(variants));
+    tcase_add_loop_test(tests, the_same_bits, 0, COUNT(variants));
+    tcase_add_loop_test(tests, so_many_kernels, 0, COUNT(variants));
+    tcase_add_loop_test(tests, memory_grows_as_the_sequence, 0, COUNT(variants));
+    tcase_add_loop_test(tests, work_of_what_is_seen, 0, COUNT(variants));
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
