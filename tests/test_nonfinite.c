@@ -275,6 +275,21 @@ static const char *const unseeing[] = {
     /* factors of hidden keys */
     "s = where(le(key, query), s, -math.huge)\n"
     "y = matmul(softmax(s) * expand(v:slice({0, 3}, {170, 1}), s.shape), v)",
+    /* one score more: without a key the answer is 0 */
+    "s = where(lt(key, query), s, -math.huge)\n"
+    "local m = maximum(max(s, -1), 0)\n"
+    "local e = exp(s - m)\n"
+    "y = matmul(e / (sum(e, -1) + exp(-m)), v)",
+    "local e = exp(where(lt(abs(key - query), 20), s, -math.huge))\n"
+    "y = matmul(e / (1 + sum(e, -1)), v)",
+    "s = where(lt(query - key, -100), s, -math.huge)\n"
+    "local b = slice(v, {0, 2}, {170, 1})\n"
+    "y = matmul(slice(softmax(concat({s, b}, 2)), {0, 0}, {170, 170}), v)",
+    /* no softmax at all */
+    "y = matmul(sigmoid(where(lt(key, query), s, -math.huge)), v)",
+    "y = matmul(where(logical_or(lt(key, 9), lt(key, query)), sigmoid(s), 0), v)",
+    "y = matmul(where(le(key, query), maximum(s, 0) * s, 0) / 7, v)",
+    "y = matmul(s * float(le(key, query)), v)",
     /* choosing and multiplying at once is not fused */
     "y = matmul(where(lt(key, query), softmax(s), 0) * float(lt(key + 9, query)), v)",
 };

@@ -1,7 +1,9 @@
 #include "attention.h"
 
+#include <stdlib.h>
+
 #include "compiler/ir/mem.h"
-#include "factors.h"
+#include "weights.h"
 
 /* ---- regions ---- */
 
@@ -47,68 +49,13 @@ bool cr_find_region(const struct cr_module *module, const struct cr_users *users
     return visit_region(module, users, from, region);
 }
 
-/* ---- the softmax between ---- */
+/* ---- between the products ---- */
 
 struct matcher {
     const struct cr_module *module;
     const struct cr_graph *g;
     const struct cr_users *users;
 };
-
-static bool is_op(const struct matcher *m, cr_id id, enum cr_op op)
-{
-    return m->g->nodes[id].op == op;
-}
-
-static void part(struct cr_softmax *s, cr_id id)
-{
-    s->parts[s->n++] = id;
-}
-
-/* True if `id` is op(of, last axis) repeated along that axis. */
-static bool is_row_reduction(const struct matcher *m, struct cr_softmax *s, cr_id id, enum cr_op op,
-                             cr_id of)
-{
-    if (is_op(m, id, CR_OP_expand)) {
-        part(s, id);
-        id = cr_in(m->g, id, 0);
-    }
-    if (!is_op(m, id, op) || cr_in(m->g, id, 0) != of)
-        return false;
-    part(s, id);
-    return m->g->nodes[id].axis == m->g->nodes[id].rank - 1;
-}
-
-/* exp(x - max(x)) or exp(x) */
-static bool match_exp(const struct matcher *m, struct cr_softmax *s, cr_id id)
-{
-    if (!is_op(m, id, CR_OP_exp))
-        return false;
-    s->exp = id;
-    s->logits = cr_in(m->g, id, 0);
-    part(s, id);
-    if (is_op(m, s->logits, CR_OP_sub)) {
-        cr_id difference = s->logits, x = cr_in(m->g, difference, 0);
-        int n = s->n;
-        part(s, difference);
-        if (is_row_reduction(m, s, cr_in(m->g, difference, 1), CR_OP_max, x))
-            s->logits = x, s->is_shifted = true;
-        else
-            s->n = n; /* another difference is a logit itself */
-    }
-    return true;
-}
-
-/* e / sum(e): rules have brought other spellings into this one */
-static bool match_softmax(const struct matcher *m, struct cr_softmax *s, cr_id id)
-{
-    *s = (struct cr_softmax){.n = 0};
-    if (!is_op(m, id, CR_OP_div))
-        return false;
-    part(s, id);
-    return match_exp(m, s, cr_in(m->g, id, 0)) &&
-           is_row_reduction(m, s, cr_in(m->g, id, 1), CR_OP_sum, s->exp);
-}
 
 static bool among(const struct cr_softmax *s, cr_id id)
 {
@@ -167,60 +114,95 @@ static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
     return CR_NONE;
 }
 
-bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_id id)
-{
-    return match_softmax(&(struct matcher){module, module->graph, NULL}, s, id);
-}
-
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
 {
     int budget = 4 * CR_MAX_VALUES;
     return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
 }
 
-/* A product of factors, one of which is a softmax and the others a dropout; or the softmax
- * alone. */
-static bool match_dropped(const struct matcher *m, struct cr_softmax *s, cr_id dropped)
+/* True if elementwise work alone leads from the scores to the logits, and nothing outside of the
+ * pattern reads what it computes on the way. */
+static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
 {
-    struct cr_factors f;
-    if (!cr_find_factors(m->g, dropped, &f))
+    struct cr_region region;
+    if (scores == CR_NONE)
         return false;
-    for (int i = 0; i < f.n; i++) {
-        cr_id probs = f.nodes[i];
-        if (probs < 0 || !match_softmax(m, s, probs) || !cr_take_factor(&f, probs))
-            continue;
-        if (!cr_is_dropout(m->g, &f) || (cr_choose(m->g, &f) && !s->is_shifted))
-            return false; /* without a shift, of infinite scores only the dropped ones are NaN */
-        for (cr_id id = dropped; id != probs; id = cr_towards_factor(m->g, id, probs))
-            if (s->n < CR_SOFTMAX_PARTS)
-                part(s, id);
-        return true;
-    }
-    return false;
+    return scores == logits || cr_find_region(m->module, m->users, scores, logits, &region);
 }
 
-bool cr_match_dropped(const struct cr_module *module, struct cr_softmax *s, cr_id dropped)
-{
-    return match_dropped(&(struct matcher){module, module->graph, NULL}, s, dropped);
-}
-
-/* The pattern that ends in a matmul: nothing outside of it reads the softmax, and elementwise
- * work alone leads from the scores to the logits. */
+/* softmax, or one with dropout, times values. */
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
     struct cr_softmax s;
-    cr_id dropped = m->g->nodes[output].n_in ? cr_in(m->g, output, 0) : CR_NONE;
-    if (!is_op(m, output, CR_OP_matmul) || !match_dropped(m, &s, dropped))
+    cr_id dropped = cr_in(m->g, output, 0);
+    if (!cr_match_dropped_sink(m->g, &s, dropped))
         return false;
     if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == dropped)
         return false;
-    struct cr_region region;
     cr_id scores = cr_find_scores(m->module, s.logits);
-    if (scores == CR_NONE)
+    if (!leads_to_logits(m, scores, s.logits))
         return false;
-    if (scores != s.logits && !cr_find_region(m->module, m->users, scores, s.logits, &region))
+    *found = (struct cr_attention){.output = output,
+                                   .dropped = dropped,
+                                   .probs = s.parts[0],
+                                   .logits = s.logits,
+                                   .scores = scores,
+                                   .sink = s.sink};
+    return true;
+}
+
+/* True if a node is computed from no other contraction than `product` by elementwise work and moves;
+ * false, too, if `budget` does not go so far. */
+static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *budget)
+{
+    enum cr_kind kind = cr_kind_of(m->g, id);
+    if (--*budget < 0)
         return false;
-    *found = (struct cr_attention){output, dropped, s.parts[0], s.logits, scores};
+    if (cr_is_materialised(m->module, id) || id == product)
+        return true;
+    for (int i = 0; (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE) &&
+                    i < m->g->nodes[id].n_in; i++)
+        if (!is_made_of(m, cr_in(m->g, id, i), product, budget))
+            return false;
+    return kind != CR_KIND_CONTRACT;
+}
+
+/* Whether the right operand of a product is something that heads have: neither weights, nor wider
+ * than heads are, so that it stays in a cache while queries go by. */
+static bool is_of_head(const struct matcher *m, const bool *weights, cr_id product)
+{
+    enum { WIDEST_HEAD = 256 };
+    const struct cr_node *node = &m->g->nodes[product];
+    cr_id left = cr_in(m->g, product, 0), right = cr_in(m->g, product, 1);
+    const struct cr_node *rows = &m->g->nodes[left];
+    bool first = rows->shape[rows->rank - 1] <= WIDEST_HEAD;
+    bool second = node->shape[node->rank - 1] <= WIDEST_HEAD;
+    return !weights[right] && !weights[left] && (first || second);
+}
+
+/*
+ * Elementwise work on scores, times values: no row has a sum that its weights are divided by, as in
+ * sigmoid attention (Ramapuram et al. 2024).  Of two layers of a network, which multiply by weights,
+ * each is a product of its own.
+ */
+static bool match_direct(const struct matcher *m, const bool *weights, cr_id output,
+                         struct cr_attention *found)
+{
+    const struct cr_softmax none = {.logits = cr_in(m->g, output, 0)};
+    int budget = 4 * CR_MAX_VALUES;
+    if (!is_of_head(m, weights, output) || none.logits == cr_in(m->g, output, 1) ||
+        !is_closed(m, &none, output) || cr_kind_of(m->g, none.logits) != CR_KIND_ELEMENTWISE)
+        return false;
+    cr_id scores = cr_find_scores(m->module, none.logits);
+    if (scores == CR_NONE || !is_of_head(m, weights, scores) ||
+        !is_made_of(m, none.logits, scores, &budget) || !leads_to_logits(m, scores, none.logits))
+        return false;
+    *found = (struct cr_attention){.output = output,
+                                   .dropped = none.logits,
+                                   .probs = none.logits,
+                                   .logits = none.logits,
+                                   .scores = scores,
+                                   .direct = true};
     return true;
 }
 
@@ -228,7 +210,10 @@ void cr_find_attentions(struct cr_module *module, const struct cr_users *users)
 {
     struct matcher m = {module, module->graph, users};
     struct cr_attention found;
+    bool *weights = cr_find_weights(module->graph);
     for (cr_id id = 0; id < module->graph->n_nodes; id++)
-        if (match_attention(&m, id, &found))
+        if (module->graph->nodes[id].op == CR_OP_matmul &&
+            (match_attention(&m, id, &found) || match_direct(&m, weights, id, &found)))
             *CR_PUSH(module->attentions, module->n_attentions, module->cap_attentions) = found;
+    free(weights);
 }

@@ -3,6 +3,7 @@
 #define CR_ATTENTION_H
 
 #include "module.h"
+#include "softmax.h"
 #include "users.h"
 
 /* The nodes on the paths from a node to another, the first left out. */
@@ -18,23 +19,6 @@ struct cr_region {
  */
 bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                     cr_id to, struct cr_region *region);
-
-enum { CR_SOFTMAX_PARTS = 24 };
-
-/* A softmax over rows. */
-struct cr_softmax {
-    cr_id logits, exp;
-    bool is_shifted;               /* by the maximum of the logits */
-    cr_id parts[CR_SOFTMAX_PARTS]; /* its nodes, the probabilities first */
-    int n;
-};
-
-/* True if a node is a softmax; its parts may have other users, too. */
-bool cr_match_softmax(const struct cr_module *module, struct cr_softmax *s, cr_id id);
-
-/* True if a node is a softmax, or after dropout: one times other things.  The products on the way
- * to it become its last parts. */
-bool cr_match_dropped(const struct cr_module *module, struct cr_softmax *s, cr_id dropped);
 
 /* The matmul that logits are computed from, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);

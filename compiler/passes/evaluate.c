@@ -263,6 +263,12 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return push_reduction(ev, id, value, map);
 }
 
+int cr_evaluate_number(struct cr_evaluate *ev, double number, cr_id like)
+{
+    struct cr_value value = {.source = CR_CONST, .node = like, .number = number};
+    return push(ev, &value, &(struct cr_map){0});
+}
+
 int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
 {
     return push_reduction(ev, id, value, &(struct cr_map){0});

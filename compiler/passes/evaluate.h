@@ -52,6 +52,9 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
 /* The value of a node at a map, or -1. */
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map);
 
+/* A number, of the type of a node; or -1. */
+int cr_evaluate_number(struct cr_evaluate *ev, double number, cr_id like);
+
 /* The reduction of a value, over columns or, at the end of a COLUMNS program, over rows; or -1. */
 int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value);
 

@@ -130,7 +130,7 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
         if (!is_op(s, b->probs, CR_OP_div) || !is_op(s, wide, CR_OP_expand) ||
             only_user(s, wide) != difference ||
             only_user(s, b->dprobs) != difference || !find_ddropped(s, b, &dropout) ||
-            !cr_match_softmax(s->module, &softmax, b->probs))
+            !cr_match_softmax(s->g, &softmax, b->probs))
             continue;
         b->delta = cr_in(s->g, wide, 0);
         b->dropped = find_dropped(s, b->probs, b->probs, &dropout);
@@ -182,7 +182,7 @@ static bool is_reader(const struct search *s, const struct cr_attention_backward
 static bool is_private(const struct search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
-    if (!cr_match_dropped(s->module, &softmax, b->dropped))
+    if (!cr_match_dropped(s->g, &softmax, b->dropped))
         return false;
     for (int i = -1; i < softmax.n; i++) {
         cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
@@ -309,7 +309,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
                            b->dlogits,
                            cr_in(g, b->dk, 0),
                            cr_in(g, b->dv, 0)};
-    cr_match_softmax(module, &softmax, b->probs);
+    cr_match_softmax(module->graph, &softmax, b->probs);
     for (int i = 0; i < softmax.n; i++)
         visit(context, softmax.parts[i]);
     visit_product(module, b->dropped, b->probs, visit, context);

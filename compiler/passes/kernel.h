@@ -13,7 +13,8 @@
  *
  *   TILE        root = program(loads)
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
- *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), keys in blocks, online
+ *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), keys in blocks, online; or
+ *               epilogue(scores(Q K) V)
  *   ATTENTION_BACKWARD  root = dQ, dK and dV, one after another, of such an attention
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root has not
  *   SCATTER     root[r] = sum of those rows of A whose index in B is r
@@ -119,7 +120,7 @@ struct cr_operand {
 
 /* The tile programs of a kernel, in the order in which they run, and how many operands and results
  * it has at most.  A kind has some of them; the others are all zero. */
-enum { CR_PROLOGUE, CR_SCORES, CR_DROPOUT, CR_PROGRAM, CR_PROGRAMS };
+enum { CR_PROLOGUE, CR_SINK, CR_SCORES, CR_DROPOUT, CR_PROGRAM, CR_PROGRAMS };
 enum { CR_OPERANDS = 5, CR_RESULTS = 3 };
 
 /*
@@ -153,6 +154,8 @@ struct cr_kernel {
     union {
         struct {
             struct cr_tiles prologue; /* rows of A (or Q) over (row, k), if n > 0 */
+            struct cr_tiles sink;     /* ATTENTION, if n > 0: over row, one score more of each query
+                                       * in its softmax, which is of no key */
             struct cr_tiles scores;   /* ATTENTION: from CORE over (row, key) to what softmax is
                                        * taken of, but for the keys outside the bounds, which are
                                        * hidden: -inf */
@@ -161,7 +164,7 @@ struct cr_kernel {
             struct cr_tiles program;  /* TILE, WRITE, COLUMNS: all; ATTENTION_BACKWARD: from the gradient
                                        * of the logits to that of the scores; else the epilogue */
         };
-        struct cr_tiles programs[CR_PROGRAMS]; /* the same four */
+        struct cr_tiles programs[CR_PROGRAMS]; /* the same five */
     };
     union {
         struct {
@@ -195,6 +198,8 @@ struct cr_kernel {
             int64_t K, N, keys;
             cr_id core;           /* ATTENTION: the matmul with V */
             double factor;        /* softmax is taken of this times scores */
+            bool direct;          /* there is no softmax: what the scores' program makes are the
+                                   * weights of the values, and of a hidden key 0 */
             bool chooses;         /* where dropout is 0 the product is 0, even of NaN */
             bool sees_all;        /* keys that are hidden count: dropout may be infinite for them */
             bool hides_gradients; /* ATTENTION_BACKWARD: the result of its program is 0 outside the

@@ -10,7 +10,7 @@ const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS] = {
 #undef KIND
 };
 
-const char *const cr_program_names[CR_PROGRAMS] = {"prologue", "scores", "dropout", "program"};
+const char *const cr_program_names[CR_PROGRAMS] = {"prologue", "sink", "scores", "dropout", "program"};
 const char *const cr_operand_names[CR_OPERANDS] = {"a", "b", "v", "g", "delta"};
 
 /* Numbers and names are of the same parts. */
@@ -18,6 +18,7 @@ const char *const cr_operand_names[CR_OPERANDS] = {"a", "b", "v", "g", "delta"};
     _Static_assert(offsetof(struct cr_kernel, array[number]) == offsetof(struct cr_kernel, name),  \
                    #name)
 SAME(programs, CR_PROLOGUE, prologue);
+SAME(programs, CR_SINK, sink);
 SAME(programs, CR_SCORES, scores);
 SAME(programs, CR_DROPOUT, dropout);
 SAME(programs, CR_PROGRAM, program);

@@ -25,10 +25,27 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
         ev->obstacle = attention->logits;
     if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
         return false;
-    k->attention.factor = cr_leave_out_factor(&k->scores);
+    k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
     return ev->core_seen; /* or a value on the way had to be stored */
+}
+
+/* The program of the score that is of no key, if there is one. */
+static bool lower_sink(struct cr_lowering *lw, const struct cr_attention *attention,
+                       const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    struct cr_map row = *map;
+    if (!attention->sink.there)
+        return true;
+    row.axis[lw->g->nodes[attention->probs].rank - 1] = (struct cr_affine){0};
+    cr_evaluate_begin(ev, &k->sink, CR_NONE, CR_NO_ATOM, false);
+    k->sink.result = attention->sink.node == CR_NONE
+                         ? cr_evaluate_number(ev, attention->sink.number, attention->probs)
+                         : cr_evaluate(ev, attention->sink.node, &row);
+    return k->sink.result >= 0 && cr_evaluate_end(ev, &k->sink, k->row);
 }
 
 /* True if a value is finite whatever the tensors hold: it is computed from constants, random
@@ -120,6 +137,7 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.N;
     numbers[n++] = k->attention.keys;
     memcpy(&numbers[n++], &k->attention.factor, sizeof k->attention.factor);
+    numbers[n++] = k->attention.direct;
     numbers[n++] = k->attention.chooses;
     numbers[n++] = k->attention.sees_all;
     numbers[n++] = k->attention.hides_gradients;
@@ -130,13 +148,16 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(7 + 2 * 3 * CR_MAX_BOUNDS <= CR_MAX_NUMBERS, "the numbers of an attention");
+_Static_assert(8 + 2 * 3 * CR_MAX_BOUNDS <= CR_MAX_NUMBERS, "the numbers of an attention");
 
 const struct cr_kernel_parts cr_parts_attention = {
     .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
                                   .across = CR_LOOP_SUM,
                                   .reduces = true,
                                   .title = "queries first"},
+                 [CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
+                              .across = CR_LOOP_ROW,
+                              .title = "one score more"},
                  [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
                                 .across = CR_LOOP_ROW,
                                 .needed = true,
@@ -181,6 +202,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
     k->attention.core = attention->output;
     k->attention.N = node->shape[r - 1];
     k->attention.keys = lw->g->nodes[attention->logits].shape[r - 1];
+    k->attention.direct = attention->direct;
     if (!cr_lower_epilogue(lw, attention->output))
         return false;
     struct cr_map logits = lw->ev.core_map, v = logits, scores;
@@ -196,7 +218,8 @@ bool cr_lower_attention(struct cr_lowering *lw)
         if (a == k->row || a == k->key)
             lw->ev.fixed |= 1u << a;
     logits.axis[r - 1] = v.axis[r - 2] = cr_affine_atom(k->key);
-    if (!lower_dropout(lw, attention, &logits) || !lower_scores(lw, attention, &logits, &scores) ||
+    if (!lower_dropout(lw, attention, &logits) || !lower_sink(lw, attention, &logits) ||
+        !lower_scores(lw, attention, &logits, &scores) ||
         !lower_query_key(lw, attention, &scores) ||
         !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
         return false;
@@ -351,7 +374,11 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
 {
     const struct cr_attention_backward *b = lw->backward;
     struct cr_kernel *k = lw->k;
-    const struct cr_attention attention = {CR_NONE, b->dropped, b->probs, b->logits, b->scores};
+    const struct cr_attention attention = {.output = CR_NONE,
+                                           .dropped = b->dropped,
+                                           .probs = b->probs,
+                                           .logits = b->logits,
+                                           .scores = b->scores};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
     if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||

@@ -349,9 +349,9 @@ static bool bound_condition(struct finder *f, cr_id id, const struct cr_map *map
     return c.exact;
 }
 
-static bool is_minus_infinity(const struct cr_node *node)
+static bool is_number(const struct cr_graph *g, cr_id id, double number)
 {
-    return node->op == CR_OP_const && node->value == -INFINITY;
+    return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
 }
 
 /* The operand that an op multiplies by a positive number, or -1. */
@@ -366,30 +366,33 @@ static int scaled_operand(const struct cr_graph *g, cr_id id)
     return -1;
 }
 
-/* Follows the nodes that are -inf wherever an operand is, and reads their masks. */
-static void find(struct finder *f, cr_id id, struct cr_map map)
+/* Follows the nodes that are `hidden`, -inf or 0, wherever an operand is, and reads their masks.  An
+ * operand of -inf makes some ops 0. */
+static void find(struct finder *f, cr_id id, struct cr_map map, double hidden)
 {
     const struct cr_graph *g = f->ev->g;
     if (--f->budget < 0 || cr_is_stored(f->ev, id) || !skip_moves(f, &id, &map))
         return;
     const struct cr_node *node = &g->nodes[id];
-    if (node->op == CR_OP_add) {
-        find(f, cr_in(g, id, 0), map);
-        find(f, cr_in(g, id, 1), map);
+    if (node->op == CR_OP_add && hidden) {
+        find(f, cr_in(g, id, 0), map, hidden);
+        find(f, cr_in(g, id, 1), map, hidden);
     }
-    if (node->op == CR_OP_fma)
-        find(f, cr_in(g, id, 2), map);
+    if (node->op == CR_OP_fma && hidden)
+        find(f, cr_in(g, id, 2), map, hidden);
+    if (!hidden && (node->op == CR_OP_sigmoid || node->op == CR_OP_exp))
+        find(f, cr_in(g, id, 0), map, -INFINITY);
     int scaled = scaled_operand(g, id);
     if (scaled >= 0)
-        find(f, cr_in(g, id, scaled), map);
+        find(f, cr_in(g, id, scaled), map, hidden);
     if (node->op != CR_OP_where)
         return;
-    int hidden = is_minus_infinity(&g->nodes[cr_in(g, id, 2)]) ? 2 : 1, seen = 3 - hidden;
-    if (!is_minus_infinity(&g->nodes[cr_in(g, id, hidden)]))
+    int seen = is_number(g, cr_in(g, id, 2), hidden) ? 1 : 2;
+    if (!is_number(g, cr_in(g, id, 3 - seen), hidden))
         return;
     if (bound_condition(f, cr_in(g, id, 0), &map, seen == 1) && f->n_visible < CR_MAX_BOUNDS)
         f->visible[f->n_visible++] = (struct cr_choice){id, seen};
-    find(f, cr_in(g, id, seen), map);
+    find(f, cr_in(g, id, seen), map, hidden);
 }
 
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
@@ -397,6 +400,6 @@ int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *ma
 {
     struct finder f = {ev, visible, 0, 16 * CR_MAX_VALUES};
     ev->kernel->attention.n_bounds = 0;
-    find(&f, logits, *map);
+    find(&f, logits, *map, ev->kernel->attention.direct ? 0 : -INFINITY);
     return f.n_visible;
 }

@@ -15,7 +15,8 @@
 
 /*
  * Reads the masks at the top of ev->kernel's logits, evaluated at `map`, into
- * kernel->attention.bounds, and the masks that the bounds express in full into `visible`.
+ * kernel->attention.bounds: what they hide is -inf, or 0 if the logits are weights themselves
+ * (kernel->attention.direct), and the masks that the bounds express in full into `visible`.
  * Returns their number.
  */
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,

@@ -23,12 +23,21 @@ enum {
  * An attention pattern: A V with logits computed from a matmul, P = softmax(logits), and A either
  * P or, after dropout, P times something that does not depend on it.
  */
+/* One score more in a softmax, of no key: see softmax.h. */
+struct cr_sink {
+    bool there;
+    cr_id node; /* a number for each row, or CR_NONE: `number` for all */
+    double number;
+};
+
 struct cr_attention {
     cr_id output;  /* the second matmul */
     cr_id dropped; /* A, the probabilities after dropout */
     cr_id probs;   /* P */
     cr_id logits;
     cr_id scores; /* the first matmul */
+    struct cr_sink sink;
+    bool direct; /* no softmax: A, P and the logits are one node, the weights of the values */
 };
 
 /*

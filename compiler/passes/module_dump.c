@@ -76,6 +76,7 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
 {
     const char *const titles[CR_PROGRAMS] = {
         [CR_PROLOGUE] = "rows of the left operand",
+        [CR_SINK] = "one score more",
         [CR_SCORES] = "scores",
         [CR_DROPOUT] = k->dropout.n && k->attention.chooses
                            ? "probabilities, 0 where this is, times"

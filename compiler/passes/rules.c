@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "compiler/ir/eval.h"
+#include "concat_rules.h"
 #include "rule_tools.h"
 #include "softmax_rules.h"
 
@@ -553,6 +554,8 @@ static const struct cr_rewrite_rule rules[] = {
     {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},
     {merge_moves, MOVES},
     {subtract, OF(add) | OF(expand)},
+    {cr_rule_work_on_part, OF(slice)},
+    {cr_rule_reduce_parts, OF(sum) | OF(max)},
     {cr_rule_normalise_first, OF(div)},
     {sigmoid_for_tanh, OF(add)},
     {sigmoid_for_exp, OF(div)},

@@ -20,7 +20,7 @@ struct attention {
     int64_t chunk, chunks; /* rows of an item */
     int64_t rows;          /* of one step */
     int64_t width;         /* head_dim in whole panels */
-    int values, chosen, sums; /* slots */
+    int values, chosen, sums, sink; /* slots */
     int finite, visible;      /* variables */
     struct cr_attention_vars v;
 };
@@ -57,9 +57,13 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
     if (k->attention.chooses)
         s->chosen = take(b, "chosen", CR_LANES * s->rows, "lanes of the largest factor so far");
     s->sums = take(b, "sums", s->rows * s->width, "of exp(score - max) * value");
+    if (k->attention.direct)
+        return;
     s->v.max = take(b, "max", s->rows, "of a query's scores so far");
     s->v.sum = take(b, "sum", s->rows, "of exp(score - max) so far");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
+    if (k->sink.n)
+        s->sink = take(b, "sink", s->rows, "one score more of a query");
 }
 
 static struct cr_argument m_of(struct cr_builder *b, const struct attention *s)
@@ -94,11 +98,33 @@ static void pack_values(struct cr_builder *b, struct attention *s, int i1)
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
 }
 
+/* The score that is of no key: softmax sees it first, as if it were a key whose value is 0. */
+static void see_sink(struct cr_builder *b, const struct attention *s)
+{
+    struct cr_tile_job job = {.tiles = &b->k->sink,
+                              .row = -1,
+                              .col = b->k->row,
+                              .max_rows = 1,
+                              .max_cols = s->rows,
+                              .first_row = CR_NONE,
+                              .first_col = s->v.i.first,
+                              .rows = cr_number(b, 1),
+                              .cols = cr_var(b, s->v.i.count),
+                              .dest = {cr_start_of(s->sink), s->rows}};
+    cr_schedule_tiles(b, &job);
+    CR_CALL(b, CR_CALLEE_softmax_block, CR_FORMAT_f32, cr_n(b, 1), m_of(b, s), cr_at_slot(s->sink),
+            cr_n(b, s->rows), cr_by_value(cr_constant(b, CR_FORMAT_f32, 1)), cr_at_slot(s->v.max),
+            cr_at_slot(s->v.sum), cr_at_slot(s->v.scale));
+}
+
 /* Resets maximum, sums and lanes of the rows, before the first block of keys. */
 static void start_rows(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
-    cr_start_softmax(b, &s->v);
+    if (!b->k->attention.direct)
+        cr_start_softmax(b, &s->v);
+    if (b->k->sink.n)
+        see_sink(b, s);
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, cr_n(b, b->k->attention.N), cr_at_slot(s->sums),
             cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
     if (b->k->attention.chooses)
@@ -210,22 +236,39 @@ static void drop(struct cr_builder *b, const struct attention *s)
     fold_chosen(b, s);
 }
 
-/* The online softmax over blocks of keys for queries i to i + m. */
-static void loop_over_keys(struct cr_builder *b, struct attention *s)
+/* Adds a block of weights times values to the sums: after these were scaled for the maximum that
+ * softmax has seen by now, if there is a softmax. */
+static void add_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
+    struct cr_address values = cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
+    struct cr_argument sums = cr_at_slot(s->sums), width = cr_n(b, s->width);
+    struct cr_argument panels = cr_n(b, s->keys * CR_PANEL), ld = cr_n(b, CR_PANEL);
+    if (k->attention.direct)
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N), n_of(b, s),
+                cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums, width, sums,
+                width, cr_vectors(b), cr_none_ahead(b));
+    else
+        CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N),
+                n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums,
+                width, cr_at_slot(s->v.scale), cr_vectors(b), cr_none_ahead(b));
+}
+
+/* The online softmax over blocks of keys for queries i to i + m; or what weighs values directly. */
+static void loop_over_keys(struct cr_builder *b, struct attention *s)
+{
+    bool gap = cr_has_gap(b->k);
     pack_queries(b, s);
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
-    if (cr_has_gap(k))
+    if (gap)
         cr_begin_if_seen(b, &s->v, s->finite);
-    cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
+    if (b->k->attention.direct)
+        cr_logit_block(b, &s->v);
+    else
+        cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
     drop(b, s);
-    struct cr_address values = cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
-    CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N),
-            n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(values),
-            cr_n(b, s->keys * CR_PANEL), cr_at_slot(s->sums), cr_n(b, s->width),
-            cr_at_slot(s->v.scale), cr_vectors(b), cr_none_ahead(b));
-    if (cr_has_gap(k))
+    add_values(b, s);
+    if (gap)
         cr_end(b);
     cr_end(b);
 }
@@ -270,11 +313,16 @@ static void end_rows(struct cr_builder *b, struct attention *s)
                               .cols = cr_number(b, k->attention.N),
                               .dest_strided = cr_coef(&k->dest, k->col) != 1,
                               .core = {cr_start_of(s->sums), s->width}};
-    if (!job.dest_strided) {
-        job.core.address = cr_result_at(b, &k->dest, k->row, s->v.i.first, k->col, CR_NONE);
-        job.core.ld = cr_coef(&k->dest, k->row);
-    }
     job.dest = job.core;
+    if (!job.dest_strided) {
+        job.dest.address = cr_result_at(b, &k->dest, k->row, s->v.i.first, k->col, CR_NONE);
+        job.dest.ld = cr_coef(&k->dest, k->row);
+    }
+    if (k->attention.direct) {
+        cr_schedule_tiles(b, &job);
+        return;
+    }
+    job.core = job.dest;
     if (k->attention.chooses) {
         see_chosen_of_skipped(b, s);
         one_unless_chosen(b, s, s->v.sum);
@@ -308,6 +356,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
 void cr_describe_attention(struct cr_text *text, const struct cr_kernel *k)
 {
     long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
-    cr_put(text, " = softmax(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
-           (long long)cr_extent(k, k->row), K, K, keys, keys, N);
+    cr_put(text, " = %s(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
+           k->attention.direct ? "scores" : "softmax", (long long)cr_extent(k, k->row), K, K, keys,
+           keys, N);
 }

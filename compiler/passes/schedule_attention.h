@@ -61,6 +61,9 @@ void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr fi
  * packed in "queries".  Returns the positive number that logits are these times, a constant. */
 int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v);
 
+/* The same, without a factor: what its program makes of the scores. */
+void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v);
+
 /* One block of an online softmax on those scores. */
 void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor);
 

@@ -287,7 +287,7 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
     cr_schedule_tiles(b, &job);
 }
 
-int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
+void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_kernel *k = b->k;
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, count_of(b, &v->j), count_of(b, &v->i),
@@ -298,7 +298,13 @@ int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
             cr_n(b, CR_PANEL), cr_null, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
     if (k->scores.n > 1)
         cr_block_program(b, v, &k->scores, v->scores);
-    cr_hide_outside(b, v, v->scores, -INFINITY);
+    cr_hide_outside(b, v, v->scores, k->attention.direct ? 0 : -INFINITY);
+}
+
+int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    const struct cr_kernel *k = b->k;
+    cr_logit_block(b, v);
     return cr_constant(b, CR_FORMAT_f32, k->attention.factor);
 }
 

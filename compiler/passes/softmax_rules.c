@@ -62,9 +62,22 @@ static cr_id summed_rows(const struct cr_graph *g, cr_id id)
     return rows ? cr_in(g, id, 0) : CR_NONE;
 }
 
+/* The e of a denominator: sum(e), or that and a number for each row, a sink (see softmax.h); or
+ * CR_NONE. */
+static cr_id normalised(const struct cr_graph *g, cr_id id)
+{
+    id = beneath_expand(g, id);
+    for (int i = 0; g->nodes[id].op == CR_OP_add && i < 2; i++) {
+        cr_id e = summed_rows(g, cr_in(g, id, i));
+        if (e != CR_NONE && g->nodes[e].op == CR_OP_exp)
+            return e;
+    }
+    return summed_rows(g, id);
+}
+
 /*
  * (exp(s) v) / sum(exp(s)) is (exp(s) / sum(exp(s))) v: softmax has one spelling, the one
- * that attention is recognised by.
+ * that attention is recognised by.  With a sink it is the same.
  */
 cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -72,11 +85,9 @@ cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
     if (d->op != CR_OP_div || g->nodes[d->in[0]].op != CR_OP_matmul)
         return CR_NONE;
     cr_id e = cr_in(g, d->in[0], 0), v = cr_in(g, d->in[0], 1);
-    if (g->nodes[e].op != CR_OP_exp || summed_rows(g, d->in[1]) != e)
+    if (g->nodes[e].op != CR_OP_exp || normalised(g, d->in[1]) != e)
         return CR_NONE;
-    cr_id sum = d->in[1];
-    if (g->nodes[sum].op == CR_OP_expand)
-        sum = cr_in(g, sum, 0);
+    cr_id sum = beneath_expand(g, d->in[1]);
     struct cr_attr shape = cr_attr_of(&g->nodes[e]);
     cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
     cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);
@@ -92,7 +103,8 @@ cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
         if (g->nodes[inverse].op != CR_OP_div)
             continue;
         cr_id sum = cr_in(g, inverse, 1);
-        if (!cr_is_number(&g->nodes[cr_in(g, inverse, 0)], 1) || !is_sum_of_exp(g, sum))
+        bool sink = g->nodes[sum].op == CR_OP_add && normalised(g, sum) == d->in[1 - i];
+        if (!cr_is_number(&g->nodes[cr_in(g, inverse, 0)], 1) || !(is_sum_of_exp(g, sum) || sink))
             continue;
         struct cr_attr shape = cr_attr_of(&g->nodes[wide]);
         if (wide != inverse)

@@ -8,7 +8,7 @@ local o = options {
         "plain", "full", "windowAnd", "windowAbs", "windowAbsCausal", "windowTwice", "windowNot",
         "prefixOr", "prefixMaximum", "prefixWhere", "prefixTensor", "sinkWindow", "segments",
         "segmentsFull", "alibi", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "mqa",
-        "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "sink",
+        "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
         "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased",
     },
@@ -142,6 +142,14 @@ local p
 if variant == "softmaxOne" then
     local e = exp(s)
     p = e / (1 + sum(e, -1))
+elseif variant == "softmaxOneAfter" then
+    local e = exp(s)
+    local y = matmul(e, v) / (1 + sum(e, -1))
+    p, v = y, nil
+elseif variant == "softmaxOneTimes" then
+    local top = maximum(max(s, -1), 0)
+    local e = exp(s - top)
+    p = e * (1 / (exp(-top) + sum(e, -1)))
 elseif variant == "softmaxOneShifted" then
     local top = max(s, -1)
     local e = exp(s - top)
@@ -168,5 +176,5 @@ else
     p = nn.softmax(s)
 end
 
-local y = matmul(p, v):reshape{B, H, T, d}:transpose(2, 3):reshape{B, T, C}
+local y = (v and matmul(p, v) or p):reshape{B, H, T, d}:transpose(2, 3):reshape{B, T, C}
 return {y = x + scope("proj", nn.linear, y, C)}

@@ -1,0 +1,146 @@
+/*
+ * concat_rules.c - elementwise work on a concat of which parts are wanted is work on those parts.
+ *
+ * A score beside those of the keys is often spelled so: concat({scores, sink}), softmax, and a slice
+ * that leaves the sink's share out.  The rules take this apart: maximum and sum are those of the
+ * scores, and one score more, as softmax.h has it, and nothing is joined.
+ */
+#include "concat_rules.h"
+
+/* What is wanted of a node: `size` elements along an axis, from `start` on. */
+struct range {
+    int axis;
+    int64_t start, size;
+};
+
+/* The operand of a concat that a range is, or CR_NONE. */
+static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *r)
+{
+    const struct cr_node *node = &g->nodes[id];
+    int64_t start = 0;
+    for (int i = 0; node->op == CR_OP_concat && node->axis == r->axis && i < node->n_in; i++) {
+        cr_id in = cr_in(g, id, i);
+        if (start == r->start && g->nodes[in].shape[r->axis] == r->size)
+            return in;
+        start += g->nodes[in].shape[r->axis];
+    }
+    return CR_NONE;
+}
+
+/* True if a node is the same all along an axis, and the broadcast that makes it so. */
+static bool repeats(const struct cr_graph *g, cr_id id, int axis)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op == CR_OP_const)
+        return true;
+    if (node->op != CR_OP_expand)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
+    int at = axis - (node->rank - in->rank);
+    return at < 0 || in->shape[at] == 1;
+}
+
+/* True if elementwise work makes a range of the node from whole parts of concats and from what is the
+ * same all along the axis.  *joined says whether there is a concat. */
+static bool can_take(const struct cr_graph *g, cr_id id, const struct range *r, bool *joined,
+                     int *budget)
+{
+    if (--*budget < 0)
+        return false;
+    if (whole_part(g, id, r) != CR_NONE)
+        return *joined = true;
+    if (repeats(g, id, r->axis))
+        return true;
+    if (cr_kind_of(g, id) != CR_KIND_ELEMENTWISE)
+        return false;
+    for (int i = 0; i < g->nodes[id].n_in; i++)
+        if (!can_take(g, cr_in(g, id, i), r, joined, budget))
+            return false;
+    return true;
+}
+
+static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
+{
+    const struct cr_graph *g = rw->to;
+    cr_id part = whole_part(g, id, r), in[3] = {0};
+    if (part != CR_NONE)
+        return part;
+    int n = g->nodes[id].n_in;
+    struct cr_attr attr = cr_attr_of(&g->nodes[id]);
+    enum cr_op op = g->nodes[id].op;
+    attr.shape[r->axis] = r->size;
+    for (int i = 0; i < n; i++)
+        in[i] = cr_in(g, id, i);
+    if (repeats(g, id, r->axis))
+        return cr_rewrite_add(rw, op, n, in, &attr);
+    for (int i = 0; i < n; i++)
+        in[i] = take(rw, in[i], r);
+    return cr_rewrite_add(rw, op, n, in, NULL);
+}
+
+/* True if elementwise work on a concat has that range. */
+static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct range *r)
+{
+    bool joined = false;
+    int budget = 32;
+    return can_take(g, id, r, &joined, &budget) && joined;
+}
+
+/* The concat of two that elementwise work leads from along an axis, or CR_NONE. */
+static cr_id find_concat(const struct cr_graph *g, cr_id id, int axis, int *budget)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (--*budget < 0)
+        return CR_NONE;
+    if (node->op == CR_OP_concat)
+        return node->axis == axis && node->n_in == 2 ? id : CR_NONE;
+    if (cr_kind_of(g, id) != CR_KIND_ELEMENTWISE)
+        return CR_NONE;
+    for (int i = 0; i < node->n_in; i++) {
+        cr_id found = find_concat(g, cr_in(g, id, i), axis, budget);
+        if (found != CR_NONE)
+            return found;
+    }
+    return CR_NONE;
+}
+
+/* A slice of f(concat(a, b)) that is all of a is f(a). */
+cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    const struct cr_node *in = &g->nodes[d->in[0]];
+    int cut = 0;
+    struct range r = {0};
+    for (int i = 0; i < in->rank; i++)
+        if (d->attr->shape[i] != in->shape[i]) {
+            r = (struct range){i, d->attr->index[i], d->attr->shape[i]};
+            cut++;
+        }
+    if (cr_kind_of(g, d->in[0]) != CR_KIND_ELEMENTWISE || cut != 1 ||
+        !is_made_of_parts(g, d->in[0], &r))
+        return CR_NONE;
+    return take(rw, d->in[0], &r);
+}
+
+/* The sum of f(concat(a, b)) over rows, of which b has one number, is sum(f(a)) + f(b); so is the
+ * maximum. */
+cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    int axis = d->attr->axis, budget = 32;
+    cr_id concat = axis == g->nodes[d->in[0]].rank - 1 ? find_concat(g, d->in[0], axis, &budget)
+                                                        : CR_NONE;
+    if (concat == CR_NONE)
+        return CR_NONE;
+    int64_t first = g->nodes[cr_in(g, concat, 0)].shape[axis];
+    int64_t second = g->nodes[cr_in(g, concat, 1)].shape[axis];
+    const struct range parts[2] = {{axis, 0, first}, {axis, first, second}};
+    int one = second == 1; /* the part that is one number a row */
+    if (parts[one].size != 1 || !is_made_of_parts(g, d->in[0], &parts[0]) ||
+        !is_made_of_parts(g, d->in[0], &parts[1]))
+        return CR_NONE;
+    cr_id many = take(rw, d->in[0], &parts[!one]);
+    const cr_id both[] = {cr_rewrite_add(rw, d->op, 1, &many, d->attr),
+                          take(rw, d->in[0], &parts[one])};
+    return cr_rewrite_add(rw, d->op == CR_OP_sum ? CR_OP_add : CR_OP_maximum, 2, both, NULL);
+}

@@ -1,0 +1,10 @@
+/* concat_rules.h - rules for parts of what is made of a concat. */
+#ifndef CR_CONCAT_RULES_H
+#define CR_CONCAT_RULES_H
+
+#include "rewrite.h"
+
+cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *draft);
+
+#endif
