@@ -736,7 +736,10 @@ START_TEST(blames_the_users_line)
     must_fail("\nrequire 'broken'\n", "", "t.lua:2: unexpected symbol");
     must_fail("require 'one'", "", "two.lua:2: require: 'one' needs itself");
     must_fail("require 'nosuch'", "", "t.lua:1: require: no module 'nosuch'");
+    write_text("lib/both.lua", "return 'lib'");
+    write_text("both.lua", "return 'beside'");
     struct cr_script script = must_run("assert(require 'deep.er' == 42)\n"
+                                       "assert(require 'both' == 'lib')\n"
                                        "assert(require 'nn' == require 'nn')\n"
                                        "return {y = (require 'nn').relu(input('x', {2}))}",
                                        "");

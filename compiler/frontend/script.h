@@ -36,8 +36,8 @@ struct cr_limits {
 extern const struct cr_limits cr_default_limits;
 
 /*
- * Runs the script at `path`.  require("nn") looks in the script's own folder, in its
- * subfolder lib, and then among the files of graphs/lib built into the program; nothing
+ * Runs the script at `path`.  require("nn") looks in the folder lib beside the script, in the
+ * script's own folder, and then among the files of graphs/lib built into the program; nothing
  * else is reachable.  On failure the error names the script and line and nothing is
  * left allocated.
  */
