@@ -100,6 +100,8 @@ typedef struct {
     int64_t seed; /* not 0: an option `seed` of the script has it, unless one of those is for it */
     const char *entry; /* of a script that returns several entries: this one alone, as if the script
                         * returned its outputs; "": the only one; null: all of them */
+    const char *config; /* a file of values for its options, which count where no setting is for one:
+                         * JSON if its name ends in .json, else Lua; or null */
 } crescent_script;
 
 /* Runs the script at `path` in its sandbox. */

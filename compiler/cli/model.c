@@ -84,7 +84,8 @@ static int load(const struct cr_options *o, const char *entry, crescent_graph **
                                  .defaults = o->resumed.items,
                                  .n_defaults = o->resumed.n,
                                  .seed = o->seed,
-                                 .entry = o->entry ? o->entry : entry};
+                                 .entry = o->entry ? o->entry : entry,
+                                 .config = o->config};
     *graph = NULL;
     if (check_passes(o, error) ||
         cr_passed(o, crescent_graph_open(o->context, o->model, &how, graph), error))

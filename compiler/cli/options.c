@@ -33,6 +33,9 @@ struct option_row {
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
+    {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_VARY, FIELD(config), 0, 0,
+     "values for the script's options: a config.json, or a Lua file that returns a table; --set\n"
+     "                            overrides them"},
     {"entry", 0, TEXT, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
      "of a script that returns several entries, this one alone"},
     {"weights", 0, LIST, "F.safetensors", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(weights), 0, 0,

@@ -64,6 +64,8 @@ void cr_report_text(struct cr_run *run, struct cr_line line, const char *text)
     run->reported = true;
     if (!line.path)
         cr_fail(run->error, "%s: %s", run->path, text);
+    else if (line.number == 0)
+        cr_fail(run->error, "%s: %s", line.path, text);
     else
         cr_fail(run->error, "%s:%d: %s", line.path, line.number, text);
 }
@@ -109,6 +111,19 @@ int cr_report(lua_State *L)
         snprintf(text, sizeof text, "%s", message);
     cr_report_text(run, user, text);
     return 1;
+}
+
+void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
+{
+    char text[MAX_MESSAGE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cr_report_text(cr_run_of(L), (struct cr_line){path, line}, text);
+    lua_pushstring(L, text);
+    lua_error(L);
+    abort(); /* lua_error does not return */
 }
 
 void cr_raise(lua_State *L, const char *format, ...)

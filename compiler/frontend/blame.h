@@ -17,6 +17,10 @@ int cr_report(lua_State *L);
 /* Writes "FILE[:LINE]: text" as the run's error, unless it has one. */
 void cr_report_text(struct cr_run *run, struct cr_line line, const char *text);
 
+/* Raises a mistake in a line of another file than a script, or 0 in the file as such. */
+_Noreturn void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Raises a mistake of the user's; the line is found by the handler. */
 _Noreturn void cr_raise(lua_State *L, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

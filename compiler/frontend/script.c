@@ -10,6 +10,7 @@
 
 #include "args.h"
 #include "blame.h"
+#include "config.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
 #include "language.h"
@@ -171,6 +172,7 @@ static int run_script(lua_State *L)
 {
     struct cr_run *run = lua_touserdata(L, 1);
     cr_sandbox_fill(L, run);
+    cr_read_config(L, run);
     cr_load_script(L, run);
     cr_call(L, 0, 1);
     cr_check_settings(L, run);
@@ -219,6 +221,7 @@ static void close_run(struct cr_run *run)
         free(run->chunks[i].path);
     free(run->chunks);
     free(run->folder);
+    cr_free_config(run);
 }
 
 /* Fills in the run's graph and options; false, and the run has an error, if the script fails. */
@@ -294,13 +297,13 @@ int cr_script_run(const char *path, const struct cr_setting *settings, int n_set
     return cr_script_run_within(&cr_default_limits, path, settings, n_settings, script, error);
 }
 
-int cr_script_run_text(const char *path, const char *text, size_t length,
-                       const struct cr_setting *settings, int n_settings, struct cr_script *script,
-                       struct cr_error *error)
+int cr_script_run_from(const struct cr_script_source *source, const struct cr_setting *settings,
+                       int n_settings, struct cr_script *script, struct cr_error *error)
 {
-    struct cr_run run = {.path = path,
-                         .text = text,
-                         .length = length,
+    struct cr_run run = {.path = source->path,
+                         .text = source->text,
+                         .length = source->length,
+                         .config = source->config,
                          .error = error,
                          .settings = settings,
                          .n_settings = n_settings,

@@ -44,10 +44,17 @@ extern const struct cr_limits cr_default_limits;
 int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
                   struct cr_script *script, struct cr_error *error);
 
-/* The same for a script in memory; `path` stands for it in messages, and its folder for require. */
-int cr_script_run_text(const char *path, const char *text, size_t length,
-                       const struct cr_setting *settings, int n_settings, struct cr_script *script,
-                       struct cr_error *error);
+/* Where a script and the values of its options come from. */
+struct cr_script_source {
+    const char *path;   /* of the script */
+    const char *text;   /* of one in memory, for which `path` stands in messages and to require */
+    size_t length;
+    const char *config; /* a file of values, which settings override unless they are optional; or null */
+};
+
+/* The same for a source. */
+int cr_script_run_from(const struct cr_script_source *source, const struct cr_setting *settings,
+                       int n_settings, struct cr_script *script, struct cr_error *error);
 
 /* The same within other limits than cr_default_limits. */
 int cr_script_run_within(const struct cr_limits *limits, const char *path,

@@ -10,6 +10,7 @@
 #include "args.h"
 #include "blame.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/near.h"
 #include "language.h"
 #include "script_state.h"
 
@@ -17,13 +18,64 @@ enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 1024 };
 
 static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 
+/* A value for an option, and where it comes from. */
+struct given {
+    const char *text; /* null: nothing is given, the default counts */
+    bool null;        /* the file of values says null, which is 0, false or "" */
+    const char *file; /* null: a setting */
+};
+
 /* The setting of that name that was given last, or null. */
-static const char *setting_of(const struct cr_run *run, const char *key)
+static const struct cr_setting *setting_of(const struct cr_run *run, const char *key)
 {
     for (int i = run->n_settings - 1; i >= 0; i--)
         if (strcmp(run->settings[i].key, key) == 0)
-            return run->settings[i].value;
+            return &run->settings[i];
     return NULL;
+}
+
+/* Whether a key of the file of values is in the table of meanings at `meanings`, or a key of a table
+ * that it is in: true and the option's name, or "" if it has no meaning. */
+static bool meaning_of(lua_State *L, int meanings, const char *key, const char **option)
+{
+    for (size_t size = strlen(key); lua_istable(L, meanings) && size > 0; size--) {
+        bool whole = key[size] == '\0';
+        if (!whole && key[size] != '.')
+            continue;
+        lua_pushlstring(L, key, size);
+        lua_gettable(L, meanings);
+        bool none = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+        *option = none ? "" : whole && lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        lua_pop(L, 1); /* a text stays alive in the table */
+        if (*option)
+            return true;
+    }
+    return false;
+}
+
+/* What the file of values has for an option, under its name or one that means it. */
+static const struct cr_config_value *config_value_of(lua_State *L, const struct cr_run *run,
+                                                     int meanings, const char *name)
+{
+    const char *option;
+    for (int i = run->n_values - 1; i >= 0; i--) {
+        const char *key = run->values[i].key;
+        if (strcmp(key, name) == 0 ||
+            (meaning_of(L, meanings, key, &option) && strcmp(option, name) == 0))
+            return &run->values[i];
+    }
+    return NULL;
+}
+
+/* A setting counts for more than the file of values, and that for more than an optional setting. */
+static struct given given_for(lua_State *L, const struct cr_run *run, int meanings,
+                              const char *name)
+{
+    const struct cr_setting *setting = setting_of(run, name);
+    const struct cr_config_value *value = config_value_of(L, run, meanings, name);
+    if (value && (!setting || setting->optional))
+        return (struct given){value->text ? value->text : "", !value->text, run->config};
+    return (struct given){setting ? setting->value : NULL, false, NULL};
 }
 
 static int by_name(const void *a, const void *b)
@@ -69,28 +121,60 @@ static void list_options(const struct cr_run *run, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", run->options[i].name);
 }
 
+static bool is_option(const struct cr_run *run, const char *name)
+{
+    struct cr_script_option key = {(char *)name, NULL};
+    return run->n_options &&
+           bsearch(&key, run->options, (size_t)run->n_options, sizeof key, by_name);
+}
+
 /* Refuses a setting that is no option: it may be a typing error. */
 static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {
-        struct cr_script_option key = {(char *)run->settings[i].key, NULL};
-        if (run->settings[i].optional)
-            continue;
-        if (run->n_options &&
-            bsearch(&key, run->options, (size_t)run->n_options, sizeof key, by_name))
+        const char *name = run->settings[i].key;
+        if (run->settings[i].optional || is_option(run, name))
             continue;
         char known[MAX_LIST];
         list_options(run, known, sizeof known);
         if (run->n_options)
-            cr_raise(L, "unknown option '%.100s', the options are %s", key.name, known);
-        cr_raise(L, "unknown option '%.100s', the script declares none", key.name);
+            cr_raise(L, "unknown option '%.100s', the options are %s", name, known);
+        cr_raise(L, "unknown option '%.100s', the script declares none", name);
+    }
+}
+
+/* The option whose name is nearest, as ", did you mean NAME?". */
+static void near_option(const struct cr_run *run, const char *name, char *text, size_t size)
+{
+    const char *names[MAX_OPTIONS];
+    for (int i = 0; i < run->n_options; i++)
+        names[i] = run->options[i].name;
+    cr_did_you_mean(text, size, name, names, run->n_options);
+}
+
+/* Refuses a value of the file that the script knows nothing of, as the model may not be what the
+ * file describes; but for null, which says that there is none. */
+static void check_config(lua_State *L, const struct cr_run *run, int meanings)
+{
+    char near[300];
+    for (int i = 0; i < run->n_values; i++) {
+        const struct cr_config_value *value = &run->values[i];
+        const char *option;
+        if (!value->text || is_option(run, value->key) ||
+            (meaning_of(L, meanings, value->key, &option) && (!*option || is_option(run, option))))
+            continue;
+        near_option(run, value->key, near, sizeof near);
+        cr_raise_in(L, run->config, 0, "%.100s %.100s: %.200s has no such option%s", value->key,
+                    value->text, run->path, near);
     }
 }
 
 void cr_check_settings(lua_State *L, struct cr_run *run)
 {
-    if (!run->options_declared)
-        check_known(L, run);
+    if (run->options_declared)
+        return;
+    check_known(L, run);
+    check_config(L, run, lua_gettop(L) + 1); /* no table of meanings */
 }
 
 /* A finite number from all of a text. */
@@ -108,35 +192,40 @@ static bool is_whole(double value)
     return fabs(value) <= MAX_WHOLE && value == floor(value);
 }
 
-static _Noreturn void misfit(lua_State *L, const char *name, const char *found,
+static _Noreturn void misfit(lua_State *L, const char *name, struct given found,
                              const char *expected)
 {
-    cr_raise(L, "option %s: found '%.100s', expected %s", name, found, expected);
+    if (found.file)
+        cr_raise_in(L, found.file, 0, "option %s: found '%.100s', expected %s", name, found.text,
+                    expected);
+    cr_raise(L, "option %s: found '%.100s', expected %s", name, found.text, expected);
 }
 
 /* A number.  A whole default asks for a whole value, so that a width cannot be 2.5; a
  * whole value is an integer to any Lua, so that ".." makes the same text of it. */
 static void push_number_option(lua_State *L, const char *name, double initial, bool whole,
-                               const char *setting)
+                               struct given given)
 {
-    double value = initial;
-    if (setting && (!parse_number(setting, &value) || (whole && !is_whole(value))))
-        misfit(L, name, setting, whole ? "a whole number" : "a number");
+    double value = given.null ? 0 : initial;
+    if (given.text && !given.null &&
+        (!parse_number(given.text, &value) || (whole && !is_whole(value))))
+        misfit(L, name, given, whole ? "a whole number" : "a number");
     if (is_whole(value))
         lua_pushinteger(L, (lua_Integer)value);
     else
         lua_pushnumber(L, value);
 }
 
-static void push_boolean_option(lua_State *L, const char *name, bool initial, const char *setting)
+static void push_boolean_option(lua_State *L, const char *name, bool initial, struct given given)
 {
-    if (setting && strcmp(setting, "true") != 0 && strcmp(setting, "false") != 0)
-        misfit(L, name, setting, "true or false");
-    lua_pushboolean(L, setting ? strcmp(setting, "true") == 0 : initial);
+    if (given.text && !given.null && strcmp(given.text, "true") != 0 &&
+        strcmp(given.text, "false") != 0)
+        misfit(L, name, given, "true or false");
+    lua_pushboolean(L, given.text ? strcmp(given.text, "true") == 0 : initial);
 }
 
 /* One of the strings of the list on top of the stack; the first is the default. */
-static void push_choice_option(lua_State *L, const char *name, const char *setting)
+static void push_choice_option(lua_State *L, const char *name, struct given given)
 {
     char list[MAX_LIST] = "";
     size_t at = 0;
@@ -151,7 +240,7 @@ static void push_choice_option(lua_State *L, const char *name, const char *setti
         const char *choice = cr_arg_string(L, -1, "options", what);
         if (strlen(choice) >= MAX_TEXT)
             cr_raise(L, "options: %s: a choice of %zu bytes", name, strlen(choice));
-        if (setting ? strcmp(choice, setting) == 0 : i == 1)
+        if (given.text && !given.null ? strcmp(choice, given.text) == 0 : i == 1)
             return;
         if (at < sizeof list)
             at +=
@@ -160,11 +249,11 @@ static void push_choice_option(lua_State *L, const char *name, const char *setti
     }
     if (n == 0)
         cr_raise(L, "options: %s: a default of an empty table", name);
-    misfit(L, name, setting, list);
+    misfit(L, name, given, list);
 }
 
 /* {number = 1}, a number that need not be whole, or a list of choices. */
-static void push_table_option(lua_State *L, const char *name, const char *setting)
+static void push_table_option(lua_State *L, const char *name, struct given given)
 {
     lua_pushliteral(L, "number");
     lua_rawget(L, -2);
@@ -172,31 +261,31 @@ static void push_table_option(lua_State *L, const char *name, const char *settin
     double initial = lua_tonumber(L, -1);
     lua_pop(L, 1);
     if (number)
-        push_number_option(L, name, initial, false, setting);
+        push_number_option(L, name, initial, false, given);
     else
-        push_choice_option(L, name, setting);
+        push_choice_option(L, name, given);
 }
 
 /* Pushes the option's value; its default is on top of the stack. */
-static void push_value(lua_State *L, const char *name, const char *setting)
+static void push_value(lua_State *L, const char *name, struct given given)
 {
     int top = lua_gettop(L);
-    if (setting && strlen(setting) >= MAX_TEXT)
-        cr_raise(L, "option %s: a value of %zu bytes", name, strlen(setting));
+    if (given.text && strlen(given.text) >= MAX_TEXT)
+        cr_raise(L, "option %s: a value of %zu bytes", name, strlen(given.text));
     switch (lua_type(L, top)) {
     case LUA_TNUMBER:
-        push_number_option(L, name, lua_tonumber(L, top), is_whole(lua_tonumber(L, top)), setting);
+        push_number_option(L, name, lua_tonumber(L, top), is_whole(lua_tonumber(L, top)), given);
         break;
     case LUA_TBOOLEAN:
-        push_boolean_option(L, name, lua_toboolean(L, top), setting);
+        push_boolean_option(L, name, lua_toboolean(L, top), given);
         break;
     case LUA_TSTRING:
         if (lua_rawlen(L, top) >= MAX_TEXT)
             cr_raise(L, "options: %s: a default of %zu bytes", name, (size_t)lua_rawlen(L, top));
-        lua_pushstring(L, setting ? setting : cr_arg_string(L, top, "options", name));
+        lua_pushstring(L, given.text ? given.text : cr_arg_string(L, top, "options", name));
         break;
     case LUA_TTABLE:
-        push_table_option(L, name, setting);
+        push_table_option(L, name, given);
         break;
     default:
         cr_raise(L,
@@ -206,7 +295,16 @@ static void push_value(lua_State *L, const char *name, const char *setting)
     }
 }
 
-/* The value on top of the stack as text, the shortest that reads back. */
+const char *cr_option_text(char *text, size_t size, double value)
+{
+    int digits = 15;
+    do
+        snprintf(text, size, "%.*g", digits, value);
+    while (strtod(text, NULL) != value && digits++ < 17);
+    return text;
+}
+
+/* The value on top of the stack as text. */
 static char *value_text(lua_State *L)
 {
     char text[40];
@@ -214,12 +312,7 @@ static char *value_text(lua_State *L)
         return cr_strdup(lua_tostring(L, -1));
     if (lua_isboolean(L, -1))
         return cr_strdup(lua_toboolean(L, -1) ? "true" : "false");
-    double value = lua_tonumber(L, -1);
-    int digits = 15;
-    do
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (strtod(text, NULL) != value && digits++ < 17);
-    return cr_strdup(text);
+    return cr_strdup(cr_option_text(text, sizeof text, lua_tonumber(L, -1)));
 }
 
 static int undeclared(lua_State *L)
@@ -229,13 +322,18 @@ static int undeclared(lua_State *L)
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 
-/* options{name = default, ...}: a table of their values */
+/* options({name = default, ...} [, meanings]): a table of their values.  `meanings` is for names in
+ * the file of --config: {name = "option"}, or {name = false} for what means nothing to the script. */
 int cr_lua_options(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
-    cr_arg_count(L, "options", 1, 1);
+    cr_arg_count(L, "options", 1, 2);
+    lua_settop(L, 2);
     if (lua_type(L, 1) != LUA_TTABLE)
         cr_raise(L, "options: found %s, {name = default, ...} is expected", cr_type_name(L, 1));
+    if (!lua_isnil(L, 2) && !lua_istable(L, 2))
+        cr_raise(L, "options: found %s, a table {name = \"option\"} is expected",
+                 cr_type_name(L, 2));
     if (run->options_declared)
         cr_raise(L, "options: called twice, one table declares all");
     run->options_declared = true;
@@ -246,14 +344,15 @@ int cr_lua_options(lua_State *L)
         struct cr_script_option *option = &run->options[i];
         lua_pushstring(L, option->name);
         lua_rawget(L, 1);
-        push_value(L, option->name, setting_of(run, option->name));
+        push_value(L, option->name, given_for(L, run, 2, option->name));
         option->value = value_text(L);
-        lua_setfield(L, 2, option->name);
-        lua_settop(L, 2);
+        lua_setfield(L, 3, option->name);
+        lua_settop(L, 3);
     }
+    check_config(L, run, 2);
     lua_newtable(L);
     lua_pushcfunction(L, undeclared);
     lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, 2);
+    lua_setmetatable(L, 3);
     return 1;
 }

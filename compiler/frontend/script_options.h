@@ -4,6 +4,9 @@
 
 #include "script_state.h"
 
+/* A number as text, the shortest that reads back; returns text. */
+const char *cr_option_text(char *text, size_t size, double value);
+
 /* Refuses settings that no script asked for. */
 void cr_check_settings(lua_State *L, struct cr_run *run);
 

@@ -34,6 +34,11 @@ struct cr_line {
     int number;
 };
 
+/* A value of the file of --config; those of tables within have names with dots, "a.b". */
+struct cr_config_value {
+    char *key, *text; /* as --set would have it; null where JSON says null */
+};
+
 /* One run of a script. */
 struct cr_run {
     lua_State *L;
@@ -47,6 +52,9 @@ struct cr_run {
 
     const struct cr_setting *settings;
     int n_settings;
+    const char *config; /* a file of values for options, or null */
+    struct cr_config_value *values;
+    int n_values, cap_values;
     struct cr_script_option *options;
     int n_options, cap_options;
     bool options_declared;

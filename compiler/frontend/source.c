@@ -155,6 +155,31 @@ void cr_load_script(lua_State *L, struct cr_run *run)
     load_file(L, run, run->path, false, &text);
 }
 
+void cr_push_file(lua_State *L, const char *path)
+{
+    struct source_text text;
+    const char *wrong = read_file(path, 0, &text);
+    if (wrong)
+        cr_raise_in(L, path, 0, "%s", wrong);
+    lua_pushlstring(L, text.bytes, text.size);
+    free(text.bytes);
+}
+
+void cr_load_constants(lua_State *L, struct cr_run *run, const char *path)
+{
+    struct source_text text;
+    const char *wrong = read_file(path, 0, &text);
+    if (wrong)
+        cr_raise_in(L, path, 0, "%s", wrong);
+    if (text.size && *text.bytes == *LUA_SIGNATURE) {
+        free(text.bytes);
+        cr_raise_in(L, path, 0, "is no text, a table of values is expected");
+    }
+    load_file(L, run, path, false, &text);
+    lua_newtable(L);
+    cr_set_globals_of(L, -2);
+}
+
 /* True if the file that all links of `path` lead to lies in the script's folder; its name goes to
  * `real`, which is PATH_MAX bytes. */
 static bool is_inside(const struct cr_run *run, const char *path, char *real)

@@ -102,6 +102,7 @@ void cr_origin_release(struct cr_origin *origin)
     free(origin->options);
     free(origin->text);
     free(origin->entry);
+    free(origin->config);
     free(origin->path);
     free(origin);
 }

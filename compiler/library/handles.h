@@ -34,7 +34,8 @@ struct cr_origin {
     struct cr_setting *settings; /* keys and values are its own */
     int n_settings;
     int64_t seed;
-    char *entry; /* that is chosen; null: all of them, "": the only one */
+    char *entry;  /* that is chosen; null: all of them, "": the only one */
+    char *config; /* a file of values for options, or null */
     struct cr_script_option *options; /* that the script declared, with their values */
     int n_options;
 };

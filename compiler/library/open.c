@@ -71,9 +71,8 @@ static int run_script(struct cr_origin *o, struct cr_script *script, struct cr_e
     for (int i = 0; i < o->n_settings; i++)
         settings[n + i] = o->settings[i];
     n += o->n_settings;
-    int status = o->text
-                     ? cr_script_run_text(o->path, o->text, o->length, settings, n, script, error)
-                     : cr_script_run(o->path, settings, n, script, error);
+    const struct cr_script_source source = {o->path, o->text, o->length, o->config};
+    int status = cr_script_run_from(&source, settings, n, script, error);
     free(settings);
     if (status)
         return -1;
@@ -181,6 +180,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
     add_settings(o, how->defaults, how->n_defaults, true);
     add_settings(o, how->settings, how->n_settings, false);
     o->entry = how->entry ? cr_strdup(how->entry) : NULL;
+    o->config = how->config ? cr_strdup(how->config) : NULL;
     if (text)
         keep_text(o, text, length);
     return open_graph(context, o, graph);
@@ -195,6 +195,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
     for (int i = 0; i < n; i++)
         add_setting(o, &more[i]);
     o->entry = origin->entry ? cr_strdup(origin->entry) : NULL;
+    o->config = origin->config ? cr_strdup(origin->config) : NULL;
     if (origin->text)
         keep_text(o, origin->text, origin->length);
     return open_graph(context, o, graph);

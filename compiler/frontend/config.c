@@ -1,0 +1,157 @@
+/*
+ * The file of --config, which is JSON if its name ends in .json and else a text of Lua that returns a
+ * table.  Its values become texts, as those of --set are: tables within have their key and a dot
+ * before theirs, lists of numbers and texts commas between.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "blame.h"
+#include "compiler/ir/mem.h"
+#include "json_table.h"
+#include "limits.h"
+#include "script_options.h"
+#include "source.h"
+
+enum { MAX_DEPTH = 32 };
+
+/* Replaces the value on top of the stack, no table, by its text; a nil stands for null. */
+static void make_text(lua_State *L, const char *path, const char *key)
+{
+    char text[40];
+    switch (lua_type(L, -1)) {
+    case LUA_TSTRING:
+        return;
+    case LUA_TBOOLEAN:
+        lua_pushstring(L, lua_toboolean(L, -1) ? "true" : "false");
+        break;
+    case LUA_TNUMBER:
+        lua_pushstring(L, cr_option_text(text, sizeof text, lua_tonumber(L, -1)));
+        break;
+    default:
+        if (!cr_is_json_null(L, -1))
+            cr_raise_in(L, path, 0, "%s: found %s, expected a number, a text, true or false", key,
+                        cr_type_name(L, -1));
+        lua_pushnil(L);
+    }
+    lua_replace(L, -2);
+}
+
+/* Takes the text on top of the stack, or nil, for the value of a key. */
+static void take_text(lua_State *L, struct cr_run *run, const char *key)
+{
+    struct cr_config_value *value = CR_PUSH(run->values, run->n_values, run->cap_values);
+    *value = (struct cr_config_value){cr_strdup(key), NULL};
+    value->text = lua_isnil(L, -1) ? NULL : cr_strdup(lua_tostring(L, -1));
+}
+
+/* Whether the table on top of the stack is a list without tables in it. */
+static bool is_plain_list(lua_State *L)
+{
+    int n = (int)lua_rawlen(L, -1);
+    bool plain = n > 0;
+    for (int i = 1; plain && i <= n; i++) {
+        lua_rawgeti(L, -1, i);
+        plain = !lua_istable(L, -1);
+        lua_pop(L, 1);
+    }
+    return plain;
+}
+
+/* Pushes the items of the list on top of the stack with commas between. */
+static void push_joined(lua_State *L, const char *path, const char *key)
+{
+    int list = lua_gettop(L), n = (int)lua_rawlen(L, -1);
+    luaL_Buffer buffer;
+    luaL_buffinit(L, &buffer);
+    for (int i = 1; i <= n; i++) {
+        if (i > 1)
+            luaL_addchar(&buffer, ',');
+        lua_rawgeti(L, list, i);
+        if (cr_is_json_null(L, -1)) {
+            lua_pop(L, 1);
+            lua_pushliteral(L, "null");
+        }
+        make_text(L, path, key);
+        luaL_addvalue(&buffer);
+    }
+    luaL_pushresult(&buffer);
+}
+
+/* "rope_scaling" and the key below the top of the stack as "rope_scaling.factor". */
+static void join_key(lua_State *L, const char *path, const char *above, char *key, size_t size)
+{
+    char number[40];
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    if (!name)
+        name = cr_option_text(number, sizeof number, lua_tonumber(L, -2));
+    int length = snprintf(key, size, "%s%s%s", above, *above ? "." : "", name);
+    if (length < 0 || (size_t)length >= size)
+        cr_raise_in(L, path, 0, "%.60s...: a name of more than %d bytes", key, (int)size - 1);
+}
+
+/* Takes what the table on top of the stack holds, whose own key is `above`. */
+static void take_table(lua_State *L, struct cr_run *run, const char *above, int depth)
+{
+    char key[CR_NAME_MAX + 1];
+    luaL_checkstack(L, 8, "a table that is nested");
+    if (depth > MAX_DEPTH)
+        cr_raise_in(L, run->config, 0, "%.60s: tables are nested too deep", above);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        cr_work(L, CR_WORK_OF_NEXT);
+        join_key(L, run->config, above, key, sizeof key);
+        if (!lua_istable(L, -1)) {
+            make_text(L, run->config, key);
+            take_text(L, run, key);
+        } else if (is_plain_list(L)) {
+            push_joined(L, run->config, key);
+            take_text(L, run, key);
+            lua_pop(L, 1);
+        } else {
+            take_table(L, run, key, depth + 1);
+        }
+        lua_pop(L, 1);
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct cr_config_value *)a)->key,
+                  ((const struct cr_config_value *)b)->key);
+}
+
+void cr_read_config(lua_State *L, struct cr_run *run)
+{
+    const char *dot = run->config ? strrchr(run->config, '.') : NULL;
+    if (!run->config)
+        return;
+    if (dot && strcmp(dot, ".json") == 0) {
+        cr_push_file(L, run->config);
+        cr_push_json(L, lua_gettop(L), run->config);
+    } else {
+        cr_load_constants(L, run, run->config);
+        cr_call(L, 0, 1);
+    }
+    if (!lua_istable(L, -1))
+        cr_raise_in(L, run->config, 0, "found %s, expected a table of values for options",
+                    cr_type_name(L, -1));
+    take_table(L, run, "", 0);
+    lua_settop(L, 1);
+    if (run->n_values)
+        qsort(run->values, (size_t)run->n_values, sizeof *run->values, by_key);
+}
+
+void cr_free_config(struct cr_run *run)
+{
+    for (int i = 0; i < run->n_values; i++) {
+        free(run->values[i].key);
+        free(run->values[i].text);
+    }
+    free(run->values);
+}

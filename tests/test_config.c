@@ -1,0 +1,225 @@
+/* --config: values for the options of a script, from a config.json or a table of Lua. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/crescent.h"
+#include "compiler/frontend/script.h"
+
+static char folder[] = "/tmp/crescent-config-XXXXXX";
+
+static const char *write_file(const char *name, const char *text)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert(fputs(text, file) >= 0);
+    ck_assert_int_eq(fclose(file), 0);
+    return path;
+}
+
+/* Of each kind of option one, and two meanings of names that are none. */
+static const char model[] =
+    "local o = options({\n"
+    "    whole = 3, eps = 1e-5, number = {number = 1}, yes = true, text = 'x',\n"
+    "    kind = {'default', 'llama3'}},\n"
+    "    {['rope.kind'] = 'kind', ['old.kind'] = 'kind', who = false, many = false})\n"
+    "return {y = input('x', {1})}\n";
+
+static int run(const char *config_name, const char *config, const struct cr_setting *settings,
+               int n, struct cr_script *script, struct cr_error *error)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file(config_name, config));
+    const struct cr_script_source source = {"m.lua", model, sizeof model - 1, path};
+    return cr_script_run_from(&source, settings, n, script, error);
+}
+
+/* "eps=1e-05 kind=default ..." */
+static void all_options(const struct cr_script *script, char *text, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; i < script->n_options; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s=%s", i ? " " : "",
+                               script->options[i].name, script->options[i].value);
+}
+
+#define PLAIN(whole, eps, kind, number, text, yes)                                                 \
+    "eps=" eps " kind=" kind " number=" number " text=" text " whole=" whole " yes=" yes
+
+static const struct {
+    const char *file, *config, *expected;
+} good[] = {
+    {"a.json", "{}", PLAIN("3", "1e-05", "default", "1", "x", "true")},
+    {"a.json",
+     "{\"whole\": 4, \"eps\": 1E-6, \"number\": -2.5e+1, \"yes\": false, \"text\": \"\\u00e4 b\"}",
+     PLAIN("4", "1e-06", "default", "-25", "\xc3\xa4 b", "false")},
+    {"a.json", " {\n\"whole\":null,\"eps\":null,\"yes\":null,\"text\":null,\"kind\":null}\t",
+     PLAIN("0", "0", "default", "1", "", "false")},
+    {"a.json", "{\"rope\": {\"kind\": \"llama3\"}}", PLAIN("3", "1e-05", "llama3", "1", "x", "true")},
+    {"a.json", "{\"old\": {\"kind\": \"llama3\", \"unset\": null}, \"unknown\": null}",
+     PLAIN("3", "1e-05", "llama3", "1", "x", "true")},
+    {"a.json", "{\"text\": [\"a\", 1.5, 2, true, null]}",
+     PLAIN("3", "1e-05", "default", "1", "a,1.5,2,true,null", "true")},
+    {"a.json", "{\"who\": [\"A\"], \"many\": {\"0\": [{}, {\"a\": []}], \"b\": 3}, \"whole\": 12.0}",
+     PLAIN("12", "1e-05", "default", "1", "x", "true")},
+    {"a.lua", "return {whole = 2 * 4, rope = {kind = 'llama3'}, text = {'a', 'b'}, who = 3}",
+     PLAIN("8", "1e-05", "llama3", "1", "a,b", "true")},
+    {"a.lua", "-- nothing\nreturn {}", PLAIN("3", "1e-05", "default", "1", "x", "true")},
+    {"json", "return {whole = 5}", PLAIN("5", "1e-05", "default", "1", "x", "true")},
+};
+
+START_TEST(gives_values)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    char found[400];
+    ck_assert_msg(run(good[_i].file, good[_i].config, NULL, 0, &script, &error) == 0, "%s: %s",
+                  good[_i].config, error.text);
+    all_options(&script, found, sizeof found);
+    ck_assert_str_eq(found, good[_i].expected);
+    cr_script_free(&script);
+}
+END_TEST
+
+/* The message begins with the file, but for what is the script's. */
+static const struct {
+    const char *file, *config, *expected;
+} bad[] = {
+    {"a.json", "{\"whole\": 2.5}", "a.json: option whole: found '2.5', expected a whole number"},
+    {"a.json", "{\"whole\": true}", "a.json: option whole: found 'true', expected a whole number"},
+    {"a.json", "{\"whole\": {\"a\": 1}}", "a.json: whole.a 1: m.lua has no such option"},
+    {"a.json", "{\"yes\": 1}", "a.json: option yes: found '1', expected true or false"},
+    {"a.json", "{\"rope\": {\"kind\": \"yarn\", \"beta\": 1}}",
+     "a.json: option kind: found 'yarn', expected default or llama3"},
+    {"a.json", "{\"rope\": {\"beta\": 32}}", "a.json: rope.beta 32: m.lua has no such option"},
+    {"a.json", "{\"numbr\": 8}",
+     "a.json: numbr 8: m.lua has no such option, did you mean number?"},
+    {"a.json", "{\"whoever\": false}", "a.json: whoever false: m.lua has no such option"},
+    {"a.json", "{\"text\": [[1]]}", "a.json: text.1 1: m.lua has no such option"},
+    {"a.json", "", "a.json:1: JSON: found no value"},
+    {"a.json", "[1]", "a.json: 1 1: m.lua has no such option"},
+    {"a.json", "3", "a.json: found number, expected a table of values for options"},
+    {"a.json", "{\n\"whole\": 1,\n}", "a.json:3: JSON: found no string"},
+    {"a.json", "{\"whole\": 01}", "a.json:1: JSON: found no value"},
+    {"a.json", "{\"whole\": 1.}", "a.json:1: JSON: found no value"},
+    {"a.json", "{\"whole\": 1e}", "a.json:1: JSON: found no value"},
+    {"a.json", "{\"whole\": +1}", "a.json:1: JSON: found no value"},
+    {"a.json", "{\"whole\": NaN}", "a.json:1: JSON: found no value"},
+    {"a.json", "{\"whole\": 1e999}", "a.json: option whole: found 'inf', expected a whole number"},
+    {"a.json", "{\"whole\" 1}", "a.json:1: JSON: expected ':'"},
+    {"a.json", "{\"whole\": 1 \"a\": 2}", "a.json:1: JSON: expected ',' or '}'"},
+    {"a.json", "{\"whole\": 1", "a.json:1: JSON: expected ',' or '}'"},
+    {"a.json", "{} {}", "a.json:1: JSON: found more than one value"},
+    {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: a key that is there twice"},
+    {"a.json",
+     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+     "a.json:1: JSON: a text that is nested too deep"},
+    {"a.lua", "return 3", "a.lua: found number, expected a table of values for options"},
+    {"a.lua", "local a = 1\nreturn {whole = math.pi}", "a.lua:2: attempt to index"},
+    {"a.lua", "local a = 1\nreturn {", "a.lua:2: unexpected symbol"},
+    {"a.lua", "return {whole = function() end}",
+     "a.lua: whole: found function, expected a number, a text, true or false"},
+    {"a.lua", "local t = {} t.t = t return t", "a.lua: t.t.t.t"},
+    {"a.lua", "return {unknown = 1}", "a.lua: unknown 1: m.lua has no such option"},
+    {"a.lua", "while true do end", "a.lua:1: the script takes more than"},
+    {"a.lua", "\033Lua", "a.lua: is no text, a table of values is expected"},
+};
+
+START_TEST(refuses)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    char expected[400];
+    snprintf(expected, sizeof expected, "%s/%s", folder, bad[_i].expected);
+    ck_assert_msg(run(bad[_i].file, bad[_i].config, NULL, 0, &script, &error) != 0, "%s",
+                  bad[_i].config);
+    ck_assert_msg(strncmp(error.text, expected, strlen(expected)) == 0, "found '%s', expected '%s'",
+                  error.text, expected);
+}
+END_TEST
+
+/* A setting counts for more than the file, and the file for more than an optional setting. */
+START_TEST(is_overridden)
+{
+    const struct cr_setting settings[] = {{"eps", "7", true}, {"whole", "9", true},
+                                          {"text", "mine", false}};
+    struct cr_script script;
+    struct cr_error error = {""};
+    char found[400];
+    ck_assert(run("a.json", "{\"text\": \"theirs\", \"whole\": 4}", settings, 3, &script, &error) ==
+              0);
+    all_options(&script, found, sizeof found);
+    ck_assert_str_eq(found, PLAIN("4", "7", "default", "1", "mine", "true"));
+    cr_script_free(&script);
+}
+END_TEST
+
+START_TEST(needs_a_script_with_options)
+{
+    struct cr_script script;
+    struct cr_error error = {""};
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file("a.json", "{\"n\": 1}"));
+    const char *text = "return {y = input('x', {1})}";
+    const struct cr_script_source source = {"m.lua", text, strlen(text), path};
+    ck_assert(cr_script_run_from(&source, NULL, 0, &script, &error) != 0);
+    ck_assert_ptr_nonnull(strstr(error.text, "a.json: n 1: m.lua has no such option"));
+    const struct cr_script_source none = {"m.lua", text, strlen(text), "/nowhere/a.json"};
+    error.text[0] = '\0';
+    ck_assert(cr_script_run_from(&none, NULL, 0, &script, &error) != 0);
+    ck_assert_str_eq(error.text, "/nowhere/a.json: No such file or directory");
+    const char *wrong = "options({}, 3)";
+    const struct cr_script_source third = {"m.lua", wrong, strlen(wrong), NULL};
+    error.text[0] = '\0';
+    ck_assert(cr_script_run_from(&third, NULL, 0, &script, &error) != 0);
+    ck_assert_str_eq(error.text,
+                     "m.lua:1: options: found number, a table {name = \"option\"} is expected");
+}
+END_TEST
+
+/* Through the public interface, for a script in memory. */
+START_TEST(is_a_field_of_the_library)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file("a.json", "{\"whole\": 40}"));
+    crescent_context *context = crescent_context_new();
+    crescent_graph *graph;
+    crescent_setting option;
+    const crescent_script how = {.config = path};
+    ck_assert_msg(crescent_graph_open_text(context, "m.lua", model, sizeof model - 1, &how,
+                                           &graph) == CRESCENT_OK,
+                  "%s", crescent_error(context));
+    ck_assert_int_eq(crescent_graph_option_at(graph, 4, &option), CRESCENT_OK);
+    ck_assert_str_eq(option.key, "whole");
+    ck_assert_str_eq(option.value, "40");
+    crescent_graph_close(graph);
+    crescent_context_free(context);
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    Suite *suite = suite_create("config");
+    TCase *tests = tcase_create("config");
+    tcase_add_loop_test(tests, gives_values, 0, COUNT(good));
+    tcase_add_loop_test(tests, refuses, 0, COUNT(bad));
+    tcase_add_test(tests, is_overridden);
+    tcase_add_test(tests, needs_a_script_with_options);
+    tcase_add_test(tests, is_a_field_of_the_library);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) != 0 || failed > 0;
+}
