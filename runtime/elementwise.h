@@ -38,10 +38,15 @@
     OP(tanh,    1, FLOAT,   CR_TANH(a),         "hyperbolic tangent of a") \
     OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a") \
     OP(sigmoid, 1, FLOAT,   CR_SIGMOID(a),      "1 / (1 + exp(-a))") \
+    OP(sin,     1, FLOAT,   CR_SIN(a),          "sine of a, in radians") \
+    OP(cos,     1, FLOAT,   CR_COS(a),          "cosine of a, in radians") \
+    OP(floor,   1, FLOAT,   CR_FLOOR(a),        "the largest whole number up to a") \
+    OP(round,   1, FLOAT,   CR_NEAREST(a),      "a rounded to a whole number, ties to even") \
     OP(add,     2, ARITH,   a + b,              "a + b") \
     OP(sub,     2, ARITH,   a - b,              "a - b") \
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
+    OP(pow,     2, FLOAT,   CR_POW(a, b),       "a to the power of b, of a < 0 for whole b") \
     OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is") \
     OP(minimum, 2, ARITH,   CR_MIN(a, b),       "the smaller of a and b, -0 being smaller than +0; NaN if either is") \
     OP(lt,      2, COMPARE, CR_LT(a, b),        "a < b") \

@@ -10,6 +10,7 @@
 #include "pool.h"
 #include "runtime.h"
 #include "select.h"
+#include "turns.h" /* only for sin, cos */
 #include "vector.h"
 
 /* Prefetches into the second-level cache. */

@@ -87,12 +87,12 @@ static void expect(double got, double want, const char *what, int64_t i)
 
 enum { POINTS = 48 };
 
-static const double step = 0x1p-9;
+static const double step = 0x1p-10;
 
-/* Operand `i` at a point: of both signs, no integer, no two alike. */
+/* Operand `i` at a point: of both signs, no multiple of a half, no two alike. */
 static double point(int i, int p)
 {
-    return (p % 2 ? 1 : -1) * (0.3125 + 0.046875 * ((p / 2) * (2 * i + 3) % 29)) + i * 0x1p-7;
+    return (p % 2 ? 1 : -1) * (0.3203125 + 0.046875 * ((p / 2) * (2 * i + 3) % 29)) + i * 0x1p-7;
 }
 
 /* The derivative by operand `i` with an error of step^4; NaN outside the op's domain. */

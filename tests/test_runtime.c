@@ -119,6 +119,11 @@ static double ulps(float got, double want)
 #define CR_TANH(a) tanh(a)
 #define CR_ERF(a) erf(a)
 #define CR_SIGMOID(a) (1.0 / (1.0 + exp(-(a))))
+#define CR_SIN(a) sin(a)
+#define CR_COS(a) cos(a)
+#define CR_FLOOR(a) floor(a)
+#define CR_NEAREST(a) rint(a)
+#define CR_POW(a, b) pow(a, b)
 #define CR_FMA(a, b, c) fma(a, b, c)
 #define CR_MAX(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmax(a, b))
 #define CR_MIN(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmin(a, b))
@@ -294,6 +299,10 @@ static const struct {
     {"log", MEMBER(log), log, 1.0, 0.25f, 4.0f},
     {"tanh", MEMBER(tanh), tanh, 2.0, -10.0f, 10.0f},
     {"erf", MEMBER(erf), erf, 2.0, -4.0f, 4.0f},
+    {"sin", MEMBER(sin), sin, 1.5, -200.0f, 200.0f},
+    {"cos", MEMBER(cos), cos, 1.5, -0x1p21f, 0x1p21f},
+    {"floor", MEMBER(floor), floor, 0, -4.0f, 4.0f},
+    {"round", MEMBER(round), rint, 0, -4.0f, 4.0f},
     {"sqrt", MEMBER(sqrt), sqrt, 0.5, 0.0f, 4.0f},
     {"sigmoid", MEMBER(sigmoid), sigmoid, 2.5, -104.0f, 17.0f},
 };
@@ -329,6 +338,33 @@ START_TEST(test_accuracy)
     check_accuracy(k, _i, x, N);
     check_accuracy(k, _i, special, COUNT(special));
     free(x);
+}
+END_TEST
+
+/* Powers that C says more about than a formula, with the sign of a zero. */
+START_TEST(test_powers)
+{
+    static const float more[] = {2.0f,        -2.0f, 3.0f,  -3.0f,       2.5f,       -2.5f,
+                                 0.99999994f, 1e30f, -1e30f, 16777215.0f, -16777216.0f};
+    const struct cr_runtime *k = cr_runtime_select(NULL);
+    float x[COUNT(special) + COUNT(more)], y[COUNT(x)];
+    memcpy(x, special, sizeof special);
+    memcpy(x + COUNT(special), more, sizeof more);
+    for (int i = 0; i < COUNT(x); i++) {
+        k->pow_sv(1, COUNT(x), y, COUNT(x), &x[i], 0, x, COUNT(x));
+        for (int j = 0; j < COUNT(x); j++) {
+            double want = pow((double)x[i], (double)x[j]);
+            CHECK(ulps(y[j], want) <= 1.5, "pow(%a, %a) is %a, not %a", x[i], x[j], y[j], want);
+            CHECK(want != 0 || !signbit(want) == !signbit(y[j]), "pow(%a, %a) is %a, not %a", x[i],
+                  x[j], y[j], want);
+        }
+    }
+    for (unsigned i = 0; i < 1 << 18; i++) { /* results of all sizes */
+        float a = 0.25f + 4 * cr_philox_uniform(3, 0, i), b, p;
+        b = (cr_philox_uniform(3, 1, i) - 0.5f) * 200 / logf(a);
+        k->pow_vv(1, 1, &p, 1, &a, 1, &b, 1);
+        CHECK(ulps(p, pow((double)a, (double)b)) <= 1.5, "pow(%a, %a) is %a", a, b, p);
+    }
 }
 END_TEST
 
@@ -1337,6 +1373,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_strips, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_points, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_accuracy, 0, COUNT(functions));
+    tcase_add_test(kernels, test_powers);
     tcase_add_loop_test(kernels, test_reductions, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_columns, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_softmax_splitting, 0, COUNT(isas));

@@ -21,6 +21,10 @@
     F(runtime_c, "runtime/runtime.c")                                                              \
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
+    F(rounding, "runtime/rounding.inc")                                                            \
+    F(turns, "runtime/turns.h")                                                                    \
+    F(trig, "runtime/trig.inc")                                                                    \
+    F(power, "runtime/power.inc")                                                                  \
     F(strips, "runtime/strips.inc")                                                                \
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \
@@ -120,8 +124,8 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
     return !needs(context, name);
 }
 
-/* True if a line, or a row of a table, says "only for NAME", a function of the runtime that the
- * text does not need. */
+/* True if a line, or a row of a table, says "only for NAME, NAME", functions of the runtime of which
+ * the text needs none. */
 static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
 {
     static const char mark[] = "/* only for ";
@@ -129,12 +133,16 @@ static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
     char name[64];
     if (!needs || !at || at > end)
         return false;
-    at += sizeof mark - 1;
-    size_t n = strcspn(at, " ");
-    CR_CHECK(n < sizeof name);
-    memcpy(name, at, n);
-    name[n] = 0;
-    return !needs(context, name);
+    for (at += sizeof mark - 1; *at != '*'; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ", ");
+        CR_CHECK(n < sizeof name);
+        memcpy(name, at, n);
+        name[n] = 0;
+        if (needs(context, name))
+            return false;
+        at += n;
+    }
+    return true;
 }
 
 /* True if the text has an include guard, so that it goes in once. */

@@ -50,23 +50,24 @@ static cr_id reciprocal(lua_State *L, cr_id a)
     return cr_elementwise(L, CR_OP_div, operands);
 }
 
-/* tensor ^ number, for the exponents that are products, quotients and roots. */
+/* a ^ b: pow, but for the exponents that are products, quotients and roots. */
 static int power(lua_State *L)
 {
-    if (!cr_is_tensor(L, 1) || lua_type(L, 2) != LUA_TNUMBER)
-        cr_raise(L, "^: found %s ^ %s, tensor ^ number is expected", cr_type_name(L, 1),
-                 cr_type_name(L, 2));
-    cr_id a = cr_tensor_at(L, 1);
-    double n = lua_tonumber(L, 2);
-    if (n == 0.5)
+    const char *name = cr_ops[CR_OP_pow].name;
+    struct cr_tensor_or_number operands[] = {cr_arg_tensor_or_number(L, 1, name),
+                                             cr_arg_tensor_or_number(L, 2, name)};
+    cr_id a = operands[0].id;
+    double n = operands[1].number;
+    bool whole = fabs(n) >= 1 && fabs(n) <= MAX_EXPONENT && n == floor(n);
+    bool special = !operands[0].is_number && operands[1].is_number;
+    if (special && n == 0.5)
         return cr_return(L, CR_OP_sqrt, 1, &a, NULL);
-    if (n == -0.5)
+    if (special && n == -0.5)
         return cr_return(L, CR_OP_rsqrt, 1, &a, NULL);
-    if (!(fabs(n) >= 1 && fabs(n) <= MAX_EXPONENT && n == floor(n)))
-        cr_raise(L,
-                 "^: exponent %.14g, expected 0.5, -0.5 or a whole number from 1 to %d "
-                 "or -1 to -%d",
-                 n, MAX_EXPONENT, MAX_EXPONENT);
+    if (!special || !whole) {
+        cr_push_tensor(L, cr_elementwise(L, CR_OP_pow, operands));
+        return 1;
+    }
     cr_id result = whole_power(L, a, (int)fabs(n));
     cr_push_tensor(L, n < 0 ? reciprocal(L, result) : result);
     return 1;

@@ -138,6 +138,27 @@ static cr_id settle_literal(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
+static cr_id constant_like(struct cr_rewrite *rw, cr_id id, double value)
+{
+    struct cr_attr attr = cr_attr_of(&rw->to->nodes[id]);
+    attr.value = value;
+    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
+}
+
+/* a to the power of 1, 2 or -1 is a, a product or a quotient, which are more exact, too. */
+static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_node *b = operand(rw, d, 1);
+    cr_id a = d->in[0];
+    if (cr_is_number(b, 1))
+        return a;
+    if (cr_is_number(b, 2))
+        return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, a}, NULL);
+    if (cr_is_number(b, -1))
+        return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){constant_like(rw, d->in[1], 1), a}, NULL);
+    return CR_NONE;
+}
+
 /* a + -b and -b + a are a - b, to the bit, also where the minus stands before b is repeated. */
 static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -176,13 +197,6 @@ static cr_id one_plus(const struct cr_graph *g, cr_id a, cr_id b, enum cr_op op)
     if (cr_is_number(&g->nodes[b], 1) && g->nodes[a].op == op)
         return cr_in(g, a, 0);
     return CR_NONE;
-}
-
-static cr_id constant_like(struct cr_rewrite *rw, cr_id id, double value)
-{
-    struct cr_attr attr = cr_attr_of(&rw->to->nodes[id]);
-    attr.value = value;
-    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
 /*
@@ -553,6 +567,7 @@ static const struct cr_rewrite_rule rules[] = {
     {fold_reduction, REDUCTIONS},
     {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},
     {merge_moves, MOVES},
+    {simple_power, OF(pow)},
     {subtract, OF(add) | OF(expand)},
     {cr_rule_work_on_part, OF(slice)},
     {cr_rule_reduce_parts, OF(sum) | OF(max)},

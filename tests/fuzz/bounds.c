@@ -144,6 +144,8 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
         return fmin(1, spread(e, i, a, value));
     if (isinf(error) || (e->node->op == CR_OP_div && !(fabs(a[1]) > bounds_of(e, 1)->error[i])))
         return INFINITY;
+    if (e->node->op == CR_OP_sin || e->node->op == CR_OP_cos) /* the ends may lie a turn apart */
+        return fmin(2, error);
     return spread(e, i, a, value);
 }
 
