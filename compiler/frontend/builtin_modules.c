@@ -3,7 +3,16 @@
 
 #include <string.h>
 
-#define MODULES(MODULE) MODULE(nn) MODULE(attention) MODULE(transformer) MODULE(gpt2) MODULE(optim)
+#define MODULES(MODULE)                                                                            \
+    MODULE(nn)                                                                                     \
+    MODULE(attention)                                                                              \
+    MODULE(masks)                                                                                  \
+    MODULE(rotary)                                                                                 \
+    MODULE(transformer)                                                                            \
+    MODULE(gpt2)                                                                                   \
+    MODULE(llama)                                                                                  \
+    MODULE(huggingface)                                                                            \
+    MODULE(optim)
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \

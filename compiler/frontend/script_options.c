@@ -14,7 +14,7 @@
 #include "language.h"
 #include "script_state.h"
 
-enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 1024 };
+enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096 };
 
 static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 

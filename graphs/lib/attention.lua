@@ -1,7 +1,7 @@
 -- Attention: which token looks at which, and what it takes over
 -- (Vaswani et al.: Attention Is All You Need, 2017).
 
-local nn = require "nn"
+local nn, masks = require "nn", require "masks"
 
 local attention = {}
 
@@ -13,21 +13,48 @@ function attention.head_size(n_embd, n_head)
     return n_embd / n_head
 end
 
--- [T, T], true where the query (row) may see the key (column): itself and the past.
-function attention.causal_mask(T)
-    return le(iota({T, T}, 2), iota({T, T}, 1))
+attention.causal_mask = masks.causal
+
+-- Logit soft-capping: cap tanh(s / cap), which is s near 0 and stays within -cap .. cap
+-- (Gemma Team: Gemma 2, 2024).
+function attention.soft_cap(s, cap)
+    return cap * tanh(s / cap)
 end
 
 -- Attention(Q, K, V) = softmax(Q K^T / sqrt(d)) V.  A score the mask forbids is -inf,
 -- so its probability is 0; without a mask every token sees every token.  `drop`, if there
--- is one, is done to the probabilities.
-function attention.attend(q, k, v, mask, drop)
-    local scores = matmul(q, k:transpose(-2, -1)) * (1 / math.sqrt(q:size(-1)))
+-- is one, is done to the probabilities.  how, if given, has what is done otherwise:
+--     scale     in place of 1 / sqrt(d)
+--     soft_cap  of the scores, or none
+--     bias      added to the scores, such as masks.alibi, or none
+--     softmax   in place of nn.softmax, such as nn.safe_softmax
+function attention.attend(q, k, v, mask, drop, how)
+    how = how or {}
+    local scores = matmul(q, k:transpose(-2, -1)) * (how.scale or 1 / math.sqrt(q:size(-1)))
+    if how.soft_cap then scores = attention.soft_cap(scores, how.soft_cap) end
+    if how.bias then scores = scores + how.bias end
     if mask then scores = where(mask, scores, -math.huge) end
     tap("scores", scores)
-    local probs = tap("probs", nn.softmax(scores))
+    local probs = tap("probs", (how.softmax or nn.softmax)(scores))
     if drop then probs = drop(probs) end
     return matmul(probs, v)
+end
+
+-- Grouped-query attention: q [B, H, T, d] has H heads, k and v [B, G, T, d] have G, each of
+-- which H / G queries share (Ainslie et al.: GQA, 2023).  With one for all it is multi-query
+-- attention (Shazeer: Fast Transformer Decoding, 2019), with one each the usual attention.
+-- The rest is as for attend; a bias is [H, T, T].
+function attention.grouped(q, k, v, mask, drop, how)
+    local B, H, T, d = unpack(q.shape)
+    local G, S = k:size(2), k:size(3)
+    if G == H then return (attention.attend(q, k, v, mask, drop, how)) end
+    if H % G ~= 0 then error(H .. " heads of queries do not share " .. G .. " of keys alike") end
+    local each = {}
+    for name, value in pairs(how or {}) do each[name] = value end
+    if each.bias then each.bias = each.bias:reshape{G, H / G, T, S} end
+    local y = attention.attend(q:reshape{B, G, H / G, T, d}, k:reshape{B, G, 1, S, d},
+        v:reshape{B, G, 1, S, v:size(-1)}, mask, drop, each)
+    return y:reshape{B, H, T, v:size(-1)}
 end
 
 -- [B, T, H d] to [B, H, T, d]: each head a matrix of its own.
@@ -61,6 +88,29 @@ function attention.fused(x, config)
     local v = tap("v", attention.split_heads(part(qkv, 2, 3), config.n_head))
     local y = tap("y", attention.merge_heads(attention.attend(q, k, v, config.mask, config.drop)))
     return (scope(config.out_name, config.project, y, C, config.bias))
+end
+
+-- Multi-head self-attention with a projection each for Q, K and V, [B, T, C] to [B, T, C].
+-- config: n_head, n_kv_head (n_head), head_size (C / n_head), bias (of the three), out_bias;
+-- names of the parameters: {q, k, v, out, and q_norm and k_norm if there is a norm};
+-- norm, for QK-norm: what is done to each head's queries and keys, or none (Henry et al.:
+-- Query-Key Normalization for Transformers, 2020); position, such as rotary.halves: what is
+-- done to them next, or none; mask, drop, how: see attend.
+function attention.separate(x, config)
+    local C, H, names = x:size(-1), config.n_head, config.names
+    local G, d = config.n_kv_head or H, config.head_size or attention.head_size(C, H)
+    local function project(name, n)
+        return (attention.split_heads(scope(name, nn.linear, x, n * d, config.bias), n))
+    end
+    local q, k, v = project(names.q, H), project(names.k, G), project(names.v, G)
+    if config.norm then
+        q, k = scope(names.q_norm, config.norm, q), scope(names.k_norm, config.norm, k)
+    end
+    if config.position then q, k = config.position(q), config.position(k) end
+    local y = attention.grouped(tap("q", q), tap("k", k), tap("v", v), config.mask, config.drop,
+        config.how)
+    y = tap("y", attention.merge_heads(y))
+    return (scope(names.out, nn.linear, y, C, config.out_bias))
 end
 
 -- One head with its own projections, [B, T, n_embd] to [B, T, size].

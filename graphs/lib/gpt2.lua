@@ -9,8 +9,9 @@ local gpt2 = {}
 
 -- x + attn(ln_1(x)), then x + mlp(ln_2(x)).
 -- config: n_head, layer_norm_epsilon, layout: "conv1d" (weights [in, out], as Hugging
--- Face stores them) or "linear" (weights [out, in]).
-function gpt2.block(x, config)
+-- Face stores them) or "linear" (weights [out, in]).  d_ff (4 n_embd) and act (nn.gelu_tanh) are
+-- of the feed-forward.
+function gpt2.block(x, config, d_ff, act)
     local norm = {eps = config.layer_norm_epsilon}
     local project = config.layout == "linear" and nn.linear or nn.conv1d
     return transformer.block(x,
@@ -23,7 +24,7 @@ function gpt2.block(x, config)
         function(x)
             local n = scope("ln_2", nn.layer_norm, x, norm)
             return (scope("mlp", transformer.feed_forward, n, {
-                d_ff = 4 * x:size(-1), act = nn.gelu_tanh,
+                d_ff = d_ff or 4 * x:size(-1), act = act or nn.gelu_tanh,
                 project = project, in_name = "c_fc", out_name = "c_proj"}))
         end)
 end

@@ -25,6 +25,16 @@ function nn.layer_norm(x, config)
     return y
 end
 
+-- RMSNorm(x) = gamma x / sqrt(mean(x^2) + eps), over the last axis
+-- (Zhang, Sennrich: Root Mean Square Layer Normalization, 2019).  With `unit_offset` the
+-- parameter is gamma - 1, as Gemma has it, and starts at 0.
+function nn.rms_norm(x, config)
+    local offset = config.unit_offset and 1 or 0
+    local gamma = param("weight", {x:size(-1)}, {fill = 1 - offset})
+    if offset ~= 0 then gamma = gamma + offset end
+    return x * rsqrt(nn.mean(x ^ 2, -1) + config.eps) * gamma
+end
+
 -- y = x W^T + b with W [out, in], as torch.nn.Linear.
 function nn.linear(x, n_out, bias)
     local n_in = x:size(-1)
@@ -59,11 +69,37 @@ function nn.gelu_tanh(x)
     return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ^ 3)))
 end
 
+-- SiLU(x) = x sigmoid(x), also called Swish
+-- (Elfwing, Uchibe, Doya: Sigmoid-Weighted Linear Units, 2017).
+function nn.silu(x)
+    return x * sigmoid(x)
+end
+
+-- Gated linear units: one projection passes through the activation and gates another
+-- (Shazeer: GLU Variants Improve Transformer, 2020).
+function nn.swiglu(gate, up)
+    return nn.silu(gate) * up
+end
+
+-- GEGLU with the tanh approximation of GELU, as Gemma has it.
+function nn.geglu(gate, up)
+    return nn.gelu_tanh(gate) * up
+end
+
 -- softmax(s)_i = exp(s_i) / sum_j exp(s_j) over the last axis.  The maximum, which
 -- cancels out (also of the gradient), is subtracted so that nothing overflows.
 function nn.softmax(s)
     local e = exp(s - detach(max(s, -1)))
     return e / sum(e, -1)
+end
+
+-- The same softmax, but 0 in a row that is -inf throughout, where nothing is seen; as
+-- torch.nn.functional.scaled_dot_product_attention has it.
+function nn.safe_softmax(s)
+    local top = detach(max(s, -1))
+    local e = exp(s - where(eq(top, -math.huge), 0, top))
+    local total = sum(e, -1)
+    return e / where(eq(total, 0), 1, total)
 end
 
 -- The sum of all elements, a scalar.
@@ -95,9 +131,25 @@ function nn.cross_entropy(logits, targets, config)
     return nn.total(where(counts, loss, 0)) / nn.total(float(counts))
 end
 
--- Rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.
-function nn.embedding(ids, n, size)
-    return gather(param("weight", {n, size}, {normal = 1}), ids)
+-- Rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.  They
+-- start with a standard deviation of 1 or, if it is given, `std`.
+function nn.embedding(ids, n, size, std)
+    return gather(param("weight", {n, size}, {normal = std or 1}), ids)
+end
+
+-- Learned positions: x [B, T, C] plus the first T rows of a table of n vectors
+-- (Gehring et al.: Convolutional Sequence to Sequence Learning, 2017).
+function nn.learned_positions(x, n, std)
+    local T, C = x:size(-2), x:size(-1)
+    if T > n then error(T .. " tokens, expected at most " .. n .. ", as there are positions") end
+    return x + param("weight", {n, C}, {normal = std or 1}):slice({0, 0}, {T, C})
+end
+
+-- Tied heads: logits by the table of an embedding of n vectors, in whose scope this is called
+-- (Press, Wolf: Using the Output Embedding to Improve Language Models, 2017).
+function nn.tied_head(x, n, std)
+    local table = param("weight", {n, x:size(-1)}, {normal = std or 1})
+    return matmul(x, table:transpose(1, 2))
 end
 
 -- Dropout: each element becomes 0 with probability p, and what stays is made larger, so

@@ -13,6 +13,16 @@ function transformer.feed_forward(x, config)
     return (scope(config.out_name, config.project, act, x:size(-1), config.bias))
 end
 
+-- The gated one: FFN(x) = glu(x W_gate, x W_up) W_down (Shazeer: GLU Variants Improve
+-- Transformer, 2020).
+-- config: d_ff, glu = nn.swiglu or nn.geglu, bias, and the names of the three projections.
+function transformer.gated_feed_forward(x, config)
+    local gate = scope(config.gate_name, nn.linear, x, config.d_ff, config.bias)
+    local up = scope(config.up_name, nn.linear, x, config.d_ff, config.bias)
+    local act = tap("act", config.glu(gate, up))
+    return (scope(config.down_name, nn.linear, act, x:size(-1), config.bias))
+end
+
 -- x + f(x): what a part of the model adds to the residual stream.
 function transformer.residual(x, f)
     return x + f(x)
@@ -23,6 +33,19 @@ end
 function transformer.block(x, attention, feed_forward)
     x = tap("attn_residual", transformer.residual(x, attention))
     return tap("ffn_residual", transformer.residual(x, feed_forward))
+end
+
+-- The post-norm block: norm_1(x + attention(x)), then norm_2(x + feed_forward(x))
+-- (Vaswani et al.: Attention Is All You Need, 2017).
+function transformer.post_norm_block(x, attention, norm_1, feed_forward, norm_2)
+    x = tap("attn_residual", norm_1(transformer.residual(x, attention)))
+    return tap("ffn_residual", norm_2(transformer.residual(x, feed_forward)))
+end
+
+-- The parallel block: x + attention(x) + feed_forward(x), which read the same x
+-- (Wang, Komatsuzaki: GPT-J-6B, 2021).
+function transformer.parallel_block(x, attention, feed_forward)
+    return tap("ffn_residual", x + attention(x) + feed_forward(x))
 end
 
 -- Blocks one after another, in the scopes name.0, name.1, ...

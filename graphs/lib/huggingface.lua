@@ -1,0 +1,148 @@
+-- What the keys of Hugging Face's config.json mean to the scripts of whole models.
+
+local nn = require "nn"
+local rotary = require "rotary"
+
+local huggingface = {}
+
+-- Keys that mean nothing to a graph: of training, of generation, of files.
+local ignored = {
+    "_attn_implementation_autoset", "_name_or_path", "architectures", "attention_dropout",
+    "attention_probs_dropout_prob", "attn_pdrop", "auto_map", "bad_words_ids",
+    "begin_suppress_tokens", "bos_token_id", "cache_implementation", "chunk_size_feed_forward",
+    "classifier_dropout", "decoder_start_token_id", "directionality", "diversity_penalty",
+    "do_sample", "dtype", "early_stopping", "embd_pdrop", "encoder_no_repeat_ngram_size",
+    "encoder_stride", "eos_token_id", "exponential_decay_length_penalty", "finetuning_task",
+    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "hidden_dropout",
+    "hidden_dropout_prob", "id2label", "initializer_range", "label2id", "length_penalty",
+    "max_length", "max_position_embeddings", "min_length", "n_ctx", "no_repeat_ngram_size",
+    "num_beam_groups", "num_beams", "num_return_sequences", "output_attentions",
+    "output_hidden_states", "output_past", "output_scores", "pad_token_id", "pooler_fc_size",
+    "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
+    "prefix", "pretraining_tp", "problem_type", "remove_invalid_values", "reorder_and_upcast_attn",
+    "repetition_penalty", "resid_pdrop", "return_dict", "return_dict_in_generate", "sep_token_id",
+    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+    "summary_use_proj", "suppress_tokens", "task_specific_params", "temperature",
+    "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version",
+    "typical_p", "unk_token_id", "use_bfloat16", "use_cache",
+}
+
+-- Other names of options: rotary positions stood at the top, then in rope_scaling, then in
+-- rope_parameters.
+local renamed = {
+    rotary_emb_base = "rope_theta", rotary_pct = "partial_rotary_factor",
+    ["rope_scaling.type"] = "rope_type", ["rope_scaling.rope_type"] = "rope_type",
+    ["rope_parameters.rope_type"] = "rope_type", ["rope_parameters.rope_theta"] = "rope_theta",
+    ["rope_parameters.partial_rotary_factor"] = "partial_rotary_factor",
+}
+for _, name in ipairs {"factor", "low_freq_factor", "high_freq_factor",
+    "original_max_position_embeddings"} do
+    renamed["rope_scaling." .. name] = "rope_" .. name
+    renamed["rope_parameters." .. name] = "rope_" .. name
+end
+
+-- The second argument of `options` for a script of a model; `more` keys mean nothing to it.
+function huggingface.keys(more)
+    local keys = {}
+    for name, option in pairs(renamed) do keys[name] = option end
+    for _, name in ipairs(ignored) do keys[name] = false end
+    for _, name in ipairs(more or {}) do keys[name] = false end
+    return keys
+end
+
+-- Two tables of options as one; the second one counts.
+function huggingface.merge(defaults, own)
+    local all = {}
+    for name, value in pairs(defaults) do all[name] = value end
+    for name, value in pairs(own) do all[name] = value end
+    return all
+end
+
+local activations = {
+    gelu = nn.gelu, gelu_new = nn.gelu_tanh, gelu_pytorch_tanh = nn.gelu_tanh,
+    gelu_fast = nn.gelu_tanh, relu = nn.relu, silu = nn.silu, swish = nn.silu, tanh = tanh,
+}
+
+-- The choices of an option that names an activation; the first is the default.
+function huggingface.activations(default)
+    local list = {default}
+    for name in pairs(activations) do
+        if name ~= default then table.insert(list, name) end
+    end
+    return list
+end
+
+function huggingface.activation(name)
+    return activations[name]
+end
+
+local gated = {
+    silu = nn.swiglu, swish = nn.swiglu, gelu_pytorch_tanh = nn.geglu, gelu_new = nn.geglu,
+}
+
+-- The same for gated linear units.
+function huggingface.gated_activations(default)
+    local list = {default}
+    for name in pairs(gated) do
+        if name ~= default then table.insert(list, name) end
+    end
+    return list
+end
+
+function huggingface.gated(name)
+    return gated[name]
+end
+
+-- The options of rotary positions.
+function huggingface.rope_options()
+    return {
+        rope_theta = {number = 10000}, rope_type = {"default", "linear", "llama3"},
+        rope_factor = {number = 1}, rope_low_freq_factor = {number = 1},
+        rope_high_freq_factor = {number = 4}, rope_original_max_position_embeddings = 8192,
+    }
+end
+
+-- The angles that T positions turn the first d numbers of a head by.
+function huggingface.rope(o, T, d)
+    local w = rotary.frequencies(d, o.rope_theta)
+    if o.rope_type == "linear" then w = rotary.linear(w, o.rope_factor) end
+    if o.rope_type == "llama3" then
+        w = rotary.llama3(w, o.rope_factor, o.rope_low_freq_factor, o.rope_high_freq_factor,
+            o.rope_original_max_position_embeddings)
+    end
+    return rotary.angles(T, w)
+end
+
+-- "a,b" as {"a", "b"}
+local function split(text)
+    local list, start = {}, 1
+    for i = 1, #text + 1 do
+        if i > #text or text:sub(i, i) == "," then
+            table.insert(list, text:sub(start, i - 1))
+            start = i + 1
+        end
+    end
+    return list
+end
+
+-- The sliding window of each layer, from 1 on, or 0: as o.layer_types says or, where that is "", as
+-- `slides` does of a layer from 0 on.
+function huggingface.windows(o, slides)
+    local types, windows = o.layer_types ~= "" and split(o.layer_types), {}
+    if types and #types ~= o.num_hidden_layers then
+        error("layer_types has " .. #types .. " items, expected one for each of " ..
+            o.num_hidden_layers .. " layers")
+    end
+    for i = 1, o.num_hidden_layers do
+        local kind = types and types[i]
+        if kind and kind ~= "sliding_attention" and kind ~= "full_attention" then
+            error("layer_types: found '" .. kind .. "', expected sliding_attention or full_attention")
+        end
+        local sliding = slides(i - 1)
+        if kind then sliding = kind == "sliding_attention" end
+        windows[i] = sliding and o.sliding_window or 0
+    end
+    return windows
+end
+
+return huggingface

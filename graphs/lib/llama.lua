@@ -1,0 +1,98 @@
+-- The decoder of Llama under Hugging Face's names (Touvron et al.: LLaMA, 2023; Grattafiori et al.:
+-- The Llama 3 Herd of Models, 2024), and of the models that are built like it.
+
+local nn = require "nn"
+local attention = require "attention"
+local huggingface = require "huggingface"
+local masks = require "masks"
+local rotary = require "rotary"
+local transformer = require "transformer"
+
+local llama = {}
+
+-- The options of such a model, as its config.json has them; `own` are those of the script.  The sizes
+-- make a small one.
+function llama.options(own)
+    local common = {
+        B = 1, T = 16, -- sequences, tokens
+        vocab_size = 512, hidden_size = 64, intermediate_size = 172, num_hidden_layers = 2,
+        num_attention_heads = 8, num_key_value_heads = 0, head_dim = 0, -- 0: as wide as it takes
+        hidden_act = huggingface.gated_activations("silu"), rms_norm_eps = 1e-6,
+        tie_word_embeddings = false,
+    }
+    return huggingface.merge(huggingface.merge(common, huggingface.rope_options()), own)
+end
+
+-- Positions, masks and sizes that all layers share.  windows: of each layer, or 0.
+function llama.layers(o, windows)
+    local d = o.head_dim > 0 and o.head_dim or attention.head_size(o.hidden_size, o.num_attention_heads)
+    local angles, causal, sliding = huggingface.rope(o, o.T, d), masks.causal(o.T)
+    local layers = {}
+    for i = 1, o.num_hidden_layers do
+        local mask = causal
+        if windows[i] > 0 and windows[i] < o.T then
+            sliding = sliding or masks.sliding_window(o.T, windows[i])
+            mask = sliding
+        end
+        layers[i] = {
+            n_head = o.num_attention_heads, head_size = d, mask = mask,
+            n_kv_head = o.num_key_value_heads > 0 and o.num_key_value_heads or nil,
+            position = function(x) return (rotary.halves(x, angles)) end,
+            names = {q = "q_proj", k = "k_proj", v = "v_proj", out = "o_proj",
+                q_norm = "q_norm", k_norm = "k_norm"},
+        }
+    end
+    return layers
+end
+
+-- The gated feed-forward of a block.  act: a name that huggingface.gated knows.
+function llama.feed_forward(x, o, act, bias)
+    return (scope("mlp", transformer.gated_feed_forward, x, {
+        d_ff = o.intermediate_size, glu = huggingface.gated(act), bias = bias or false,
+        gate_name = "gate_proj", up_name = "up_proj", down_name = "down_proj"}))
+end
+
+-- x + self_attn(norm(x)), then x + mlp(norm(x)).  layer: config of attention.separate.
+function llama.block(x, o, layer, mlp_bias)
+    local norm = {eps = o.rms_norm_eps}
+    return transformer.block(x,
+        function(x)
+            local n = scope("input_layernorm", nn.rms_norm, x, norm)
+            return (scope("self_attn", attention.separate, n, layer))
+        end,
+        function(x)
+            local n = scope("post_attention_layernorm", nn.rms_norm, x, norm)
+            return (llama.feed_forward(n, o, o.hidden_act, mlp_bias))
+        end)
+end
+
+-- Logits of the vectors x: by the embedding's table if heads are tied.
+function llama.head(x, o)
+    if o.tie_word_embeddings then
+        return (scope("model.embed_tokens", nn.tied_head, x, o.vocab_size, 0.02))
+    end
+    return (scope("lm_head", nn.linear, x, o.vocab_size, false))
+end
+
+-- The whole model: ids [B, T] to logits [B, T, vocab_size].
+-- parts, all of which may be left out: bias of the projections to Q, K and V, out_bias of
+-- attention's output, mlp_bias; qk_norm, true to normalise queries and keys; windows of the layers.
+function llama.model(ids, o, parts)
+    local windows = parts.windows
+    if not windows then
+        windows = {}
+        for i = 1, o.num_hidden_layers do windows[i] = 0 end
+    end
+    local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
+    for i, layer in ipairs(llama.layers(o, windows)) do
+        layer.bias, layer.out_bias = parts.bias or false, parts.out_bias or false
+        if parts.qk_norm then
+            layer.norm = function(x) return (nn.rms_norm(x, {eps = o.rms_norm_eps})) end
+        end
+        x = scope("model.layers." .. i - 1, llama.block, x, o, layer, parts.mlp_bias)
+    end
+    x = scope("model.norm", nn.rms_norm, x, {eps = o.rms_norm_eps})
+    return llama.head(x, o)
+end
+
+return llama
