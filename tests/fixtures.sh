@@ -14,14 +14,16 @@ crescent="${CRESCENT:-build/crescent}"
 compare() {
     what=$1 folder="tests/fixtures/$2"
     shift 2
-    arguments= inputs= expected=
+    arguments= inputs= expected= cotangent=y
     while read -r key value; do
         case "$key" in
         script) arguments="$value $arguments" ;;
+        config) arguments="$arguments --config $folder/$value" ;;
         set) arguments="$arguments --set $value" ;;
         atol) [ $what = gradients ] || arguments="$arguments --atol $value" ;;
         input) inputs="$inputs --input $value=$folder/$value.npy" ;;
         expect) expected="$expected --expect $value=$folder/$value.npy" ;;
+        cotangent) cotangent=$value ;;
         grad_atol) [ $what = outputs ] || arguments="$arguments --atol $value" ;;
         *) echo "$folder/case.txt: found '$key', which has no meaning here" >&2
            return 99 ;;
@@ -29,7 +31,7 @@ compare() {
     done <"$folder/case.txt"
     [ -n "$expected" ] || expected="--expect y=$folder/y.npy"
     [ $what = outputs ] ||
-        expected="--expect-grads $folder/grads.safetensors --cotangent y=$folder/c.npy"
+        expected="--expect-grads $folder/grads.safetensors --cotangent $cotangent=$folder/c.npy"
     "$crescent" compare $arguments --backends ref,tcc,cc --weights "$folder/model.safetensors" \
         ${inputs:---input x=$folder/x.npy} $expected "$@"
 }

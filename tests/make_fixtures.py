@@ -12,10 +12,12 @@ Each case is a folder with
     case.txt            lines of KEY VALUE:
         script PATH         the graph
         set KEY=VALUE       an option; any number of these
+        config FILE         a file of the case with values for options
         atol NUMBER         the largest absolute error allowed
         grad_atol NUMBER    the same for gradients
         input NAME          an input and its file, if it is not x
         expect NAME         an output and its file, if it is not y
+        cotangent NAME      the output that c.npy is for, if it is not y
 
 The cases of TRAINING have the state after some steps of an optimiser.
 

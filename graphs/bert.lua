@@ -1,0 +1,54 @@
+-- BERT (Devlin et al., 2019), a post-norm encoder: ids to vectors, and one vector for all of a text.
+-- Names are Hugging Face's (BertModel; of models with a head, --set prefix=bert.).
+
+local nn = require "nn"
+local attention, huggingface = require "attention", require "huggingface"
+local masks, transformer = require "masks", require "transformer"
+
+local o = options({
+    B = 1, T = 16, -- texts, tokens
+    model_type = {"bert"},
+    vocab_size = 30522, max_position_embeddings = 512, type_vocab_size = 2,
+    hidden_size = 768, intermediate_size = 3072, num_hidden_layers = 12, num_attention_heads = 12,
+    hidden_act = huggingface.activations("gelu"), layer_norm_eps = 1e-12,
+    position_embedding_type = {"absolute"}, is_decoder = {"false"}, add_cross_attention = {"false"},
+    padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
+    pooler = true,   -- whether there is the vector for all
+    prefix = "",     -- before every parameter's name
+}, huggingface.keys {"tie_word_embeddings"})
+
+local norm = {eps = o.layer_norm_eps}
+local mask
+if o.padding then
+    mask = masks.padding(input("attention_mask", {o.B, o.T}, "i32", {fill = 1}))
+end
+local layer = {
+    n_head = o.num_attention_heads, mask = mask, how = {softmax = mask and nn.safe_softmax},
+    names = {q = "self.query", k = "self.key", v = "self.value", out = "output.dense"},
+}
+
+local function block(x)
+    return transformer.post_norm_block(x,
+        function(x) return (scope("attention", attention.separate, x, layer)) end,
+        function(x) return (scope("attention.output.LayerNorm", nn.layer_norm, x, norm)) end,
+        function(x)
+            return (transformer.feed_forward(x, {
+                d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
+                project = nn.linear, in_name = "intermediate.dense", out_name = "output.dense"}))
+        end,
+        function(x) return (scope("output.LayerNorm", nn.layer_norm, x, norm)) end)
+end
+
+prefix(o.prefix)
+local ids = input("ids", {o.B, o.T}, "i32")
+local types = input("token_type_ids", {o.B, o.T}, "i32", {fill = 0}) -- which of two texts
+local C = o.hidden_size
+local x = scope("embeddings.word_embeddings", nn.embedding, ids, o.vocab_size, C, 0.02)
+    + scope("embeddings.token_type_embeddings", nn.embedding, types, o.type_vocab_size, C, 0.02)
+x = scope("embeddings.position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
+x = scope("embeddings.LayerNorm", nn.layer_norm, x, norm)
+x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
+if not o.pooler then return {last_hidden_state = x} end
+
+local first = x:slice({0, 0, 0}, {o.B, 1, C}):reshape{o.B, C}
+return {last_hidden_state = x, pooler_output = tanh(scope("pooler.dense", nn.linear, first, C))}

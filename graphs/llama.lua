@@ -1,0 +1,16 @@
+-- Llama 1 to 3: ids to logits.  Names of options and parameters are Hugging Face's
+-- (LlamaForCausalLM):
+--     crescent run graphs/llama.lua --config graphs/configs/llama-3.2-1b.lua --set T=64
+--     crescent run graphs/llama.lua --config config.json --weights model.safetensors --input ids=F.npy
+
+local llama, huggingface = require "llama", require "huggingface"
+
+local o = options(llama.options {
+    model_type = {"llama"},
+    attention_bias = false, mlp_bias = false,
+}, huggingface.keys())
+
+local ids = input("ids", {o.B, o.T}, "i32")
+local logits = llama.model(ids, o, {
+    bias = o.attention_bias, out_bias = o.attention_bias, mlp_bias = o.mlp_bias})
+return {logits = logits}

@@ -1,0 +1,15 @@
+-- Qwen2 and Qwen2.5 (Yang et al., 2024): a Llama with biases for Q, K and V.
+
+local llama, huggingface = require "llama", require "huggingface"
+
+local o = options(llama.options {
+    model_type = {"qwen2"},
+    use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
+    layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
+}, huggingface.keys())
+
+local ids = input("ids", {o.B, o.T}, "i32")
+local windows = huggingface.windows(o, function(layer)
+    return o.use_sliding_window and layer >= o.max_window_layers
+end)
+return {logits = llama.model(ids, o, {bias = true, windows = windows})}

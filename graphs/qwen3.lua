@@ -1,0 +1,17 @@
+-- Qwen3 (Yang et al., 2025): a Llama whose queries and keys are normalised, head by head.
+
+local llama, huggingface = require "llama", require "huggingface"
+
+local o = options(llama.options {
+    model_type = {"qwen3"},
+    head_dim = 128, attention_bias = false,
+    use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
+    layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
+}, huggingface.keys())
+
+local ids = input("ids", {o.B, o.T}, "i32")
+local windows = huggingface.windows(o, function(layer)
+    return o.use_sliding_window and layer >= o.max_window_layers
+end)
+return {logits = llama.model(ids, o, {
+    bias = o.attention_bias, out_bias = o.attention_bias, qk_norm = true, windows = windows})}

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Writes tests/fixtures/model_*: tiny random models of Hugging Face's transformers, what they compute,
+and its gradients.
+
+    python3 tests/make_model_fixtures.py [CASE...]
+
+Each case is a folder as make_fixtures.py describes it, with
+    config.json         as save_pretrained writes it or, for one case, as older versions did
+    model.safetensors   as save_pretrained writes it
+    grads.safetensors   dL/d of every parameter, under the same names, and of a float input; L is
+                        the sum of the first output times c.npy, and of the others
+
+Outputs and gradients are computed in float64 throughout: where transformers asks for float32 it gets
+float64.  No id stands for padding, as PyTorch's embeddings keep gradients from its row.  Needs torch, transformers and numpy.  The same bytes come out at every run on one version of
+them.
+"""
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+
+import numpy as np
+import torch
+import transformers
+from safetensors.numpy import load_file
+from transformers.utils import logging
+
+from make_fixtures import HERE, randomise, round_up, write_safetensors
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+
+CAUSAL = dict(vocab_size=37, num_hidden_layers=2)
+
+# name: model class, config class, its arguments, options of the script.
+CASES = {
+    "gpt2": ("GPT2LMHeadModel", "GPT2Config",
+             dict(vocab_size=31, n_positions=20, n_embd=21, n_layer=2, n_head=3), dict(B=2, T=9)),
+    "gpt2_untied": ("GPT2LMHeadModel", "GPT2Config",
+                    dict(vocab_size=31, n_positions=9, n_embd=20, n_layer=1, n_head=2, n_inner=30,
+                         activation_function="relu", tie_word_embeddings=False,
+                         layer_norm_epsilon=1e-3), dict(B=1, T=9)),
+    "llama": ("LlamaForCausalLM", "LlamaConfig",
+              dict(CAUSAL, hidden_size=24, intermediate_size=40, num_attention_heads=6,
+                   num_key_value_heads=2), dict(B=2, T=13)),
+    # Llama 3's frequencies, one head of keys and values for all, its own head size, all biases.
+    "llama3": ("LlamaForCausalLM", "LlamaConfig",
+               dict(CAUSAL, hidden_size=20, intermediate_size=33, num_attention_heads=5,
+                    num_key_value_heads=1, head_dim=8, attention_bias=True, mlp_bias=True,
+                    tie_word_embeddings=True, rms_norm_eps=1e-3,
+                    rope_parameters=dict(rope_theta=500.0, rope_type="llama3", factor=8.0,
+                                         low_freq_factor=1.0, high_freq_factor=4.0,
+                                         original_max_position_embeddings=40)), dict(B=1, T=17)),
+    "mistral": ("MistralForCausalLM", "MistralConfig",
+                dict(CAUSAL, hidden_size=24, intermediate_size=36, num_attention_heads=3,
+                     num_key_value_heads=1, head_dim=8, sliding_window=4), dict(B=2, T=11)),
+    "qwen2": ("Qwen2ForCausalLM", "Qwen2Config",
+              dict(CAUSAL, hidden_size=20, intermediate_size=36, num_attention_heads=5,
+                   num_key_value_heads=1, tie_word_embeddings=True, use_sliding_window=True,
+                   sliding_window=3, max_window_layers=1), dict(B=2, T=10)),
+    "qwen3": ("Qwen3ForCausalLM", "Qwen3Config",
+              dict(CAUSAL, hidden_size=18, intermediate_size=36, num_attention_heads=6,
+                   num_key_value_heads=3, head_dim=6), dict(B=2, T=12)),
+    "gemma2": ("Gemma2ForCausalLM", "Gemma2Config",
+               dict(CAUSAL, hidden_size=21, intermediate_size=36, num_attention_heads=3,
+                    num_key_value_heads=1, head_dim=8, query_pre_attn_scalar=6, sliding_window=4,
+                    attn_logit_softcapping=2.0, final_logit_softcapping=3.0, pad_token_id=None),
+               dict(B=2, T=11)),
+    "gpt_neox": ("GPTNeoXForCausalLM", "GPTNeoXConfig",
+                 dict(CAUSAL, hidden_size=24, intermediate_size=40, num_attention_heads=3),
+                 dict(B=2, T=10)),
+    "gpt_neox_serial": ("GPTNeoXForCausalLM", "GPTNeoXConfig",
+                        dict(CAUSAL, hidden_size=16, intermediate_size=24, num_attention_heads=1,
+                             use_parallel_residual=False,
+                             rope_parameters=dict(rope_theta=100.0, rope_type="linear", factor=2.0,
+                                                  partial_rotary_factor=0.5)), dict(B=1, T=15)),
+    "phi": ("PhiForCausalLM", "PhiConfig",
+            dict(CAUSAL, hidden_size=24, intermediate_size=40, num_attention_heads=3,
+                 num_key_value_heads=1, qk_layernorm=True), dict(B=2, T=9)),
+    "bert": ("BertModel", "BertConfig",
+             dict(vocab_size=31, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+                  num_attention_heads=3, max_position_embeddings=14, pad_token_id=None),
+             dict(B=3, T=11, padding=True)),
+    "vit": ("ViTModel", "ViTConfig",
+            dict(image_size=12, patch_size=4, num_channels=3, hidden_size=24, intermediate_size=40,
+                 num_hidden_layers=2, num_attention_heads=3, pooler_output_size=10), dict(B=2)),
+}
+
+
+@contextlib.contextmanager
+def everything_in_float64():
+    """Models are made and run in float64 even where they ask for float32."""
+    names = ("float", "float32")
+    old, to_float = [getattr(torch, name) for name in names], torch.Tensor.float
+    default = torch.get_default_dtype()
+    for name in names:
+        setattr(torch, name, torch.float64)
+    torch.Tensor.float = torch.Tensor.double
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(default)
+    torch.Tensor.float = to_float
+    for name, value in zip(names, old):
+        setattr(torch, name, value)
+
+
+def make_model(name):
+    model, config, arguments, _ = CASES[name]
+    config = getattr(transformers, config)(**arguments, attn_implementation="eager")
+    return getattr(transformers, model)(config).eval()
+
+
+def make_inputs(name, config, rng):
+    """By the names of transformers, and the files that hold them."""
+    options = CASES[name][3]
+    if config.model_type == "vit":
+        shape = options["B"], config.num_channels, config.image_size, config.image_size
+        return {"pixel_values": rng.standard_normal(shape).astype(np.float32)}
+    shape = options["B"], options["T"]
+    inputs = {"input_ids": rng.randint(0, config.vocab_size, shape)}
+    if config.model_type == "bert":
+        inputs["token_type_ids"] = rng.randint(0, 2, shape)
+        lengths = options["T"] - 3 * np.arange(options["B"])
+        inputs["attention_mask"] = (np.arange(options["T"]) < lengths[:, None]).astype(np.int64)
+    return inputs
+
+
+def evaluate(model, inputs, c, dtype):
+    """The outputs and, if there is a cotangent, the gradients of parameters and float inputs."""
+    tensors = {key: torch.from_numpy(value) for key, value in inputs.items()}
+    for key, value in tensors.items():
+        if value.is_floating_point():
+            tensors[key] = value.to(dtype).requires_grad_()
+    result = model(**tensors)
+    names = ["logits"] if "logits" in result else ["last_hidden_state", "pooler_output"]
+    outputs = {key: result[key] for key in names}
+    loss = (outputs[names[0]] * torch.from_numpy(c(outputs[names[0]].shape)).to(dtype)).sum()
+    loss = loss + sum(outputs[key].sum() for key in names[1:])
+    model.zero_grad()
+    loss.backward()
+    grads = {key: value.grad.double().numpy() for key, value in tensors.items()
+             if value.is_floating_point()}
+    for key, p in model.named_parameters():
+        grads[key] = p.grad.double().numpy().copy()
+    return {key: value.detach().double().numpy() for key, value in outputs.items()}, grads
+
+
+def saved_tensors(model, folder):
+    """What save_pretrained writes, by the names that it writes."""
+    with tempfile.TemporaryDirectory() as T:
+        model.save_pretrained(T)
+        for file in "config.json", "model.safetensors":
+            shutil.copyfile(os.path.join(T, file), os.path.join(folder, file))
+        return load_file(os.path.join(T, "model.safetensors"))
+
+
+def write_config(folder, name):
+    """Without what depends on the version; of llama3 as versions before 5 had it."""
+    path = os.path.join(folder, "config.json")
+    with open(path) as f:
+        config = json.load(f)
+    del config["transformers_version"]
+    if name == "llama3":
+        rope = config.pop("rope_parameters")
+        config["rope_theta"] = rope.pop("rope_theta")
+        config["rope_scaling"] = rope
+    with open(path, "w") as f:
+        json.dump(config, f, indent=2, sort_keys=True)
+        f.write("\n")
+
+
+FILES = {"input_ids": "ids"}
+
+
+def make_case(name):
+    rng = np.random.RandomState(zlib.crc32(name.encode()))
+    _, _, _, options = CASES[name]
+    folder = os.path.join(HERE, "fixtures", "model_" + name)
+    os.makedirs(folder, exist_ok=True)
+
+    model = make_model(name)
+    randomise(model, rng)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Embedding):
+            module.weight.data *= 4
+    if name == "gemma2":  # its norms' weights are gamma - 1
+        for key, p in model.named_parameters():
+            if p.dim() == 1:
+                p.data -= 1
+    state = {key: value.clone() for key, value in model.state_dict().items()}
+    inputs = make_inputs(name, model.config, rng)
+    cotangent = {}
+
+    def c(shape):
+        if "c" not in cotangent:
+            cotangent["c"] = (2 * rng.standard_normal(tuple(shape)) + 0.5).astype(np.float32)
+        return cotangent["c"]
+
+    low, low_grads = evaluate(model, inputs, c, torch.float32)
+    with everything_in_float64():
+        exact = make_model(name)
+        exact.load_state_dict({key: value.double() for key, value in state.items()})
+        high, high_grads = evaluate(exact, inputs, c, torch.float64)
+
+    tensors = saved_tensors(model, folder)
+    write_safetensors(os.path.join(folder, "model.safetensors"), dict(sorted(tensors.items())))
+    write_config(folder, name)
+    for key, p in model.named_parameters():
+        p.data = torch.from_numpy(high_grads[key].astype(np.float32))
+    with tempfile.TemporaryDirectory() as T:
+        model.save_pretrained(T)
+        grads = load_file(os.path.join(T, "model.safetensors"))
+    for key, value in inputs.items():
+        if value.dtype == np.float32:
+            grads[key] = np.ascontiguousarray(high_grads[key].astype(np.float32))
+    write_safetensors(os.path.join(folder, "grads.safetensors"), dict(sorted(grads.items())))
+
+    for key, value in inputs.items():
+        np.save(os.path.join(folder, FILES.get(key, key) + ".npy"),
+                value if value.dtype == np.float32 else value.astype(np.int32))
+    for key, value in high.items():
+        np.save(os.path.join(folder, key + ".npy"), value)
+    np.save(os.path.join(folder, "c.npy"), cotangent["c"])
+    error = max(np.abs(low[key] - high[key]).max() for key in high)
+    grad_error = max(np.abs(low_grads[key] - high_grads[key]).max() for key in high_grads)
+    with open(os.path.join(folder, "case.txt"), "w") as f:
+        f.write("script graphs/%s.lua\nconfig config.json\n" % model.config.model_type)
+        for key, value in options.items():
+            f.write("set %s=%s\n" % (key, str(value).lower()))
+        for key in inputs:
+            f.write("input %s\n" % FILES.get(key, key))
+        for key in high:
+            f.write("expect %s\n" % key)
+        f.write("cotangent %s\n" % next(iter(high)))
+        f.write("atol %s\n" % round_up(max(5e-6, 5 * error)))
+        f.write("grad_atol %s\n" % round_up(max(2e-5, 5 * grad_error)))
+    count = sum(value.size for value in tensors.values())
+    print("%-16s %6d parameters, |y| up to %8.3f, PyTorch's float32 is off by %.1e, in gradients by %.1e"
+          % (name, count, np.abs(next(iter(high.values()))).max(), error, grad_error))
+
+
+def main(names):
+    for name in names or CASES:
+        if name not in CASES:
+            sys.exit("%s is no case, expected one of: %s" % (name, " ".join(CASES)))
+        make_case(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
