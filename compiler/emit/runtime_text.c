@@ -29,6 +29,7 @@
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \
     F(scatter, "runtime/scatter.inc")                                                              \
+    F(scatter_tile, "runtime/scatter_tile.inc")                                                    \
     F(move, "runtime/move.inc")                                                                    \
     F(gemm, "runtime/gemm.inc")                                                                    \
     F(softmax, "runtime/softmax.inc")                                                              \

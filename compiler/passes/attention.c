@@ -20,6 +20,16 @@ static bool region_has(const struct cr_region *region, cr_id id)
     return false;
 }
 
+/* True if only the kernel of some attention's gradients computes a node. */
+static bool is_behind(const struct cr_module *module, cr_id id)
+{
+    for (int i = 0; i < module->n_backwards; i++)
+        for (int j = 0; j < module->backwards[i].n_behind; j++)
+            if (module->backwards[i].behind[j] == id)
+                return true;
+    return false;
+}
+
 /* Visits the users of a node, each once; false if one of them does not belong to the region. */
 static bool visit_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                          struct cr_region *region)
@@ -27,7 +37,7 @@ static bool visit_region(const struct cr_module *module, const struct cr_users *
     const struct cr_graph *g = module->graph;
     for (int i = users->first[from]; i < users->first[from + 1]; i++) {
         cr_id user = users->list[i];
-        if (region_has(region, user))
+        if (region_has(region, user) || (region->skips_gradients && is_behind(module, user)))
             continue;
         bool work = cr_kind_of(g, user) == CR_KIND_ELEMENTWISE || is_whole_move(g->nodes[user].op);
         if (!work || user > region->to || region->n == CR_MAX_VALUES)
@@ -87,7 +97,8 @@ static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id
             return false;
         for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++) {
             cr_id user = m->users->list[u];
-            if (!among(s, user) && user != output && !is_read_backward(m, id, user))
+            if (!among(s, user) && user != output && !is_read_backward(m, id, user) &&
+                !is_behind(m->module, user))
                 return false;
         }
     }
@@ -124,7 +135,7 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
  * pattern reads what it computes on the way. */
 static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
 {
-    struct cr_region region;
+    struct cr_region region = {.skips_gradients = true};
     if (scores == CR_NONE)
         return false;
     return scores == logits || cr_find_region(m->module, m->users, scores, logits, &region);

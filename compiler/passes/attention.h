@@ -11,6 +11,7 @@ struct cr_region {
     cr_id to;
     cr_id nodes[CR_MAX_VALUES];
     int n;
+    bool skips_gradients; /* nodes that only the kernel of the gradients computes do not count */
 };
 
 /*
@@ -27,10 +28,24 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits);
  * already. */
 void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 
+/* True if a node is dS = (dP - delta) P, the gradient of the logits of a softmax; of *found, what
+ * that says is set, and the scores. */
+bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users, cr_id id,
+                      struct cr_attention_backward *found);
+
 /* The gradients of an attention of which `dq` is that of the queries; false if there are none
  * that one kernel could compute. */
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,
                        struct cr_attention_backward *found);
+
+/* Of an attention whose T is `t`, those of the three products that there are; false if it is none. */
+bool cr_match_products(const struct cr_module *module, const struct cr_users *users, cr_id t,
+                       struct cr_attention_backward *found);
+
+/* True if a concat joins the gradients already, as it does where queries, keys and values are
+ * slices of one projection. */
+bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
+                   const struct cr_attention_backward *backward);
 
 /* Enters those that stand in a concat into module->backwards. */
 void cr_find_backwards(struct cr_module *module, const struct cr_users *users);

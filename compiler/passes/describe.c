@@ -71,6 +71,8 @@ static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
     for (int p = 0; p < CR_PROGRAMS; p++) {
         const char *title = cr_parts_of(k)->programs[p].title;
+        if (p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n)
+            title = cr_array_titles[k->attention.arrays[p - CR_ARRAY]];
         bool chooses = p == CR_DROPOUT && k->dropout.n && k->attention.chooses;
         put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
         if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)

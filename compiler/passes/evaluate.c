@@ -22,6 +22,7 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
     tiles->result = -1;
     ev->core = core;
     ev->core_seen = false;
+    ev->score = CR_NONE;
     ev->col = col;
     ev->may_reduce = may_reduce;
     ev->n_visible = 0;
@@ -164,6 +165,14 @@ static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     ev->core_seen = true;
     ev->core_map = *map;
     return push(ev, &(struct cr_value){.source = CR_CORE, .node = id}, map);
+}
+
+/* The kernel has the product of queries and keys at one map only. */
+static int evaluate_score(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    if (!equal_maps(map, ev->score_map, ev->g->nodes[id].rank))
+        return stop_at(ev, id);
+    return push(ev, &(struct cr_value){.source = CR_SCORE, .node = id}, map);
 }
 
 static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
@@ -329,6 +338,8 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
         return known;
     if (id == ev->core)
         return evaluate_core(ev, id, map);
+    if (id == ev->score)
+        return evaluate_score(ev, id, map);
     if (cr_is_stored(ev, id))
         return load(ev, id, id, map);
     switch (cr_kind_of(ev->g, id)) {
@@ -474,6 +485,7 @@ static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, i
 {
     switch (value->source) {
     case CR_CORE:
+    case CR_SCORE:
         return false;
     case CR_MAP:
         for (int i = 0; i < arity; i++)

@@ -32,6 +32,8 @@ struct cr_evaluate {
     cr_id core; /* the contraction that gives CR_CORE, or CR_NONE */
     struct cr_map core_map;
     bool core_seen;
+    cr_id score; /* the product that gives CR_SCORE, or CR_NONE ... */
+    const struct cr_map *score_map; /* ... at this map */
 
     int col; /* the atom that reductions run over, or CR_COL_UNKNOWN */
     bool may_reduce;

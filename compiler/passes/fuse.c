@@ -111,17 +111,21 @@ static cr_id last_reshape(const struct fusion *f, cr_id id)
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
-/* Outputs; what is scattered or reduced down its columns; concats, unless made of weights, which
- * are joined as they are loaded. */
-static void store_obvious(struct fusion *f)
+static void store_outputs(struct fusion *f)
 {
     for (int i = 0; i < f->g->n_outputs; i++)
         f->m->materialised[f->g->outputs[i].id] = true;
+}
+
+/* What is scattered or reduced down its columns; concats, unless made of weights, which are joined
+ * as they are loaded. */
+static void store_obvious(struct fusion *f)
+{
     bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
-        if (cr_goes_down(f->g, id))
+        if (!f->inside[id] && cr_goes_down(f->g, id))
             f->m->materialised[last_reshape(f, id)] = true;
-        else if (cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
+        else if ((cr_kind_of(f->g, id) == CR_KIND_SCATTER && !f->inside[id]) ||
                  cr_kind_of(f->g, id) == CR_KIND_WRITE ||
                  (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
@@ -176,7 +180,7 @@ static bool may_extend(const struct fusion *f, cr_id from, cr_id to, struct cr_r
 /* Claims a contraction's epilogue, as far as it goes, and returns its last node. */
 static cr_id claim_epilogue(struct fusion *f, cr_id id)
 {
-    struct cr_region region;
+    struct cr_region region = {.skips_gradients = false};
     cr_id end = id;
     f->owner[id] = id;
     while (!f->m->materialised[end] && may_extend(f, end, f->users.meet[end], &region)) {
@@ -598,8 +602,9 @@ void cr_pass_fuse(struct cr_module *module)
     for (int i = 0; i < f.g->n_outputs; i++)
         f.state[f.g->outputs[i].id] = f.g->outputs[i].state;
     cr_users_find(&f.users, f.g);
-    store_obvious(&f);
+    store_outputs(&f);
     find_backwards(&f);
+    store_obvious(&f);
     cr_find_attentions(module, &f.users);
     store_epilogues(&f);
     store_packed(&f);

@@ -1,20 +1,19 @@
 /*
  * join_grads.c - lets one kernel compute the gradients of the queries, keys and values of an
- * attention; it computes the probabilities again, block by block (Dao et al. 2022).
+ * attention, and what else is made of the gradient of its logits; it computes the probabilities
+ * again, block by block (Dao et al. 2022).
  *
- * A kernel stores one node.  So the pass joins the three gradients in a concat, unless the graph
- * does so already, and readers get slices of it.  fuse finds the pattern by the concat.
+ * A kernel stores one node.  So the pass joins the gradients in a concat, unless the graph does so
+ * already, and readers get slices of it.  fuse finds the pattern by the concat.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
-#include "factors.h"
 #include "pass_list.h"
+#include "rule_tools.h"
 #include "rules.h"
-
-/* ---- finding the three ---- */
 
 struct search {
     const struct cr_module *module;
@@ -27,309 +26,11 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
     return id != CR_NONE && s->g->nodes[id].op == op;
 }
 
-/* True if both nodes are views of one node, and differ by an exchange of the last two axes. */
-static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
-{
-    int64_t axes[2][CR_MAX_RANK];
-    cr_id of[2] = {a, b};
-    int rank = g->nodes[a].rank;
-    for (int i = 0; i < 2; i++) {
-        const struct cr_node *node = &g->nodes[of[i]];
-        for (int j = 0; j < rank; j++)
-            axes[i][j] = node->op == CR_OP_permute ? node->index[j] : j;
-        if (node->op == CR_OP_permute)
-            of[i] = cr_in(g, of[i], 0);
-    }
-    int64_t last = axes[0][rank - 1];
-    axes[0][rank - 1] = axes[0][rank - 2];
-    axes[0][rank - 2] = last;
-    return of[0] == of[1] && memcmp(axes[0], axes[1], (size_t)rank * sizeof last) == 0;
-}
-
 /* The only user of a node, or CR_NONE. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
     bool one = cr_n_users(s->users, id) == 1 && !cr_is_materialised(s->module, id);
     return one ? s->users->list[s->users->first[id]] : CR_NONE;
-}
-
-/* The product whose left operand is the transpose of a node; CR_NONE if not exactly one. */
-static cr_id transposed_product(const struct search *s, cr_id id)
-{
-    cr_id found = CR_NONE;
-    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
-        cr_id user = s->users->list[u];
-        if (!is_op(s, user, CR_OP_permute) || !are_transposed(s->g, id, user))
-            continue;
-        cr_id product = only_user(s, user);
-        if (found != CR_NONE || !is_op(s, product, CR_OP_matmul) || cr_in(s->g, product, 0) != user)
-            return CR_NONE;
-        found = product;
-    }
-    return found;
-}
-
-/* True if nothing but the product reads one of its factors, or a node between the two. */
-static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
-{
-    while (product != factor) {
-        cr_id next = cr_towards_factor(s->g, product, factor);
-        if (only_user(s, next) != product)
-            return false;
-        product = next;
-    }
-    return true;
-}
-
-/* Finds dA, the factor of dP that is a matmul, and the other factors, which must be a dropout. */
-static bool find_ddropped(const struct search *s, struct cr_attention_backward *b,
-                          struct cr_factors *dropout)
-{
-    b->ddropped = CR_NONE;
-    if (!cr_find_factors(s->g, b->dprobs, dropout))
-        return false;
-    for (int i = 0; i < dropout->n && b->ddropped == CR_NONE; i++)
-        if (dropout->nodes[i] >= 0 && is_op(s, dropout->nodes[i], CR_OP_matmul))
-            b->ddropped = dropout->nodes[i];
-    return b->ddropped != CR_NONE && cr_take_factor(dropout, b->ddropped) &&
-           cr_is_dropout(s->g, dropout) &&
-           only_leads_to(s, b->ddropped, b->dprobs);
-}
-
-/* The product of P and the factors of the dropout, which is searched among the users of `id`; or
- * CR_NONE. */
-static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
-                          const struct cr_factors *dropout)
-{
-    struct cr_factors f;
-    if (!cr_find_factors(s->g, id, &f) || !cr_take_factor(&f, probs))
-        return CR_NONE;
-    if (cr_equal_factors(&f, dropout))
-        return id;
-    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
-        cr_id found = find_dropped(s, s->users->list[u], probs, dropout);
-        if (found != CR_NONE)
-            return found;
-    }
-    return CR_NONE;
-}
-
-/* dS = (dP - delta) P, in either order. */
-static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b)
-{
-    struct cr_softmax softmax;
-    struct cr_factors dropout;
-    for (int i = 0; is_op(s, id, CR_OP_mul) && i < 2; i++) {
-        cr_id difference = cr_in(s->g, id, i);
-        if (!is_op(s, difference, CR_OP_sub) || only_user(s, difference) != id)
-            continue;
-        cr_id wide = cr_in(s->g, difference, 1);
-        b->dlogits = id;
-        b->probs = cr_in(s->g, id, 1 - i);
-        b->dprobs = cr_in(s->g, difference, 0);
-        if (!is_op(s, b->probs, CR_OP_div) || !is_op(s, wide, CR_OP_expand) ||
-            only_user(s, wide) != difference ||
-            only_user(s, b->dprobs) != difference || !find_ddropped(s, b, &dropout) ||
-            !cr_match_softmax(s->g, &softmax, b->probs))
-            continue;
-        b->delta = cr_in(s->g, wide, 0);
-        b->dropped = find_dropped(s, b->probs, b->probs, &dropout);
-        b->logits = softmax.logits;
-        b->scores = cr_find_scores(s->module, softmax.logits);
-        const struct cr_node *row = &s->g->nodes[b->delta], *full = &s->g->nodes[wide];
-        if (b->dropped != CR_NONE && row->rank == full->rank && row->shape[row->rank - 1] == 1 &&
-            b->scores != CR_NONE &&
-            memcmp(row->shape, full->shape, (size_t)(row->rank - 1) * sizeof *row->shape) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Goes down from T through elementwise work to dS, within `budget` nodes. */
-static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
-                         int *budget)
-{
-    if (--*budget < 0 || cr_is_materialised(s->module, id))
-        return false;
-    if (match_dlogits(s, id, b))
-        return true;
-    if (cr_kind_of(s->g, id) != CR_KIND_ELEMENTWISE)
-        return false;
-    for (int i = 0; i < s->g->nodes[id].n_in; i++)
-        if (find_dlogits(s, cr_in(s->g, id, i), b, budget))
-            return true;
-    return false;
-}
-
-/* True if every path from one node leads to the other, and no node on them is stored. */
-static bool leads_to(const struct search *s, cr_id from, cr_id to)
-{
-    struct cr_region region;
-    return !cr_is_materialised(s->module, from) && !cr_is_materialised(s->module, to) &&
-           (from == to || cr_find_region(s->module, s->users, from, to, &region));
-}
-
-/* True if a user reads the probabilities, before or after dropout, as the forward product or the
- * gradients do. */
-static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
-                      cr_id user)
-{
-    return (id == b->probs && user == b->dlogits) ||
-           (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
-}
-
-/* True if only the forward product and the gradients use the softmax. */
-static bool is_private(const struct search *s, const struct cr_attention_backward *b)
-{
-    struct cr_softmax softmax;
-    if (!cr_match_dropped(s->g, &softmax, b->dropped))
-        return false;
-    for (int i = -1; i < softmax.n; i++) {
-        cr_id id = i < 0 ? softmax.logits : softmax.parts[i];
-        if (cr_is_materialised(s->module, id))
-            return false;
-        for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
-            cr_id user = s->users->list[u];
-            bool known = is_reader(s, b, id, user);
-            for (int j = 0; j < softmax.n; j++)
-                known |= softmax.parts[j] == user;
-            if (!known)
-                return false;
-        }
-    }
-    return true;
-}
-
-bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,
-                       struct cr_attention_backward *b)
-{
-    const struct search search = {module, module->graph, users}, *s = &search;
-    const struct cr_graph *g = s->g;
-    if (!is_op(s, dq, CR_OP_matmul))
-        return false;
-    int budget = CR_MAX_VALUES;
-    cr_id t = cr_in(g, dq, 0);
-    *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
-    if (cr_n_users(users, t) != 2 || !find_dlogits(s, t, b, &budget))
-        return false;
-    b->dk = transposed_product(s, t);
-    b->dv = transposed_product(s, b->dropped);
-    return b->dk != CR_NONE && b->dv != CR_NONE &&
-           cr_in(g, b->dk, 1) == cr_in(g, b->scores, 0) &&
-           cr_in(g, b->dv, 1) == cr_in(g, b->ddropped, 0) &&
-           are_transposed(g, cr_in(g, dq, 1), cr_in(g, b->scores, 1)) &&
-           leads_to(s, b->dlogits, t) && leads_to(s, b->scores, b->logits) && is_private(s, b);
-}
-
-/* The product that operand i of a concat is a view of, if nothing else reads it; or CR_NONE. */
-static cr_id part_of(const struct search *s, cr_id concat, int i)
-{
-    cr_id user = concat, id = cr_in(s->g, concat, i);
-    while (only_user(s, id) == user && (is_op(s, id, CR_OP_reshape) || is_op(s, id, CR_OP_permute)))
-        user = id, id = cr_in(s->g, id, 0);
-    return only_user(s, id) == user && is_op(s, id, CR_OP_matmul) ? id : CR_NONE;
-}
-
-/* True if a concat of three operands joins the three gradients, in any order. */
-static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
-{
-    bool dq = false, dk = false, dv = false;
-    for (int i = 0; i < 3; i++) {
-        cr_id part = part_of(s, concat, i);
-        dq |= part == b->dq;
-        dk |= part == b->dk;
-        dv |= part == b->dv;
-    }
-    return dq && dk && dv;
-}
-
-void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
-{
-    struct search s = {module, module->graph, users};
-    struct cr_attention_backward b;
-    for (cr_id id = 0; id < s.g->n_nodes; id++) {
-        if (!is_op(&s, id, CR_OP_concat) || s.g->nodes[id].n_in != 3)
-            continue;
-        for (int i = 0; i < 3; i++) {
-            cr_id dq = part_of(&s, id, i);
-            if (dq == CR_NONE || !cr_match_backward(module, users, dq, &b) || !joins(&s, id, &b))
-                continue;
-            b.output = id;
-            *CR_PUSH(module->backwards, module->n_backwards, module->cap_backwards) = b;
-            break;
-        }
-    }
-}
-
-/* Visits the nodes that the kernel computes for an operand of a product, as random numbers and
- * masks. */
-static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(void *, cr_id),
-                       void *context, int *budget)
-{
-    const struct cr_graph *g = module->graph;
-    enum cr_kind kind = cr_kind_of(g, id);
-    bool inside = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE || kind == CR_KIND_RANDOM;
-    if (--*budget < 0 || !inside || cr_is_materialised(module, id))
-        return;
-    visit(context, id);
-    for (int i = 0; kind != CR_KIND_RANDOM && i < g->nodes[id].n_in; i++)
-        visit_mask(module, cr_in(g, id, i), visit, context, budget);
-}
-
-/* Visits the nodes from a product to one of its factors, and the other operands on the way. */
-static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
-                          void (*visit)(void *, cr_id), void *context)
-{
-    const struct cr_graph *g = module->graph;
-    int budget = 4 * CR_MAX_VALUES;
-    while (id != factor) {
-        cr_id next = cr_towards_factor(g, id, factor);
-        visit(context, id);
-        for (int i = 0; i < g->nodes[id].n_in; i++)
-            if (cr_in(g, id, i) != next)
-                visit_mask(module, cr_in(g, id, i), visit, context, &budget);
-        id = next;
-    }
-}
-
-void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
-                    const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
-                    void *context)
-{
-    const struct cr_graph *g = module->graph;
-    struct cr_softmax softmax;
-    struct cr_region region;
-    const cr_id ends[2][2] = {{b->scores, b->logits}, {b->dlogits, b->dscores}};
-    const cr_id nodes[] = {b->dq,
-                           b->dk,
-                           b->dv,
-                           b->ddropped,
-                           b->scores,
-                           b->logits,
-                           b->dlogits,
-                           cr_in(g, b->dk, 0),
-                           cr_in(g, b->dv, 0)};
-    cr_match_softmax(module->graph, &softmax, b->probs);
-    for (int i = 0; i < softmax.n; i++)
-        visit(context, softmax.parts[i]);
-    visit_product(module, b->dropped, b->probs, visit, context);
-    visit_product(module, b->dprobs, b->ddropped, visit, context);
-    for (int r = 0; r < 2; r++) {
-        region.n = 0;
-        if (ends[r][0] != ends[r][1])
-            cr_find_region(module, users, ends[r][0], ends[r][1], &region);
-        for (int i = 0; i < region.n; i++)
-            visit(context, region.nodes[i]);
-    }
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
-        visit(context, nodes[i]);
-    cr_id difference = users->list[users->first[b->dprobs]]; /* its only user */
-    visit(context, difference);
-    visit(context, cr_in(g, difference, 1));
-    for (int i = 0; i < 3; i++)
-        for (cr_id id = cr_in(g, b->output, i); cr_kind_of(g, id) == CR_KIND_MOVE;
-             id = cr_in(g, id, 0))
-            visit(context, id);
 }
 
 /* ---- gradients that nobody asked for ---- */
@@ -349,18 +50,6 @@ static cr_id transposed_view(struct cr_graph *g, cr_id id)
     return moves ? cr_must(g, CR_OP_permute, 1, &base, &attr) : base;
 }
 
-/* The product of T and the keys, if it is there. */
-static cr_id query_product(const struct search *s, cr_id t, cr_id keys)
-{
-    for (int u = s->users->first[t]; u < s->users->first[t + 1]; u++) {
-        cr_id user = s->users->list[u];
-        if (is_op(s, user, CR_OP_matmul) && cr_in(s->g, user, 0) == t &&
-            are_transposed(s->g, cr_in(s->g, user, 1), keys))
-            return user;
-    }
-    return CR_NONE;
-}
-
 static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 {
     cr_must(g, CR_OP_matmul, 2, (cr_id[]){a, b}, NULL);
@@ -374,19 +63,16 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
 {
     struct cr_attention_backward b;
-    int budget = CR_MAX_VALUES, n = g->n_nodes;
-    if (!find_dlogits(s, t, &b, &budget) ||
-        !cr_same_shape(&g->nodes[t], &g->nodes[b.scores])) /* softmax of the scores transposed */
+    int n = g->n_nodes;
+    if (!cr_match_products(s->module, s->users, t, &b))
         return false;
     cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.ddropped, 0);
-    bool dq = query_product(s, t, k) != CR_NONE, dk = transposed_product(s, t) != CR_NONE;
-    bool dv = transposed_product(s, b.dropped) != CR_NONE;
     g->here = g->nodes[t].where;
-    if (!dq && dk)
+    if (b.dq == CR_NONE && b.dk != CR_NONE)
         add_product(g, t, transposed_view(g, k));
-    if (dq && !dk)
+    if (b.dq != CR_NONE && b.dk == CR_NONE)
         add_product(g, transposed_view(g, t), q);
-    if (!dv)
+    if (b.dv == CR_NONE)
         add_product(g, transposed_view(g, b.dropped), grad);
     return g->n_nodes > n;
 }
@@ -414,68 +100,106 @@ static bool complete_all(struct cr_graph *g, const struct search *s)
 
 /* ---- the pass ---- */
 
-/* True if the graph joins the three already, as it does where queries, keys and values are slices
- * of one projection. */
-static bool are_joined(const struct search *s, const struct cr_attention_backward *b)
-{
-    cr_id user = only_user(s, b->dq);
-    while (is_op(s, user, CR_OP_reshape) || is_op(s, user, CR_OP_permute))
-        user = only_user(s, user);
-    return is_op(s, user, CR_OP_concat) && s->g->nodes[user].n_in == 3 && joins(s, user, b);
-}
+enum { MOST_PARTS = 3 + CR_MAX_ARRAYS };
 
-/* The three products, and the nodes from the first of them to the last. */
-struct trio {
-    cr_id nodes[3], first, last;
+/* What is joined, the three products first; and the nodes from the first of all to the last. */
+struct parts {
+    const struct cr_attention_backward *b;
+    cr_id nodes[MOST_PARTS], first, last;
+    int n;
 };
 
-static struct trio trio_of(const struct cr_attention_backward *b)
+static struct parts parts_of(const struct cr_attention_backward *b)
 {
-    struct trio t = {{b->dq, b->dk, b->dv}, b->dq, b->dq};
-    for (int i = 1; i < 3; i++) {
-        t.first = t.nodes[i] < t.first ? t.nodes[i] : t.first;
-        t.last = t.nodes[i] > t.last ? t.nodes[i] : t.last;
+    struct parts p = {.b = b, .nodes = {b->dq, b->dk, b->dv}, .n = 3};
+    for (int i = 0; i < b->n_arrays; i++)
+        p.nodes[p.n++] = b->arrays[i].result;
+    p.first = p.last = p.nodes[0];
+    for (int i = 1; i < p.n; i++) {
+        p.first = p.nodes[i] < p.first ? p.nodes[i] : p.first;
+        p.last = p.nodes[i] > p.last ? p.nodes[i] : p.last;
     }
-    return t;
+    return p;
 }
 
-static void mark(const struct cr_graph *g, const struct trio *t, cr_id user, bool *needed)
+/* True if a part is an array that others may be made of, inside the kernel. */
+static bool is_inside(const struct parts *p, int i)
+{
+    const struct cr_array_gradient *array = i < 3 ? NULL : &p->b->arrays[i - 3];
+    return array && array->result == array->array;
+}
+
+/* The factors of dK and dV, which are x' y: x, and y. */
+static cr_id transposed_factor(const struct parts *p, int i)
+{
+    return i == 1 ? p->b->dscores : p->b->dropped;
+}
+
+static cr_id other_factor(const struct cr_graph *g, const struct parts *p, int i)
+{
+    return cr_in(g, i == 1 ? p->b->scores : p->b->ddropped, 0);
+}
+
+static void mark(const struct cr_graph *g, const struct parts *p, cr_id user, bool *needed)
 {
     for (int i = 0; i < g->nodes[user].n_in; i++)
-        if (cr_in(g, user, i) >= t->first)
+        if (cr_in(g, user, i) >= p->first)
             needed[cr_in(g, user, i)] = true;
 }
 
-/* Marks the nodes between the first and the last of the three that any of them depends on; false if
- * one of the three depends on another. */
-static bool mark_sources(const struct cr_graph *g, const struct trio *t, bool *needed)
+/* Marks the nodes between the first and the last of the parts that any of them depends on; false
+ * if one of them depends on another. */
+static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *needed)
 {
-    memset(needed + t->first, 0, (size_t)(t->last - t->first + 1) * sizeof *needed);
-    for (int i = 0; i < 3; i++)
-        mark(g, t, t->nodes[i], needed);
-    for (cr_id id = t->last; id >= t->first; id--)
+    memset(needed + p->first, 0, (size_t)(p->last - p->first + 1) * sizeof *needed);
+    for (int i = 0; i < p->n; i++)
+        mark(g, p, p->nodes[i], needed);
+    for (int i = 1; i < 3; i++)
+        if (other_factor(g, p, i) >= p->first)
+            needed[other_factor(g, p, i)] = true;
+    for (cr_id id = p->last; id >= p->first; id--)
         if (needed[id])
-            mark(g, t, id, needed);
-    return !needed[t->nodes[0]] && !needed[t->nodes[1]] && !needed[t->nodes[2]];
+            mark(g, p, id, needed);
+    for (int i = 0; i < p->n; i++)
+        if (needed[p->nodes[i]] && !is_inside(p, i))
+            return false;
+    return true;
 }
 
-/* Copies the marked nodes, which stand after the first of the three, ahead of the concat. */
-static void copy_ahead(struct cr_rewrite *rw, const struct trio *t, const bool *needed)
+/* Copies the marked nodes, which stand after the first of the parts, ahead of the concat. */
+static void copy_ahead(struct cr_rewrite *rw, const struct parts *p, const bool *needed)
 {
-    for (cr_id id = t->first; id <= t->last; id++)
+    for (cr_id id = p->first; id <= p->last; id++)
         if (needed[id] && rw->map[id] == CR_NONE)
             cr_rewrite_copy(rw, id);
 }
 
-/* Joins the three, and maps each to its part. */
-static void join(struct cr_rewrite *rw, const struct cr_attention_backward *b)
+static bool is_turned(const struct parts *p, int i)
 {
-    const cr_id three[] = {b->dq, b->dk, b->dv};
-    struct cr_attr shape[3];
-    cr_id flat[3];
-    int64_t size[3], start = 0;
-    for (int i = 0; i < 3; i++) {
-        cr_id id = cr_rewrite_copy(rw, three[i]);
+    return (i == 1 && p->b->dk_turned) || (i == 2 && p->b->dv_turned);
+}
+
+/* A part in the new graph; a product that is transposed is made as the kernel makes it. */
+static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
+{
+    if (is_inside(p, i) && rw->map[p->nodes[i]] != CR_NONE)
+        return rw->map[p->nodes[i]];
+    if (!is_turned(p, i))
+        return cr_rewrite_copy(rw, p->nodes[i]);
+    cr_rewrite_at(rw, p->nodes[i]);
+    cr_id in[] = {cr_transpose_last(rw, rw->map[transposed_factor(p, i)]),
+                  rw->map[other_factor(rw->from, p, i)]};
+    return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
+}
+
+/* Joins the parts, and maps each to its slice. */
+static void join(struct cr_rewrite *rw, const struct parts *p)
+{
+    struct cr_attr shape[MOST_PARTS];
+    cr_id flat[MOST_PARTS];
+    int64_t size[MOST_PARTS], start = 0;
+    for (int i = 0; i < p->n; i++) {
+        cr_id id = copy_part(rw, p, i);
         const struct cr_node *node = &rw->to->nodes[id];
         shape[i] = (struct cr_attr){.rank = node->rank};
         memcpy(shape[i].shape, node->shape, sizeof shape[i].shape);
@@ -483,11 +207,12 @@ static void join(struct cr_rewrite *rw, const struct cr_attention_backward *b)
         struct cr_attr line = {.rank = 1, .shape = {size[i]}};
         flat[i] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &line);
     }
-    cr_id all = cr_rewrite_add(rw, CR_OP_concat, 3, flat, &(struct cr_attr){.axis = 0});
-    for (int i = 0; i < 3; i++) {
+    cr_id all = cr_rewrite_add(rw, CR_OP_concat, p->n, flat, &(struct cr_attr){.axis = 0});
+    for (int i = 0; i < p->n; i++) {
         struct cr_attr part = {.shape = {size[i]}, .index = {start}};
         cr_id id = cr_rewrite_add(rw, CR_OP_slice, 1, &all, &part);
-        rw->map[three[i]] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &shape[i]);
+        id = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &shape[i]);
+        rw->map[p->nodes[i]] = is_turned(p, i) ? cr_transpose_last(rw, id) : id;
         start += size[i];
     }
 }
@@ -496,20 +221,23 @@ static void join(struct cr_rewrite *rw, const struct cr_attention_backward *b)
 struct joins {
     struct cr_attention_backward *items;
     int n, cap;
-    int *of; /* by node: one more than the number of those of which it is a product, or 0 */
+    int *of; /* by node: one more than the number of those of which it is a part, or 0 */
 };
 
 static void add_join(struct joins *all, const struct cr_attention_backward *b)
 {
-    if (all->of[b->dq] || all->of[b->dk] || all->of[b->dv])
-        return;
+    struct parts p = parts_of(b);
+    for (int i = 0; i < p.n; i++)
+        if (all->of[p.nodes[i]])
+            return;
     *CR_PUSH(all->items, all->n, all->cap) = *b;
-    all->of[b->dq] = all->of[b->dk] = all->of[b->dv] = all->n;
+    for (int i = 0; i < p.n; i++)
+        all->of[p.nodes[i]] = all->n;
 }
 
 /*
- * Copies the graph.  The concat of a trio is made where the first of its three products stands, so
- * the sources of the others are copied ahead.  If one product depends on another, they stay apart.
+ * Copies the graph.  The concat is made where the first of its parts stands, so the sources of the
+ * others are copied ahead.  If one part depends on another, they stay apart.
  */
 static void rewrite(struct cr_module *module, const struct joins *all)
 {
@@ -519,11 +247,12 @@ static void rewrite(struct cr_module *module, const struct joins *all)
     for (cr_id id = 0; id < rw.from->n_nodes; id++) {
         if (!rw.live[id] || rw.map[id] != CR_NONE)
             continue;
-        const struct cr_attention_backward *b = all->of[id] ? &all->items[all->of[id] - 1] : NULL;
-        struct trio t = b ? trio_of(b) : (struct trio){{0}, 0, 0};
-        if (b && mark_sources(rw.from, &t, needed)) {
-            copy_ahead(&rw, &t, needed);
-            join(&rw, b);
+        struct parts p = {.n = 0};
+        if (all->of[id])
+            p = parts_of(&all->items[all->of[id] - 1]);
+        if (id == p.first && p.n && mark_sources(rw.from, &p, needed)) {
+            copy_ahead(&rw, &p, needed);
+            join(&rw, &p);
         } else {
             cr_rewrite_copy(&rw, id);
         }
@@ -537,7 +266,7 @@ static bool any_dlogits(const struct search *s)
 {
     struct cr_attention_backward b;
     for (cr_id id = 0; id < s->g->n_nodes; id++)
-        if (match_dlogits(s, id, &b))
+        if (cr_match_dlogits(s->module, s->users, id, &b))
             return true;
     return false;
 }
@@ -556,7 +285,7 @@ static bool find_joins(struct cr_module *module, struct cr_users *users, struct 
     }
     all->of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all->of);
     for (cr_id id = 0; id < module->graph->n_nodes; id++)
-        if (cr_match_backward(module, users, id, &b) && !are_joined(&s, &b))
+        if (cr_match_backward(module, users, id, &b) && !cr_are_joined(module, users, &b))
             add_join(all, &b);
     return all->n || completed;
 }

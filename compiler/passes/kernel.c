@@ -6,6 +6,11 @@
 
 #include "compiler/ir/mem.h"
 
+const char *const cr_array_titles[] = {[CR_SUM_OVER_KEYS] = "summed over keys",
+                                       [CR_SUM_OVER_QUERIES] = "summed over queries",
+                                       [CR_WHOLE_ARRAY] = "stored",
+                                       [CR_SCATTERED] = "scattered"};
+
 bool cr_goes_down(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];

@@ -26,7 +26,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/index_map.h"
 
-enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_STREAMS = 8, CR_MAX_BOUNDS = 4 };
+enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_STREAMS = 8, CR_MAX_BOUNDS = 4, CR_MAX_ARRAYS = 3 };
 
 enum cr_source {
     CR_LOAD,   /* an element of ref at `at` */
@@ -35,6 +35,7 @@ enum cr_source {
     CR_RANDOM, /* number `at` of the stream `ref` of the seed arg[0] */
     CR_CONST,  /* `number` */
     CR_CORE,   /* the contraction's result */
+    CR_SCORE,  /* ATTENTION_BACKWARD: the product of query and key */
     CR_MAP,    /* elementwise op of arg[..] */
     CR_REDUCE, /* op over the columns of arg[0] */
 };
@@ -120,8 +121,29 @@ struct cr_operand {
 
 /* The tile programs of a kernel, in the order in which they run, and how many operands and results
  * it has at most.  A kind has some of them; the others are all zero. */
-enum { CR_PROLOGUE, CR_SINK, CR_SCORES, CR_DROPOUT, CR_PROGRAM, CR_PROGRAMS };
-enum { CR_OPERANDS = 5, CR_RESULTS = 3 };
+enum {
+    CR_PROLOGUE,
+    CR_SINK,
+    CR_SCORES,
+    CR_DROPOUT,
+    CR_PROGRAM,
+    CR_ARRAY,
+    CR_INDEX = CR_ARRAY + CR_MAX_ARRAYS,
+    CR_PROGRAMS
+};
+enum { CR_OPERANDS = 5, CR_RESULTS = 3 + CR_MAX_ARRAYS };
+
+/* What ATTENTION_BACKWARD makes of an array of queries by keys besides the gradients of those. */
+enum cr_array_kind {
+    CR_SUM_OVER_KEYS,
+    CR_SUM_OVER_QUERIES,
+    CR_WHOLE_ARRAY, /* the array, or its sum over some of the outer loops */
+    CR_SCATTERED,   /* a table for each iteration of the outer loops: row r is the sum of what has
+                     * the index r */
+};
+
+/* "summed over keys" ..., by kind. */
+extern const char *const cr_array_titles[];
 
 /*
  * Where the rows of a `write` go: row r, over outer atoms alone, to row at + r of the axis, if it
@@ -163,8 +185,11 @@ struct cr_kernel {
                                        * are multiplied by before the product with V */
             struct cr_tiles program;  /* TILE, WRITE, COLUMNS: all; ATTENTION_BACKWARD: from the gradient
                                        * of the logits to that of the scores; else the epilogue */
+            struct cr_tiles array[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: from there to another array
+                                                   * over (row, key) */
+            struct cr_tiles index; /* and over the same, the i32 that one is scattered by */
         };
-        struct cr_tiles programs[CR_PROGRAMS]; /* the same five */
+        struct cr_tiles programs[CR_PROGRAMS]; /* the same */
     };
     union {
         struct {
@@ -182,8 +207,10 @@ struct cr_kernel {
             struct cr_affine dest;           /* the root's element in the buffer, over the atoms;
                                     * ATTENTION_BACKWARD: that of dQ[row, e] */
             struct cr_affine dest_k, dest_v; /* ATTENTION_BACKWARD: dK[key, e], dV[key, col] */
+            struct cr_affine dest_array[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: what is made of each
+                                                         * array, by its kind */
         };
-        struct cr_affine results[CR_RESULTS]; /* the same three */
+        struct cr_affine results[CR_RESULTS]; /* the same */
     };
 
     /* What a kind has besides; TILE and COLUMNS have no more.  K, N and keys are the extents of the
@@ -202,8 +229,13 @@ struct cr_kernel {
                                    * weights of the values, and of a hidden key 0 */
             bool chooses;         /* where dropout is 0 the product is 0, even of NaN */
             bool sees_all;        /* keys that are hidden count: dropout may be infinite for them */
-            bool hides_gradients; /* ATTENTION_BACKWARD: the result of its program is 0 outside the
-                                   * bounds */
+            unsigned hides_gradients; /* ATTENTION_BACKWARD: the programs, as bits, whose results
+                                       * are 0 outside the bounds */
+            enum cr_array_kind arrays[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: what is made of them */
+            int n_arrays;
+            int bucket;      /* the atom of the rows of a table, or -1 */
+            unsigned serial; /* outer loops, as bits, along which a whole array is summed: one
+                              * iteration after the other */
             struct cr_bound bounds[CR_MAX_BOUNDS];
             int n_bounds;
         } attention; /* ATTENTION, ATTENTION_BACKWARD */

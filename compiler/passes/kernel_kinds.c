@@ -10,7 +10,9 @@ const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS] = {
 #undef KIND
 };
 
-const char *const cr_program_names[CR_PROGRAMS] = {"prologue", "sink", "scores", "dropout", "program"};
+const char *const cr_program_names[CR_PROGRAMS] = {"prologue", "sink", "scores", "dropout", "program",
+                                                   "array 0",  "array 1", "array 2", "index"};
+_Static_assert(CR_PROGRAMS == 9, "a name for each");
 const char *const cr_operand_names[CR_OPERANDS] = {"a", "b", "v", "g", "delta"};
 
 /* Numbers and names are of the same parts. */
@@ -23,4 +25,7 @@ SAME(programs, CR_SCORES, scores);
 SAME(programs, CR_DROPOUT, dropout);
 SAME(programs, CR_PROGRAM, program);
 SAME(operands, CR_OPERANDS - 1, delta);
-SAME(results, CR_RESULTS - 1, dest_v);
+SAME(programs, CR_ARRAY, array);
+SAME(programs, CR_INDEX, index);
+SAME(results, 2, dest_v);
+SAME(results, 3, dest_array);

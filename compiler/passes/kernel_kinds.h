@@ -20,6 +20,7 @@ enum {
     CR_LOOP_COL = 4,
     CR_LOOP_SUM = 8, /* the atom k */
     CR_LOOP_KEY = 16,
+    CR_LOOP_BUCKET = 32, /* the rows of a table */
 };
 
 /* A tile program; the kind has none like it if no loops may stand in its indices. */
@@ -28,6 +29,7 @@ struct cr_program_part {
     unsigned across; /* the loop that goes along the columns of its tiles */
     bool needed;     /* else it may be empty */
     bool core;       /* it takes the contraction's result, once */
+    bool score;      /* it may take CR_SCORE */
     bool reduces;    /* it may have reductions over its columns */
     const char *title; /* before its ops, in the comment of the kernel's function */
 };

@@ -141,6 +141,10 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.chooses;
     numbers[n++] = k->attention.sees_all;
     numbers[n++] = k->attention.hides_gradients;
+    numbers[n++] = k->attention.bucket;
+    numbers[n++] = k->attention.serial;
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        numbers[n++] = k->attention.arrays[i];
     for (int i = 0; i < k->attention.n_bounds; i++) {
         n += edge_numbers(&k->attention.bounds[i].first, numbers + n);
         n += edge_numbers(&k->attention.bounds[i].last, numbers + n);
@@ -253,22 +257,65 @@ static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, 
     return memcmp(map->axis, lw->root_map.axis, rank * sizeof *map->axis) == 0;
 }
 
-/* The program from dS to T; ev->visible are the masks of the scores. */
-static bool lower_dscores(struct cr_lowering *lw, const struct cr_attention_backward *b)
+/* The masks of the scores. */
+struct hidden {
+    struct cr_choice masks[CR_MAX_BOUNDS];
+    int n;
+};
+
+/* A program from dS to T, or to another array of queries by keys. */
+static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
+                        const struct hidden *hidden)
 {
+    const struct cr_attention_backward *b = lw->backward;
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
-    struct cr_choice hidden[CR_MAX_BOUNDS];
-    int n = ev->n_visible, budget = 4 * CR_MAX_VALUES;
-    memcpy(hidden, ev->visible, sizeof hidden);
-    cr_evaluate_begin(ev, &k->program, b->dlogits, k->key, false);
-    see_through(ev, b->dscores, hidden, n, &budget);
-    k->attention.hides_gradients = ev->n_visible > 0;
-    k->program.result = cr_evaluate(ev, b->dscores, &lw->root_map);
-    if (k->program.result < 0 || !cr_evaluate_end(ev, &k->program, k->row))
+    struct cr_tiles *tiles = &k->programs[program];
+    int budget = 4 * CR_MAX_VALUES;
+    cr_evaluate_begin(ev, tiles, b->dlogits, k->key, false);
+    ev->score = b->scores;
+    ev->score_map = &lw->root_map;
+    see_through(ev, array, hidden->masks, hidden->n, &budget);
+    if (ev->n_visible)
+        k->attention.hides_gradients |= 1u << program;
+    tiles->result = cr_evaluate(ev, array, &lw->root_map);
+    if (tiles->result < 0 || !cr_evaluate_end(ev, tiles, k->row))
         return false;
     ev->obstacle = b->dlogits;
     return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
+}
+
+/* The program of the index by which an array is scattered, whose two axes the scatter's operand
+ * has first, and the atom of the table's rows. */
+static bool lower_index(struct cr_lowering *lw, cr_id scatter)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    const struct cr_node *turned = &lw->g->nodes[cr_in(lw->g, scatter, 0)];
+    struct cr_map map = {0};
+    for (int i = 0; i < 2; i++)
+        map.axis[i] = lw->root_map.axis[turned->index[i]];
+    cr_evaluate_begin(ev, &k->index, CR_NONE, k->key, false);
+    k->index.result = cr_evaluate(ev, cr_in(lw->g, scatter, 1), &map);
+    return k->index.result >= 0 && cr_evaluate_end(ev, &k->index, k->row) &&
+           cr_new_atom(ev, lw->g->nodes[scatter].shape[0], 0, &k->attention.bucket);
+}
+
+/* The programs of T and of the other arrays; ev->visible are the masks of the scores. */
+static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct hidden hidden = {.n = lw->ev.n_visible};
+    memcpy(hidden.masks, lw->ev.visible, sizeof hidden.masks);
+    if (!lower_array(lw, CR_PROGRAM, b->dscores, &hidden))
+        return false;
+    lw->k->attention.n_arrays = b->n_arrays;
+    for (int i = 0; i < b->n_arrays; i++) {
+        lw->k->attention.arrays[i] = b->arrays[i].kind;
+        if (!lower_array(lw, CR_ARRAY + i, b->arrays[i].array, &hidden) ||
+            (b->arrays[i].kind == CR_SCATTERED && !lower_index(lw, b->arrays[i].result)))
+            return false;
+    }
+    return true;
 }
 
 /* Where an operand's element [i, j] of a (batch, head) lies. */
@@ -294,26 +341,71 @@ static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct
     return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
 }
 
-/* Where element [i, j] of one of the three products goes in the concat; false unless j steps by
- * one. */
-static bool lower_part(struct cr_lowering *lw, cr_id product, int i, int j, struct cr_affine *at)
+/* Where an element of a part, at a map of its axes, goes in the concat; false unless that steps by
+ * one with atom j. */
+static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *at, int j,
+                       struct cr_affine *dest)
 {
     const struct cr_node *root = &lw->g->nodes[lw->k->root];
-    int rank = lw->g->nodes[product].rank;
     int64_t start = 0;
     for (int p = 0; p < root->n_in; p++) {
         cr_id part = cr_in(lw->g, lw->k->root, p);
-        struct cr_map map = lw->root_map;
-        map.axis[rank - 2] = cr_affine_atom(i);
-        map.axis[rank - 1] = cr_affine_atom(j);
-        if (map_up(lw, part, product, &map)) {
+        struct cr_map map = *at;
+        if (map_up(lw, part, node, &map)) {
             map.axis[root->axis].base += start;
-            *at = cr_map_linear(&map, root->rank, root->shape);
-            return j < 0 || at->coef[j] == 1;
+            *dest = cr_map_linear(&map, root->rank, root->shape);
+            return j < 0 || dest->coef[j] == 1;
         }
         start += lw->g->nodes[part].shape[root->axis];
     }
     return false;
+}
+
+/* The same of element [i, j] of a matrix for each (batch, head), or for some of them. */
+static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_affine *dest)
+{
+    const struct cr_node *node = &lw->g->nodes[id];
+    struct cr_map map = lw->root_map;
+    map.axis[node->rank - 2] = cr_affine_atom(i);
+    map.axis[node->rank - 1] = cr_affine_atom(j);
+    for (int axis = 0; axis < node->rank; axis++)
+        if (node->shape[axis] == 1)
+            map.axis[axis] = cr_affine_atom(CR_NO_ATOM);
+    return lower_part(lw, id, &map, j, dest);
+}
+
+/* The same of a row of the tables that an array is scattered to. */
+static bool lower_table(struct cr_lowering *lw, cr_id scatter, struct cr_affine *dest)
+{
+    int rank = lw->g->nodes[scatter].rank;
+    struct cr_map map = {0};
+    map.axis[0] = cr_affine_atom(lw->k->attention.bucket);
+    for (int i = 1; i < rank; i++)
+        map.axis[i] = lw->root_map.axis[i - 1];
+    return lower_part(lw, scatter, &map, CR_NO_ATOM, dest);
+}
+
+/* Where the results lie; outer loops that a whole array does not move along are serial. */
+static bool lower_results(struct cr_lowering *lw, const struct cr_attention_backward *b)
+{
+    struct cr_kernel *k = lw->k;
+    if (!lower_result(lw, b->dq, k->row, k->k, &k->dest) ||
+        !lower_result(lw, b->dk, k->key, k->k, &k->dest_k) ||
+        !lower_result(lw, b->dv, k->key, k->col, &k->dest_v))
+        return false;
+    for (int i = 0; i < b->n_arrays; i++) {
+        bool keys = b->arrays[i].kind == CR_SUM_OVER_KEYS, tables = b->arrays[i].kind == CR_SCATTERED;
+        struct cr_affine *dest = &k->dest_array[i];
+        cr_id result = b->arrays[i].result;
+        bool fits = tables ? lower_table(lw, result, dest)
+                           : lower_result(lw, result, k->row, keys ? CR_NO_ATOM : k->key, dest);
+        if (!fits)
+            return false;
+        for (int o = 0; b->arrays[i].kind == CR_WHOLE_ARRAY && o < k->n_outer; o++)
+            if (!dest->coef[k->outer[o]])
+                k->attention.serial |= 1u << k->outer[o];
+    }
+    return true;
 }
 
 /* The atoms of one (batch, head): queries, keys, and the widths of both. */
@@ -339,6 +431,13 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
     return true;
 }
 
+#define ARRAY                                                                                      \
+    {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
+     .across = CR_LOOP_ROW,                                                                        \
+     .core = true,                                                                                 \
+     .score = true,                                                                                \
+     .title = "array"}
+
 const struct cr_kernel_parts cr_parts_attention_backward = {
     .programs = {[CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
                                 .across = CR_LOOP_ROW,
@@ -352,7 +451,14 @@ const struct cr_kernel_parts cr_parts_attention_backward = {
                                  .across = CR_LOOP_ROW,
                                  .needed = true,
                                  .core = true,
-                                 .title = "then"}},
+                                 .score = true,
+                                 .title = "then"},
+                 [CR_ARRAY] = ARRAY,
+                 [CR_ARRAY + 1] = ARRAY,
+                 [CR_ARRAY + 2] = ARRAY,
+                 [CR_INDEX] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                               .across = CR_LOOP_ROW,
+                               .title = "by the index"}},
     .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
                  {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
                  {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
@@ -381,9 +487,10 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
                                            .scores = b->scores};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
+    k->attention.bucket = CR_NO_ATOM;
     if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
         !lower_scores(lw, &attention, &lw->root_map, &scores) ||
-        !is_root_map(lw, &scores, b->probs) || !lower_dscores(lw, b) ||
+        !is_root_map(lw, &scores, b->probs) || !lower_arrays(lw, b) ||
         !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
         !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
         !lower_matrix(lw, cr_in(g, b->ddropped, 0), k->row, k->col, &k->g) ||
@@ -391,12 +498,8 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
         !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
         return false;
     lw->ev.obstacle = CR_NONE;
-    if (!lower_part(lw, b->dq, k->row, k->k, &k->dest) ||
-        !lower_part(lw, b->dk, k->key, k->k, &k->dest_k) ||
-        !lower_part(lw, b->dv, k->key, k->col, &k->dest_v))
-        return false;
     cr_assign_outer(lw);
-    return true;
+    return lower_results(lw, b);
 }
 
 /* ---- work ---- */

@@ -40,11 +40,18 @@ struct cr_attention {
     bool direct; /* no softmax: A, P and the logits are one node, the weights of the values */
 };
 
+/* What else is made of dS: see kernel.h. */
+struct cr_array_gradient {
+    enum cr_array_kind kind;
+    cr_id array, result; /* the same node, where the array is the result */
+};
+
 /*
  * The gradients of an attention's queries, keys and values, one after another in a concat:
  *     dA = g V',  dS = (dP - delta) P,  dQ = T K,  dK = T' Q,  dV = A' g
  * with dP to dA as A is to P, and T computed from dS by elementwise work, as the logits are from
- * the scores.
+ * the scores.  Behind them in the concat are those of what the scores are multiplied by, or what is
+ * added to them.
  */
 struct cr_attention_backward {
     cr_id output;           /* the concat, or CR_NONE where there is none yet */
@@ -55,6 +62,11 @@ struct cr_attention_backward {
     cr_id delta;            /* a number for each query: rowsum(g o attention) */
     cr_id dlogits;          /* dS */
     cr_id dscores;          /* T */
+    bool dk_turned, dv_turned; /* dk is Q' T and dv g' A, transposed: not joined yet */
+    struct cr_array_gradient arrays[CR_MAX_ARRAYS];
+    int n_arrays;
+    cr_id behind[CR_MAX_VALUES]; /* the nodes from dS on that the kernel computes for itself */
+    int n_behind;
 };
 
 /*

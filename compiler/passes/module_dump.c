@@ -14,7 +14,8 @@
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
-    static const char *const sources[] = {"load", "gather", "index", "random", "const", "product"};
+    static const char *const sources[] = {"load",  "gather",  "index", "random",
+                                          "const", "product", "scores"};
     fprintf(out, "--       %%%d = ", i);
     if (v->source == CR_MAP || v->source == CR_REDUCE)
         fputs(cr_ops[v->op].name, out);
@@ -81,11 +82,15 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
         [CR_DROPOUT] = k->dropout.n && k->attention.chooses
                            ? "probabilities, 0 where this is, times"
                            : "probabilities times",
+        [CR_INDEX] = "index",
         [CR_PROGRAM] =
             cr_parts_of(k)->programs[CR_PROGRAM].core ? "epilogue" : cr_kernel_kinds[k->kind].name,
     };
+    bool array = p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n;
+    const char *title =
+        array ? cr_array_titles[k->attention.arrays[p - CR_ARRAY]] : titles[p];
     if (p != CR_SCORES || k->scores.n > 1)
-        print_tiles(out, k, titles[p], &k->programs[p]);
+        print_tiles(out, k, title, &k->programs[p]);
     if (p == CR_SCORES && k->scores.n && k->attention.factor != 1)
         fprintf(out, "--     scores times %g\n", k->attention.factor);
 }

@@ -51,7 +51,7 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
     int64_t block = cr_min(s->keys, CR_KEY_BLOCK) * CR_PANEL_FLOATS;
     s->values = take(b, "values", s->keys * s->width, "packed values");
     s->v.queries = take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
-    s->v.scores = take(b, "scores", block, "a block of keys x queries");
+    s->v.product = s->v.scores = take(b, "scores", block, "a block of keys x queries");
     if (k->dropout.n)
         s->v.dropout = take(b, "dropout", block, "factors of those");
     if (k->attention.chooses)
@@ -225,7 +225,7 @@ static void drop(struct cr_builder *b, const struct attention *s)
     struct cr_argument scores = cr_at_slot(s->v.scores), dropout = cr_at_slot(s->v.dropout);
     if (k->dropout.n == 0)
         return;
-    cr_block_program(b, &s->v, &k->dropout, s->v.dropout);
+    cr_block_program(b, &s->v, &k->dropout, s->v.dropout, s->v.dropout);
     CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld, dropout, ld);
     if (!k->attention.chooses)
         return;
@@ -291,7 +291,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     cr_expr is_finite = cr_call_value(b, cr_make_call(b, finite, 5, arguments));
     cr_expr keys = cr_size(b, b->k->key);
     cr_begin_keys(b, &s->v, cr_select(b, is_finite, keys, cr_number(b, 0)), keys);
-    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout);
+    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout, s->v.dropout);
     see_chosen(b, s);
     cr_end(b);
     fold_chosen(b, s);

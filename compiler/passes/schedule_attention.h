@@ -10,6 +10,7 @@
  */
 struct cr_attention_vars {
     int queries, scores, dropout;     /* slots; see take_..._scratch */
+    int product;                      /* a slot: what scores are made of, or the same */
     int max, sum, scale;              /* slots: a number for each query of the step */
     struct cr_steps i, j;
     int first, last; /* of the keys that the step's queries see */
@@ -71,10 +72,9 @@ void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, i
  * step, or a variable is 0. */
 void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, int condition);
 
-/* A program on that block, keys down and queries across, in a slot of scratch: from what is there to
- * what shall be. */
+/* A program on that block, keys down and queries across, from one slot of scratch to another. */
 void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
-                      const struct cr_tiles *program, int slot);
+                      const struct cr_tiles *program, int from, int to);
 
 /* A constant's address; a slot's row of numbers for the m queries of a step. */
 struct cr_argument cr_at_constant(struct cr_builder *b, double value);

@@ -11,6 +11,8 @@
  * sums of softmax must be finite.  If delta and the sums are, so are the values, the queries and
  * the gradients of the output.
  */
+#include <stdio.h>
+
 #include "compiler/ir/text.h"
 #include "schedule_attention.h"
 
@@ -20,6 +22,7 @@ struct backward {
     int64_t rows;  /* queries of a step */
     int64_t block; /* keys of one */
     int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* slots */
+    int array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* slots, too */
     int keys_finite, finite; /* variables */
     struct cr_attention_vars v;
 };
@@ -30,7 +33,8 @@ static struct backward cut(const struct cr_kernel *k, const struct cr_target *t)
                          .keys = k->attention.keys,
                          .K = k->attention.K,
                          .N = k->attention.N};
-    s.rows = cr_min(s.M, t->query_rows);
+    bool scatters = k->index.n > 0; /* in an order that depends on the steps */
+    s.rows = cr_min(s.M, scatters ? CR_PANEL_FLOATS : t->query_rows);
     s.block = cr_min(s.keys, CR_KEY_BLOCK);
     return s;
 }
@@ -38,6 +42,46 @@ static struct backward cut(const struct cr_kernel *k, const struct cr_target *t)
 static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
 {
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
+}
+
+/* True if a program takes the product of queries and keys, which is kept then. */
+static bool takes_product(const struct cr_kernel *k)
+{
+    for (int p = CR_PROGRAM; p < CR_INDEX; p++)
+        for (int i = 0; i < k->programs[p].n; i++)
+            if (k->programs[p].values[i].source == CR_SCORE)
+                return true;
+    return false;
+}
+
+static bool has_array(const struct cr_kernel *k, enum cr_array_kind kind)
+{
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        if (k->attention.arrays[i] == kind)
+            return true;
+    return false;
+}
+
+/* Declares what the other arrays need, of which one block is there at a time. */
+static void take_array_scratch(struct cr_builder *b, struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t block = s->block * CR_PANEL_FLOATS;
+    s->v.product = takes_product(k) ? take(b, "product", block, "of queries and keys")
+                                    : s->v.scores;
+    if (k->attention.n_arrays)
+        s->array = take(b, "array", block, "what is made of the scores' gradients");
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
+            s->lanes[i] = take(b, "lanes", CR_LANES * s->rows, "of its sums over keys");
+    if (has_array(k, CR_SUM_OVER_QUERIES))
+        s->ones = take(b, "ones", s->rows * CR_PANEL_FLOATS, "packed: a column of ones");
+    if (k->attention.serial)
+        s->old = take(b, "old", block, "the sum so far");
+    if (!k->index.n)
+        return;
+    s->table = take(b, "table", cr_extent(k, k->attention.bucket), "sums by index");
+    s->index = cr_scratch(b, "index", CR_FORMAT_i32, block, "of a block");
 }
 
 /*
@@ -65,6 +109,7 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
     s->v.sum = take(b, "sum", s->rows, "of exp(score - max); then its reciprocal");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
     s->delta = take(b, "delta", s->rows, "minus sum(output * its gradient)");
+    take_array_scratch(b, s);
 }
 
 static struct cr_argument m_of(struct cr_builder *b, const struct backward *s)
@@ -93,6 +138,169 @@ static void fill_zeros(struct cr_builder *b, struct cr_argument rows, int64_t co
             cr_at_constant(b, 0), n0, n0);
 }
 
+/* ---- other arrays of queries by keys ---- */
+
+/* Before the steps of a head: sums over queries and tables set to 0. */
+static void start_arrays(struct cr_builder *b, struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1);
+    if (has_array(k, CR_SUM_OVER_QUERIES))
+        CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, s->rows), n1, cr_at_slot(s->ones),
+                cr_n(b, s->rows * CR_PANEL), cr_at_constant(b, 1), n0, n0);
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
+            fill_zeros(b, n1, s->keys, result_from(b, &k->dest_array[i], -1, CR_NONE), 0);
+        if (k->attention.arrays[i] == CR_SCATTERED)
+            fill_zeros(b, n1, cr_extent(k, k->attention.bucket), cr_start_of(s->table), 0);
+    }
+}
+
+/* True where an array is summed along outer loops, in their first iterations. */
+static cr_expr is_first(struct cr_builder *b, const struct cr_affine *dest)
+{
+    const struct cr_kernel *k = b->k;
+    cr_expr sum = CR_NONE;
+    for (int o = 0; o < k->n_outer; o++) {
+        if (dest->coef[k->outer[o]])
+            continue;
+        cr_expr var = cr_var(b, b->outer[o]);
+        sum = sum == CR_NONE ? var : cr_binary(b, CR_EXPR_ADD, sum, var);
+    }
+    return sum == CR_NONE ? CR_NONE : cr_not(b, sum);
+}
+
+/* Before the keys of a step: sums over keys set to 0, and rows of whole arrays, of which hidden
+ * blocks are not made, or to which each head adds. */
+static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        const struct cr_affine *dest = &k->dest_array[i];
+        if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
+            CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m,
+                    cr_at_slot(s->lanes[i]), m, cr_at_constant(b, 0), n0, n0);
+        cr_expr first = is_first(b, dest);
+        if (k->attention.arrays[i] != CR_WHOLE_ARRAY || (first == CR_NONE && !cr_n_bounds(k)))
+            continue;
+        if (first != CR_NONE)
+            cr_begin_if(b, first, NULL);
+        fill_zeros(b, m, s->keys, result_from(b, dest, k->row, s->v.i.first),
+                   cr_coef(dest, k->row));
+        if (first != CR_NONE)
+            cr_end(b);
+    }
+}
+
+/* Where element [i, j] of a whole array goes. */
+static struct cr_argument block_at(struct cr_builder *b, const struct backward *s,
+                                   const struct cr_affine *dest)
+{
+    const struct cr_kernel *k = b->k;
+    return cr_at(cr_result_at(b, dest, k->row, s->v.i.first, k->key, s->v.j.first));
+}
+
+/* Stores a block of a whole array, or adds it to what other heads stored. */
+static void store_block(struct cr_builder *b, const struct backward *s, int block,
+                        const struct cr_affine *dest)
+{
+    struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
+    struct cr_argument key_step = cr_n(b, cr_coef(dest, b->k->key));
+    struct cr_argument row_step = cr_n(b, cr_coef(dest, b->k->row));
+    if (is_first(b, dest) != CR_NONE) {
+        CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n, m, cr_at_slot(s->old), ld,
+                block_at(b, s, dest), key_step, row_step);
+        CR_CALL_MAP(b, CR_OP_add, CR_FORMAT_f32, 0, n, m, cr_at_slot(s->old), ld,
+                    cr_at_slot(s->old), ld, cr_at_slot(block), ld);
+        block = s->old;
+    }
+    CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, n, m, block_at(b, s, dest), key_step, row_step,
+            cr_at_slot(block), ld);
+}
+
+/* Adds a block's sums over keys, lane by lane. */
+static void sum_keys(struct cr_builder *b, const struct backward *s, int block, int lanes)
+{
+    struct cr_call call = {.callee = CR_CALLEE_REDUCE_DOWN, .op = CR_OP_sum};
+    const struct cr_argument arguments[] = {n_of(b, s), m_of(b, s), cr_at_slot(lanes),
+                                            cr_at_slot(block), cr_n(b, CR_PANEL)};
+    cr_do_call(b, cr_make_call(b, call, 5, arguments));
+}
+
+/* Adds a block's sums over queries, one chain in their order for each key. */
+static void sum_queries(struct cr_builder *b, const struct backward *s, int block,
+                        const struct cr_affine *dest)
+{
+    struct cr_argument n1 = cr_n(b, 1);
+    struct cr_argument to = cr_at(result_from(b, dest, b->k->key, s->v.j.first));
+    CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), n1, m_of(b, s), cr_at_slot(block),
+            cr_n(b, CR_PANEL), n1, cr_at_slot(s->ones), cr_n(b, s->rows * CR_PANEL), to, n1, to, n1,
+            cr_vectors(b), cr_none_ahead(b));
+}
+
+/* Adds the elements of a block to the rows of the table that the index says. */
+static void scatter(struct cr_builder *b, const struct backward *s, int block)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument ld = cr_n(b, CR_PANEL);
+    cr_block_program(b, &s->v, &k->index, s->index, s->index);
+    CR_CALL(b, CR_CALLEE_scatter_tile, CR_FORMAT_f32, n_of(b, s), m_of(b, s),
+            cr_at_slot(s->table), cr_n(b, cr_extent(k, k->attention.bucket)), cr_at_slot(block), ld,
+            cr_at_slot(s->index), ld);
+}
+
+/* Makes a block of each array of dS, and does with it what is to be done. */
+static void make_arrays(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        int block = k->array[i].n > 1 ? s->array : s->dscores;
+        if (block == s->array)
+            cr_block_program(b, &s->v, &k->array[i], s->dscores, s->array);
+        if (k->attention.hides_gradients >> (CR_ARRAY + i) & 1)
+            cr_hide_outside(b, &s->v, block, 0);
+        if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
+            sum_keys(b, s, block, s->lanes[i]);
+        if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
+            sum_queries(b, s, block, &k->dest_array[i]);
+        if (k->attention.arrays[i] == CR_WHOLE_ARRAY)
+            store_block(b, s, block, &k->dest_array[i]);
+        if (k->attention.arrays[i] == CR_SCATTERED)
+            scatter(b, s, block);
+    }
+}
+
+/* After the keys of a step: stores the sums over keys. */
+static void end_rows_of_arrays(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        const struct cr_affine *dest = &k->dest_array[i];
+        if (k->attention.arrays[i] != CR_SUM_OVER_KEYS)
+            continue;
+        struct cr_call fold = {.callee = CR_CALLEE_REDUCE_LANES, .op = CR_OP_sum};
+        const struct cr_argument arguments[] = {m_of(b, s), cr_at_slot(s->lanes[i])};
+        cr_do_call(b, cr_make_call(b, fold, 2, arguments));
+        CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_n(b, 1), m_of(b, s),
+                cr_at(result_from(b, dest, k->row, s->v.i.first)), cr_n(b, 0),
+                cr_n(b, cr_coef(dest, k->row)), cr_at_slot(s->lanes[i]), cr_n(b, 0));
+    }
+}
+
+/* After the steps of a head: stores the table. */
+static void end_arrays(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        if (k->attention.arrays[i] == CR_SCATTERED)
+            CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_n(b, 1),
+                    cr_n(b, cr_extent(k, k->attention.bucket)),
+                    cr_at(result_from(b, &k->dest_array[i], -1, CR_NONE)), cr_n(b, 0),
+                    cr_n(b, cr_coef(&k->dest_array[i], k->attention.bucket)), cr_at_slot(s->table),
+                    cr_n(b, 0));
+}
+
 /* ---- before the keys ---- */
 
 /* What all steps of a head share: packed keys, and the gradients of keys and values set to 0, since
@@ -109,6 +317,7 @@ static void start_item(struct cr_builder *b, struct backward *s)
                cr_coef(&k->dest_k, k->key));
     fill_zeros(b, keys, s->N, result_from(b, &k->dest_v, -1, CR_NONE),
                cr_coef(&k->dest_v, k->key));
+    start_arrays(b, s);
 }
 
 /* Packs rows i to i + m of an operand both ways: as columns, and as rows. */
@@ -160,6 +369,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
     negate(b, s, s->delta);
     fill_zeros(b, m, s->K, result_from(b, &k->dest, k->row, s->v.i.first),
                cr_coef(&k->dest, k->row));
+    start_rows_of_arrays(b, s);
 }
 
 /* ---- the first time through the keys ---- */
@@ -259,7 +469,7 @@ static void drop(struct cr_builder *b, const struct backward *s)
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument dscores = cr_at_slot(s->dscores), dropout = cr_at_slot(s->v.dropout);
     struct cr_argument delta = cr_at_slot(s->delta);
-    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout);
+    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout, s->v.dropout);
     if (b->k->attention.chooses) {
         choose(b, s, s->dscores, s->dscores);
         CR_CALL_MAP(b, CR_OP_add, CR_FORMAT_f32, 0, n, m, dscores, ld, dscores, ld, delta, n0);
@@ -292,8 +502,9 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
     struct cr_argument ld = cr_n(b, CR_PANEL), dscores = cr_at_slot(s->dscores);
     CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n_of(b, s), m_of(b, s), dscores, ld, dscores, ld,
                 cr_at_slot(s->v.scores), ld);
-    cr_block_program(b, &s->v, &b->k->program, s->dscores);
-    if (b->k->attention.hides_gradients)
+    make_arrays(b, s);
+    cr_block_program(b, &s->v, &b->k->program, s->dscores, s->dscores);
+    if (b->k->attention.hides_gradients >> CR_PROGRAM & 1)
         cr_hide_outside(b, &s->v, s->dscores, 0);
 }
 
@@ -337,14 +548,61 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     cr_end(b);
 }
 
-/* An item is a whole (batch, head): its gradients of keys and values are sums over all queries. */
+/* The heads that follow one another: outer loops along which a whole array is summed. */
+static int64_t serial_heads(const struct cr_kernel *k)
+{
+    int64_t heads = 1;
+    for (int o = 0; o < k->n_outer; o++)
+        if (k->attention.serial >> k->outer[o] & 1)
+            heads *= cr_extent(k, k->outer[o]);
+    return heads;
+}
+
+/* Begins the loop over items, and in it those over the heads of one. */
+static void begin_heads(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    int64_t below = 1, items = cr_outer_items(k) / serial_heads(k);
+    char name[16];
+    if (!k->attention.serial) {
+        cr_begin_items(b, 1);
+        return;
+    }
+    cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
+    for (int o = k->n_outer - 1; o >= 0; o--) {
+        int64_t size = cr_extent(k, k->outer[o]);
+        if (k->attention.serial >> k->outer[o] & 1)
+            continue;
+        snprintf(name, sizeof name, "o%d", o);
+        b->outer[o] = cr_let(b, name, cr_digit(b, below, size, below * size == items));
+        below *= size;
+    }
+    for (int o = 0; o < k->n_outer; o++) {
+        snprintf(name, sizeof name, "o%d", o);
+        if (k->attention.serial >> k->outer[o] & 1)
+            b->outer[o] = cr_begin_loop(b, name, cr_number(b, 0),
+                                        cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
+    }
+}
+
+static void end_heads(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    for (int o = 0; o < k->n_outer; o++)
+        if (k->attention.serial >> k->outer[o] & 1)
+            cr_end(b);
+    cr_end_items(b);
+}
+
+/* An item is a whole (batch, head), whose gradients of keys and values are sums over all queries; or
+ * several, where an array is summed over heads. */
 int64_t cr_schedule_attention_backward(struct cr_builder *b)
 {
     struct backward s = cut(b->k, b->target);
     b->f->traffic = cr_attention_traffic(b->k, 3 * cr_ceil_div(s.M, s.rows), 2,
                                          2 * s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);
-    cr_begin_items(b, 1);
+    begin_heads(b);
     start_item(b, &s);
     s.v.i = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, s.M), s.rows, CR_NONE);
     start_step(b, &s);
@@ -353,9 +611,11 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
         negate(b, &s, s.v.max);
     widen_key_range(b, &s);
     add_gradients(b, &s);
+    end_rows_of_arrays(b, &s);
     cr_end(b);
-    cr_end_items(b);
-    return cr_outer_items(b->k);
+    end_arrays(b, &s);
+    end_heads(b);
+    return cr_outer_items(b->k) / serial_heads(b->k);
 }
 
 void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel *k)
@@ -363,4 +623,7 @@ void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel
     long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
     cr_put(text, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
            (long long)cr_extent(k, k->row), K, keys, K, keys, N);
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        cr_put(text, ",\n   and that of the logits %s%s", k->array[i].n > 1 ? "worked on and " : "",
+               cr_array_titles[k->attention.arrays[i]]);
 }

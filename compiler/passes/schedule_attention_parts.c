@@ -269,10 +269,9 @@ void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr fi
 }
 
 void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
-                      const struct cr_tiles *program, int slot)
+                      const struct cr_tiles *program, int from, int to)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_tile block = {cr_start_of(slot), CR_PANEL};
     struct cr_tile_job job = {.tiles = program,
                               .row = k->key,
                               .col = k->row,
@@ -282,8 +281,9 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
                               .first_col = v->i.first,
                               .rows = cr_var(b, v->j.count),
                               .cols = cr_var(b, v->i.count),
-                              .core = block,
-                              .dest = block};
+                              .core = {cr_start_of(from), CR_PANEL},
+                              .score = {cr_start_of(v->product), CR_PANEL},
+                              .dest = {cr_start_of(to), CR_PANEL}};
     cr_schedule_tiles(b, &job);
 }
 
@@ -294,10 +294,10 @@ void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v)
             cr_n(b, k->attention.K),
             cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)),
-            cr_at_slot(v->queries), cr_n(b, k->attention.K * CR_PANEL), cr_at_slot(v->scores),
+            cr_at_slot(v->queries), cr_n(b, k->attention.K * CR_PANEL), cr_at_slot(v->product),
             cr_n(b, CR_PANEL), cr_null, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
-    if (k->scores.n > 1)
-        cr_block_program(b, v, &k->scores, v->scores);
+    if (k->scores.n > 1 || v->product != v->scores)
+        cr_block_program(b, v, &k->scores, v->product, v->scores);
     cr_hide_outside(b, v, v->scores, k->attention.direct ? 0 : -INFINITY);
 }
 

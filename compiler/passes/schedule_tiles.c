@@ -324,6 +324,10 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
         spot->address = t->job->core.address;
         spot->ld = t->job->core.ld;
         break;
+    case CR_SCORE:
+        spot->address = t->job->score.address;
+        spot->ld = t->job->score.ld;
+        break;
     case CR_REDUCE:
         place_reduce(t, v, spot);
         break;

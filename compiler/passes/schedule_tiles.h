@@ -26,6 +26,7 @@ struct cr_tile_job {
     int first_row, first_col;   /* variables, or CR_NONE: 0 */
     cr_expr rows, cols;
     struct cr_tile core; /* where CR_CORE is */
+    struct cr_tile score; /* where CR_SCORE is */
     struct cr_tile dest; /* where the result goes if dest_strided is not set */
     bool dest_strided;   /* ... else to the root's place, element by element */
     const struct cr_written_row *written; /* or null */

@@ -23,6 +23,7 @@ struct check {
     int kernel;
     const struct cr_kernel *k;
     unsigned roles[CR_MAX_ATOMS]; /* by atom */
+    unsigned stands; /* atoms, as bits, along which the result at hand is summed */
 };
 
 static int broken(const struct check *c, const char *format, ...)
@@ -73,6 +74,8 @@ static int verify_loops(struct check *c)
             return broken(c, "atom %d has extent %lld", a, (long long)k->atoms.extent[a]);
     bool fine = take_role(c, k->row, CR_LOOP_ROW) && take_role(c, k->col, CR_LOOP_COL) &&
                 take_role(c, k->k, CR_LOOP_SUM) && take_role(c, k->key, CR_LOOP_KEY);
+    if (fine && k->kind == CR_KERNEL_ATTENTION_BACKWARD)
+        fine = take_role(c, k->attention.bucket, CR_LOOP_BUCKET);
     for (int i = 0; fine && i < k->n_outer; i++)
         fine = k->outer[i] >= 0 && take_role(c, k->outer[i], CR_LOOP_OUTER);
     return fine ? 0 : broken(c, "an atom has two parts, or does not exist");
@@ -161,6 +164,7 @@ static bool is_by_row(const struct check *c, const struct cr_tiles *tiles, const
 {
     switch (v->source) {
     case CR_CORE:
+    case CR_SCORE:
         return false;
     case CR_LOAD:
     case CR_GATHER:
@@ -206,6 +210,10 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     case CR_CORE:
         if (!rule->part->core)
             return broken(c, "%s: value %d is of a product that is not there", rule->name, i);
+        break;
+    case CR_SCORE:
+        if (!rule->part->score || node->op != CR_OP_matmul)
+            return broken(c, "%s: value %d is of scores that are not there", rule->name, i);
         break;
     case CR_CONST:
         break;
@@ -365,6 +373,32 @@ static int verify_bounds(const struct check *c)
     return 0;
 }
 
+/* What is made of arrays of queries by keys: there is a program for each, and for none besides; one
+ * at most is scattered, by an index, and only whole arrays are summed along outer loops. */
+static int verify_arrays(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    int n = k->attention.n_arrays, scattered = 0;
+    unsigned serial = 0;
+    if (n < 0 || n > CR_MAX_ARRAYS)
+        return broken(c, "it has %d arrays", n);
+    for (int i = 0; i < CR_MAX_ARRAYS; i++) {
+        if ((k->array[i].n > 0) != (i < n) || (i < n && k->attention.arrays[i] > CR_SCATTERED))
+            return broken(c, "array %d is not there, or nothing is made of it", i);
+        scattered += i < n && k->attention.arrays[i] == CR_SCATTERED;
+        for (int o = 0; i < n && o < k->n_outer; o++)
+            if (k->attention.arrays[i] == CR_WHOLE_ARRAY && !k->dest_array[i].coef[k->outer[o]])
+                serial |= 1u << k->outer[o];
+    }
+    if (k->attention.serial != serial)
+        return broken(c, "its loops are not those that its arrays are summed along");
+    if (scattered > 1 || (k->index.n > 0) != scattered || (k->attention.bucket >= 0 && !scattered))
+        return broken(c, "it has an index for no table, or a table without");
+    if (scattered && c->g->nodes[k->index.values[k->index.result].node].dtype != CR_I32)
+        return broken(c, "its index is no whole number");
+    return 0;
+}
+
 /* Both kinds; the backward pass does not end with a matmul of the graph. */
 static int verify_attention(const struct check *c)
 {
@@ -376,7 +410,7 @@ static int verify_attention(const struct check *c)
     if (verify_bounds(c))
         return -1;
     if (k->kind == CR_KERNEL_ATTENTION_BACKWARD)
-        return 0;
+        return verify_arrays(c);
     return verify_core(c, k->attention.core, k->attention.N, k->attention.keys);
 }
 
@@ -480,7 +514,7 @@ static int verify_result(const struct check *c, const struct cr_affine *at, unsi
     if (verify_index(c, at, loops, elements(c, buffer), "its result"))
         return -1;
     for (int a = 0; fits && a < c->k->atoms.n; a++)
-        if (c->roles[a] & loops)
+        if ((c->roles[a] & loops) && !(c->stands >> a & 1))
             fits = !__builtin_mul_overflow(times, c->k->atoms.extent[a], &times);
     fits = fits && find_runs(c->k, at, &runs) && runs.width * runs.count == times;
     if (fits && runs.width == room.width * room.count) {
@@ -506,24 +540,43 @@ static unsigned result_loops(const struct cr_kernel *k)
     return cr_parts_of(k)->results[0] & ~(reduced ? (unsigned)CR_LOOP_COL : 0);
 }
 
+/* The loops that go through a gradient: of a whole array, those that it is not summed along. */
+static unsigned gradient_loops(const struct check *c, int i)
+{
+    static const unsigned loops[] = {
+        [CR_SUM_OVER_KEYS] = CR_LOOP_OUTER | CR_LOOP_ROW,
+        [CR_SUM_OVER_QUERIES] = CR_LOOP_OUTER | CR_LOOP_KEY,
+        [CR_WHOLE_ARRAY] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+        [CR_SCATTERED] = CR_LOOP_OUTER | CR_LOOP_BUCKET,
+    };
+    return i < 3 ? cr_parts_of(c->k)->results[i] : loops[c->k->attention.arrays[i - 3]];
+}
+
 /* The gradients of an attention, each of which is a part of a concat. */
-static int verify_gradients(const struct check *c, struct made *made)
+static int verify_gradients(struct check *c, struct made *made)
 {
     const struct cr_kernel *k = c->k;
     const struct cr_node *node = &c->g->nodes[k->buffer];
-    if (node->op != CR_OP_concat || node->n_in != 3)
-        return broken(c, "v[%d] is no concat of three gradients", (int)k->buffer);
-    for (; made->part < 3; made->part++) {
+    int n = 3 + k->attention.n_arrays;
+    if (node->op != CR_OP_concat || node->n_in != n)
+        return broken(c, "v[%d] is no concat of %d gradients", (int)k->buffer, n);
+    for (; made->part < n; made->part++) {
         int64_t width = part_width(c, k->buffer, made->part);
         int i = 0;
-        while (i < CR_RESULTS && k->results[i].base != made->start)
+        while (i < n && k->results[i].base != made->start)
             i++;
-        if (i == CR_RESULTS)
+        if (i == n)
             return broken(c, "it does not store part %d of v[%d]", made->part, (int)k->buffer);
-        if (verify_result(c, &k->results[i], cr_parts_of(k)->results[i], made->start, width))
+        bool whole = i >= 3 && k->attention.arrays[i - 3] == CR_WHOLE_ARRAY;
+        c->stands = 0;
+        for (int o = 0; whole && o < k->n_outer; o++)
+            if (!k->results[i].coef[k->outer[o]])
+                c->stands |= 1u << k->outer[o];
+        if (verify_result(c, &k->results[i], gradient_loops(c, i), made->start, width))
             return -1;
         made->start += width;
     }
+    c->stands = 0;
     return 0;
 }
 
