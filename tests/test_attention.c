@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/crescent.h"
 
 #define SCRIPT "tests/scripts/attention_grads.lua"
+#define VARIANTS "tests/scripts/attention_variants.lua"
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
-enum { Q, K, V, G, INPUTS };     /* as the script declares them */
-enum { DK, DQ, DV, Y, OUTPUTS }; /* by name */
-enum { MAX_SETTINGS = 7 };
+enum { MAX_PORTS = 5, MAX_SETTINGS = 9 };
 
 /* Sizes around a step of 32 queries and a block of 128 keys, and what masks make of them. */
 static const struct shape {
@@ -64,9 +64,93 @@ static const char *const spellings[] = {"drop=none",     "drop=some",       "dro
                                         "drop=product",  "softmax=maximum", "softmax=reciprocal",
                                         "softmax=after", "wanted=queries",  "wanted=keys"};
 
+/* A script with its settings. */
+struct model {
+    const char *script;
+    crescent_setting settings[MAX_SETTINGS];
+    int n;
+};
+
+static struct model model_of(const struct shape *shape)
+{
+    return (struct model){SCRIPT,
+                          {{"T", shape->T},
+                           {"keys", shape->keys},
+                           {"width", shape->width},
+                           {"value_width", shape->value_width},
+                           {"mask", shape->mask},
+                           {"drop", shape->drop},
+                           {"softmax", shape->softmax}},
+                          7};
+}
+
+/* What is done to scores, and how heads share keys and values; see the script. */
+static const struct variant {
+    const char *kind, *T, *keys, *width, *groups, *share, *causal, *drop;
+} variants[] = {
+    {"cap", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"cap", "33", "200", "5", "4", "matmul", "false", "false"},
+    {"trained_cap", "129", "0", "8", "4", "matmul", "true", "false"},
+    {"temperature", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"divided", "31", "0", "8", "2", "rank5", "true", "false"},
+    {"head_temperature", "200", "70", "16", "4", "matmul", "true", "true"},
+    {"exp_temperature", "33", "0", "4", "4", "matmul", "false", "false"},
+    {"slopes", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"slopes", "129", "260", "3", "2", "repeat", "false", "true"},
+    {"key_slopes", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"bias", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"bias", "33", "129", "8", "1", "matmul", "false", "true"},
+    {"shared_bias", "129", "0", "8", "4", "matmul", "true", "false"},
+    {"batch_bias", "40", "129", "8", "4", "matmul", "false", "false"},
+    {"key_bias", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"query_bias", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"bias_and_slopes", "70", "0", "8", "4", "matmul", "true", "false"},
+    {"table", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"table", "33", "200", "8", "2", "repeat", "false", "true"},
+    {"table_by_column", "70", "0", "8", "4", "matmul", "true", "false"},
+    {"offsets", "129", "0", "8", "4", "matmul", "true", "false"},
+    {"window", "200", "0", "8", "2", "cycle", "false", "false"},
+    {"prefix", "150", "0", "8", "4", "matmul", "false", "false"},
+    {"segments", "150", "0", "8", "4", "matmul", "false", "false"},
+    {"weighted", "70", "0", "8", "4", "matmul", "true", "false"},
+    {"both", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"plain", "150", "0", "8", "2", "rank5", "true", "false"},
+    {"plain", "40", "130", "8", "2", "repeat", "false", "true"},
+    {"plain", "40", "0", "8", "2", "transposed", "true", "false"},
+    {"plain", "40", "0", "8", "2", "cycle", "true", "false"},
+    {"plain", "150", "0", "8", "1", "matmul", "true", "false"},
+    {"plain", "70", "0", "8", "1", "rank3", "true", "true"},
+    {"slopes", "1", "9", "4", "1", "matmul", "false", "false"},
+    {"table", "9", "1", "4", "4", "matmul", "false", "false"},
+};
+
+static struct model model_of_variant(const struct variant *v)
+{
+    return (struct model){VARIANTS,
+                          {{"kind", v->kind},
+                           {"T", v->T},
+                           {"keys", v->keys},
+                           {"width", v->width},
+                           {"groups", v->groups},
+                           {"share", v->share},
+                           {"causal", v->causal},
+                           {"drop", v->drop}},
+                          8};
+}
+
+/* All of the first table, then all of the second. */
+enum { N_MODELS = COUNT(shapes) + COUNT(variants) };
+
+static struct model model_at(int i)
+{
+    return i < COUNT(shapes) ? model_of(&shapes[i]) : model_of_variant(&variants[i - COUNT(shapes)]);
+}
+
 struct run {
-    int64_t size[OUTPUTS];
-    float *out[OUTPUTS];
+    int n;
+    int64_t size[MAX_PORTS];
+    float *out[MAX_PORTS];
+    char name[MAX_PORTS][16];
 };
 
 static int64_t elements(const crescent_port *port)
@@ -108,70 +192,67 @@ static void take_step(float *x, int64_t n, float length)
     free(d);
 }
 
-static struct run run_from(const struct shape *shape, crescent_backend backend, int threads,
-                           const char *isa, struct step step)
+/* How a model is run. */
+struct way {
+    crescent_backend backend;
+    int threads;
+    const char *isa, *target;
+};
+
+static const struct way interpreted = {CRESCENT_REF, 1, NULL, NULL};
+static const struct way compiled = {CRESCENT_TCC, 1, NULL, NULL};
+
+static struct run run_from(const struct model *m, const struct way *way, struct step step)
 {
-    const crescent_setting settings[MAX_SETTINGS] = {{"T", shape->T},
-                                                     {"keys", shape->keys},
-                                                     {"width", shape->width},
-                                                     {"value_width", shape->value_width},
-                                                     {"mask", shape->mask},
-                                                     {"drop", shape->drop},
-                                                     {"softmax", shape->softmax}};
-    crescent_config config = {.backend = backend,
-                              .threads = threads,
-                              .isa = isa};
-    const crescent_script script = {.settings = settings, .n_settings = MAX_SETTINGS};
+    crescent_config config = {
+        .backend = way->backend, .threads = way->threads, .isa = way->isa, .target = way->target};
+    const crescent_script script = {.settings = m->settings, .n_settings = m->n};
     crescent_context *context = crescent_context_new();
     crescent_model *model;
-    struct run r = {0};
-    float *in[INPUTS];
+    struct run r = {.n = 0};
+    float *in[MAX_PORTS];
     crescent_port port;
-    ck_assert_msg(crescent_open(context, SCRIPT, &script, &config, &model) == CRESCENT_OK, "%s",
+    int inputs = 0;
+    ck_assert_msg(crescent_open(context, m->script, &script, &config, &model) == CRESCENT_OK, "%s",
                   crescent_error(context));
-    for (int i = 0; i < INPUTS; i++) {
-        ck_assert_int_eq(crescent_port_at(model, CRESCENT_INPUT, i, &port), CRESCENT_OK);
-        in[i] = numbers(elements(&port), (uint32_t)i);
-        if (i == step.input)
-            take_step(in[i], elements(&port), step.length);
+    for (; crescent_port_at(model, CRESCENT_INPUT, inputs, &port) == CRESCENT_OK; inputs++) {
+        in[inputs] = numbers(elements(&port), (uint32_t)inputs);
+        if (inputs == step.input)
+            take_step(in[inputs], elements(&port), step.length);
     }
-    for (int i = 0; i < OUTPUTS; i++) {
-        ck_assert_int_eq(crescent_port_at(model, CRESCENT_OUTPUT, i, &port), CRESCENT_OK);
-        r.size[i] = elements(&port);
-        r.out[i] = calloc((size_t)r.size[i], sizeof(float));
-        ck_assert_ptr_nonnull(r.out[i]);
+    for (; crescent_port_at(model, CRESCENT_OUTPUT, r.n, &port) == CRESCENT_OK; r.n++) {
+        r.size[r.n] = elements(&port);
+        snprintf(r.name[r.n], sizeof r.name[0], "%s", port.name);
+        r.out[r.n] = calloc((size_t)r.size[r.n], sizeof(float));
+        ck_assert_ptr_nonnull(r.out[r.n]);
     }
     ck_assert_int_eq(crescent_run(model, (const void *const *)in, (void *const *)r.out), 0);
-    for (int i = 0; i < INPUTS; i++)
+    for (int i = 0; i < inputs; i++)
         free(in[i]);
     crescent_close(model);
     crescent_context_free(context);
     return r;
 }
 
-static struct run run(const struct shape *shape, crescent_backend backend, int threads,
-                      const char *isa)
+static struct run run(const struct model *m, const struct way *way)
 {
-    return run_from(shape, backend, threads, isa, (struct step){0, 0});
+    return run_from(m, way, (struct step){-1, 0});
 }
 
 static void release(struct run *r)
 {
-    for (int i = 0; i < OUTPUTS; i++)
+    for (int i = 0; i < r->n; i++)
         free(r->out[i]);
 }
 
-START_TEST(what_the_interpreter_says)
+/* The output of a name, or -1. */
+static int output(const struct run *r, const char *name)
 {
-    struct run expected = run(&shapes[_i], CRESCENT_REF, 1, NULL);
-    struct run found = run(&shapes[_i], CRESCENT_TCC, 1, NULL);
-    for (int i = 0; i < OUTPUTS; i++)
-        for (int64_t j = 0; j < found.size[i]; j++)
-            ck_assert_float_eq_tol(found.out[i][j], expected.out[i][j], 5e-5f);
-    release(&expected);
-    release(&found);
+    for (int i = 0; i < r->n; i++)
+        if (!strcmp(r->name[i], name))
+            return i;
+    return -1;
 }
-END_TEST
 
 static double dot(int64_t n, const float *a, const float *b)
 {
@@ -181,26 +262,57 @@ static double dot(int64_t n, const float *a, const float *b)
     return sum;
 }
 
-/* What the interpreter says sum(y g) is a step away. */
-static double loss_after(const struct shape *shape, struct step step)
+/* Sums of many terms are as exact as those are large: an error counts in the output's root mean
+ * square where that is more than 1. */
+START_TEST(what_the_interpreter_says)
 {
-    struct run r = run_from(shape, CRESCENT_REF, 1, NULL, step);
-    float *g = numbers(r.size[Y], G);
-    double loss = dot(r.size[Y], r.out[Y], g);
+    const struct model m = model_at(_i);
+    struct run expected = run(&m, &interpreted), found = run(&m, &compiled);
+    for (int i = 0; i < found.n; i++) {
+        double square = dot(found.size[i], expected.out[i], expected.out[i]) / (double)found.size[i];
+        double least = square > 1 ? sqrt(square) : 1;
+        for (int64_t j = 0; j < found.size[i]; j++)
+            ck_assert_double_eq_tol(found.out[i][j], expected.out[i][j], 5e-5 * least);
+    }
+    release(&expected);
+    release(&found);
+}
+END_TEST
+
+enum { G = 3 }; /* the input that y is multiplied by, of the first script; of the second it is 1 */
+
+static int number_of_g(const struct model *m)
+{
+    return m->script[0] && strcmp(m->script, VARIANTS) == 0 ? 1 : G;
+}
+
+/* What the interpreter says sum(y g) is a step away. */
+static double loss_after(const struct model *m, struct step step)
+{
+    struct run r = run_from(m, &interpreted, step);
+    int y = output(&r, "y");
+    float *g = numbers(r.size[y], (uint32_t)number_of_g(m));
+    double loss = dot(r.size[y], r.out[y], g);
     free(g);
     release(&r);
     return loss;
 }
 
-/* The slope along a direction is the gradient times that direction, for q, k and v. */
+/* The slope along a direction is the gradient times that direction, for all inputs but g. */
 START_TEST(what_differences_say)
 {
+    static const char *const names[2][MAX_PORTS] = {{"dq", "dk", "dv"},
+                                                    {"dq", "", "dk", "dv", "dw"}};
     const float h = 1.0f / 256;
-    struct run found = run(&shapes[_i], CRESCENT_TCC, 1, NULL);
-    for (int i = Q; i <= V; i++) {
-        const int gradient = i == Q ? DQ : i == K ? DK : DV;
+    const struct model m = model_at(_i);
+    struct run found = run(&m, &compiled);
+    for (int i = 0; i < MAX_PORTS; i++) {
+        const char *name = names[number_of_g(&m) == 1][i];
+        if (!name || !*name)
+            continue;
+        const int gradient = output(&found, name);
         const struct step ahead = {i, h}, back = {i, -h};
-        double slope = (loss_after(&shapes[_i], ahead) - loss_after(&shapes[_i], back)) / (2 * h);
+        double slope = (loss_after(&m, ahead) - loss_after(&m, back)) / (2 * h);
         int64_t n = found.size[gradient];
         const float *g = found.out[gradient];
         float *d = direction(n);
@@ -212,32 +324,70 @@ START_TEST(what_differences_say)
 }
 END_TEST
 
+/* A file of sizes in which a step has other queries than in any that has a name. */
+static void write_target(char path[64])
+{
+    strcpy(path, "/tmp/crescent-attention-XXXXXX");
+    int fd = mkstemp(path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    crescent_context *context = crescent_context_new();
+    char *text;
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(crescent_target_text(context, "generic", &text), CRESCENT_OK);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        fprintf(file, "%s\n", strncmp(line, "query_rows", 10) ? line : "query_rows = 7");
+    crescent_free(text);
+    crescent_context_free(context);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
 START_TEST(the_same_bits)
 {
-    static const struct {
-        crescent_backend backend;
-        int threads;
-        const char *isa;
-    } ways[] = {{CRESCENT_TCC, 2, NULL}, {CRESCENT_TCC, 3, "plain"}, {CRESCENT_CC, 2, NULL}};
-    struct run first = run(&shapes[_i], CRESCENT_TCC, 1, NULL);
+    char path[64];
+    write_target(path);
+    const struct way ways[] = {{CRESCENT_TCC, 2, NULL, NULL},
+                               {CRESCENT_TCC, 3, "plain", NULL},
+                               {CRESCENT_TCC, 1, NULL, path},
+                               {CRESCENT_CC, 2, NULL, NULL}};
+    const struct model m = model_at(_i);
+    struct run first = run(&m, &compiled);
     for (int w = 0; w < COUNT(ways); w++) {
-        struct run other = run(&shapes[_i], ways[w].backend, ways[w].threads, ways[w].isa);
-        for (int i = 0; i < OUTPUTS; i++)
+        struct run other = run(&m, &ways[w]);
+        for (int i = 0; i < first.n; i++)
             ck_assert_mem_eq(other.out[i], first.out[i], (size_t)first.size[i] * sizeof(float));
         release(&other);
     }
     release(&first);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+/* What one batch of several gets is what it gets alone; w is of all of them. */
+START_TEST(the_bits_of_one_batch)
+{
+    struct model m = model_of_variant(&variants[_i]);
+    m.settings[m.n++] = (crescent_setting){"B", "1"};
+    struct run alone = run(&m, &compiled);
+    m.settings[m.n - 1].value = "3";
+    struct run together = run(&m, &compiled);
+    for (int i = 0; i < alone.n && strcmp(variants[_i].kind, "bias_and_slopes"); i++)
+        if (strcmp(alone.name[i], "dw"))
+            ck_assert_mem_eq(together.out[i], alone.out[i],
+                             (size_t)alone.size[i] * sizeof(float));
+    release(&alone);
+    release(&together);
 }
 END_TEST
 
 /* The number behind `label` in the dump after a pass, of a sequence of T. */
-static double number_in_dump(int T, const char *spelling, const char *pass, const char *label)
+static double number_in_dump(const char *script, int T, const char *spelling, const char *pass,
+                             const char *label)
 {
     char command[512], line[512];
     double number = -1;
     snprintf(command, sizeof command,
-             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT " --set T=%d --set %s --after %s", T,
-             spelling, pass);
+             "\"${CRESCENT:-build/crescent}\" dump %s --set T=%d %s --after %s", script, T, spelling,
+             pass);
     FILE *dump = popen(command, "r");
     ck_assert_ptr_nonnull(dump);
     while (fgets(line, sizeof line, dump)) {
@@ -250,16 +400,65 @@ static double number_in_dump(int T, const char *spelling, const char *pass, cons
     return number;
 }
 
+static const struct {
+    const char *pass, *label;
+} sizes[] = {{"plan", "-- arena: "}, {"emit", "scratch_floats = "}};
+
 /* No array of queries by keys, neither between kernels nor inside one. */
 START_TEST(memory_grows_as_the_sequence)
 {
-    static const struct {
-        const char *pass, *label;
-    } sizes[] = {{"plan", "-- arena: "}, {"emit", "scratch_floats = "}};
+    char spelling[64];
+    snprintf(spelling, sizeof spelling, "--set %s", spellings[_i]);
     for (int i = 0; i < COUNT(sizes); i++) {
-        double shorter = number_in_dump(1000, spellings[_i], sizes[i].pass, sizes[i].label);
-        double longer = number_in_dump(2000, spellings[_i], sizes[i].pass, sizes[i].label);
+        double shorter = number_in_dump(SCRIPT, 1000, spelling, sizes[i].pass, sizes[i].label);
+        double longer = number_in_dump(SCRIPT, 2000, spelling, sizes[i].pass, sizes[i].label);
         ck_assert_double_le(longer, 2.01 * shorter);
+    }
+}
+END_TEST
+
+/* The same of the variants, but for a gradient that is itself of queries by keys: so many of those
+ * there are. */
+static const struct {
+    const char *settings;
+    int arrays; /* of [T, T], in the arena */
+} in_memory[] = {
+    {"--set kind=cap", 0},
+    {"--set kind=trained_cap", 0},
+    {"--set kind=temperature", 0},
+    {"--set kind=divided", 0},
+    {"--set kind=head_temperature", 0},
+    {"--set kind=exp_temperature", 0},
+    {"--set kind=slopes", 0},
+    {"--set kind=key_slopes", 0},
+    {"--set kind=key_bias", 0},
+    {"--set kind=query_bias", 0},
+    {"--set kind=both", 0},
+    {"--set kind=bias", 4},
+    {"--set kind=shared_bias", 1},
+    {"--set kind=batch_bias", 2},
+    {"--set kind=weighted", 1},
+    {"--set kind=window", 0},
+    {"--set kind=prefix", 0},
+    {"--set kind=segments", 0},
+    {"--set groups=2 --set share=rank5", 0},
+    {"--set groups=2 --set share=repeat", 0},
+    {"--set groups=2 --set share=transposed", 0},
+    {"--set groups=2 --set share=cycle", 0},
+    {"--set groups=1 --set share=matmul", 0},
+    {"--set groups=1 --set share=rank3", 0},
+    {"--set groups=1 --set share=matmul --set B=1", 0},
+};
+
+START_TEST(memory_of_the_variants)
+{
+    for (int i = 0; i < COUNT(sizes); i++) {
+        const char *settings = in_memory[_i].settings;
+        double shorter = number_in_dump(VARIANTS, 1000, settings, sizes[i].pass, sizes[i].label);
+        double longer = number_in_dump(VARIANTS, 2000, settings, sizes[i].pass, sizes[i].label);
+        double array = i ? 0 : 4.0 * in_memory[_i].arrays * 1000 * 1000;
+        ck_assert_double_ge(shorter, array);
+        ck_assert_double_le(longer - 4 * array, 2.01 * (shorter - array));
     }
 }
 END_TEST
@@ -269,10 +468,12 @@ int main(void)
     Suite *suite = suite_create("attention");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
-    tcase_add_loop_test(all, what_the_interpreter_says, 0, COUNT(shapes));
-    tcase_add_loop_test(all, what_differences_say, 0, COUNT(shapes));
-    tcase_add_loop_test(all, the_same_bits, 0, COUNT(shapes));
+    tcase_add_loop_test(all, what_the_interpreter_says, 0, N_MODELS);
+    tcase_add_loop_test(all, what_differences_say, 0, N_MODELS);
+    tcase_add_loop_test(all, the_same_bits, 0, N_MODELS);
+    tcase_add_loop_test(all, the_bits_of_one_batch, 0, COUNT(variants));
     tcase_add_loop_test(all, memory_grows_as_the_sequence, 0, COUNT(spellings));
+    tcase_add_loop_test(all, memory_of_the_variants, 0, COUNT(in_memory));
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

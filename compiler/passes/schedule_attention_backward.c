@@ -71,9 +71,12 @@ static void take_array_scratch(struct cr_builder *b, struct backward *s)
                                     : s->v.scores;
     if (k->attention.n_arrays)
         s->array = take(b, "array", block, "what is made of the scores' gradients");
-    for (int i = 0; i < k->attention.n_arrays; i++)
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "lanes%d", i);
         if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
-            s->lanes[i] = take(b, "lanes", CR_LANES * s->rows, "of its sums over keys");
+            s->lanes[i] = take(b, name, CR_LANES * s->rows, "of sums over keys");
+    }
     if (has_array(k, CR_SUM_OVER_QUERIES))
         s->ones = take(b, "ones", s->rows * CR_PANEL_FLOATS, "packed: a column of ones");
     if (k->attention.serial)
