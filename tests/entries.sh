@@ -2,14 +2,16 @@
 # entries.sh - the standalone C of scripts that return several entries.
 #
 # Under every compiler at hand the file compiles without a warning, with and without optimisation and
-# threads, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  $CRESCENT
-# is the program.  The last line is "N passed, M failed".
+# threads, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  With all
+# vectors, see plain.sh, each compiler has one entry of a file.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
+mkdir "$scratch/plain"
+. "$(dirname "$0")/plain.sh"
 passed=0 failed=0
 
 # check WHAT COMMAND...: the command has to succeed without a word.
@@ -47,13 +49,21 @@ return {logits = {y = y}, step = {loss = loss, dx = grad(loss, {input("x", {2, 8
 END
 cp docs/entries.lua docs/session.lua "$scratch"
 
+# folder_of COMPILER OPTIONS NAME ENTRY: where the C of a model is, all of it or a plain one.
+folder_of() {
+    case "$*" in
+    tcc* | "gcc -O0 entries "* | gcc*" stack step" | clang*" session decode") echo "$scratch" ;;
+    *) echo "$scratch/plain" ;;
+    esac
+}
+
 # compare MODEL COMPILER OPTIONS ENTRY INPUTS OUTPUTS: the entry's main against `crescent run`.
 compare() {
     name=$(basename "$1" .lua)
     macro=$(echo "${name}_$4" | tr a-z A-Z)
     out="$scratch/main"
     check "$2 $3 of $name $4" $2 -std=c11 -Wall -Wextra -Wpedantic -Werror $3 "-D${macro}_MAIN" \
-        "$scratch/$name.c" -o "$out" -lm
+        "$(folder_of "$2" "$3" "$name" "$4")/$name.c" -o "$out" -lm
     inputs= outputs=
     for port in $5; do
         inputs="$inputs --input $port=$scratch/$port.npy"
@@ -85,7 +95,8 @@ expected() {
 model() {
     script="$scratch/$1.lua" name=$1
     shift
-    "$crescent" emit "$script" -o "$scratch/$name.c" >"$scratch/log" || failed=$((failed + 1))
+    "$crescent" emit "$script" -o "$scratch/$name.c" >"$scratch/log" &&
+        plain "$scratch/$name.c" "$scratch/plain" || failed=$((failed + 1))
     for row; do
         entry=${row%%/*} ports=${row#*/}
         expected "$script" "$entry" "$(echo "${ports%%/*}" | tr , ' ')" \

@@ -3,12 +3,13 @@
 #
 # tests/pool/pool.c runs the entries of model.lua, one of them with gradients, and step.c makes the
 # steps of generated/train_add.c: by every compiler at hand, with one thread and with several, and
-# under ThreadSanitizer where there is one.  $CRESCENT is the program.  The last line is "N passed,
-# M failed".
+# under ThreadSanitizer where there is one; at -O2 with all vectors, else with the plain runtime, see
+# plain.sh.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/plain.sh"
 
 # holds WHAT COMMAND...: the command succeeds without a word.
 holds() {
@@ -18,27 +19,30 @@ holds() {
     report $? "$what"
 }
 
-# try COMPILER OPTIONS [RUNNER]: both programs.
+# try FOLDER COMPILER OPTIONS [RUNNER]: both programs, of the C in a folder.
 try() {
-    holds "$1 $2: pool.c" $1 $2 -I"$T" tests/pool/pool.c "$T/model.c" -o "$T/pool" -lm
-    holds "$1 $2: pool" ${3-} "$T/pool"
-    holds "$1 $2: step.c" $1 $2 -I. tests/pool/step.c generated/train_add.c -o "$T/step" -lm
-    holds "$1 $2: step" ${3-} "$T/step"
+    holds "$2 $3: pool.c" $2 $3 -I"$1" tests/pool/pool.c "$1/model.c" -o "$T/pool" -lm
+    holds "$2 $3: pool" ${4-} "$T/pool"
+    holds "$2 $3: step.c" $2 $3 -I. tests/pool/step.c "$1/train_add.c" -o "$T/step" -lm
+    holds "$2 $3: step" ${4-} "$T/step"
 }
 
-"$crescent" emit tests/pool/model.lua -o "$T/model.c" >"$log" 2>&1
+mkdir "$T/plain"
+cp generated/train_add.[ch] "$T"
+"$crescent" emit tests/pool/model.lua -o "$T/model.c" >"$log" 2>&1 &&
+    plain "$T/model.c" "$T/plain" && plain "$T/train_add.c" "$T/plain"
 report $? "tests/pool/model.lua"
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror"
 seven="-DMODEL_THREADS=7 -DTRAIN_ADD_THREADS=7 -pthread"
 for compiler in gcc clang; do
     command -v $compiler >"$log" || { echo "skipped: $compiler is not installed"; continue; }
-    try $compiler "$strict -O2 $seven"
+    try "$T" $compiler "$strict -O2 $seven"
 done
-try cc "$strict -O1"
+try "$T/plain" cc "$strict -O1"
 if command -v tcc >"$log"; then
-    try tcc "-std=c11 -Wall -Werror $seven"
-    try tcc "-std=c11 -Wall -Werror"
+    try "$T" tcc "-std=c11 -Wall -Werror $seven"
+    try "$T" tcc "-std=c11 -Wall -Werror"
 else
     echo 'skipped: tcc is not installed'
 fi
@@ -47,7 +51,7 @@ fi
 watch="-std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -DWATCHED $seven"
 if echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c - -o "$T/probe" 2>"$log" &&
     setarch -R "$T/probe" 2>"$log"; then
-    try cc "$watch" "setarch -R"
+    try "$T/plain" cc "$watch" "setarch -R"
 else
     echo 'skipped: ThreadSanitizer is not here'
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh COMMAND... - runs test suites, as many at a time as there are processors (or $JOBS), shows
-# their output in order and sums up.
+# their output in order and sums up.  Long ones come first: one that is begun last runs alone.
 #
 # A suite reports either in libcheck's words ("100%: Checks: 12, Failures: 0, Errors: 0")
 # or as "12 passed, 0 failed".  Its exit status has the last word: a suite that fails
@@ -8,10 +8,14 @@
 set -u
 
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-120}"
+here=$(cd "$(dirname "$0")" && pwd)
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+folder=$(mktemp -d) && KEPT=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder" "$KEPT"' EXIT
 trap 'exit 130' INT TERM
+
+# Backends compile a text once; see kept_cc.sh.
+export KEPT KEPT_CC="${CC:-cc}" CC="sh $here/kept_cc.sh"
 
 # count STATUS LOG: "PASSED FAILED" of a suite's output.
 count() {
@@ -64,7 +68,13 @@ ls -d "$folder"/* | xargs -P "$jobs" -n 1 sh -c '
     start=$(date +%s)
     sh "$1" >"$1.log" 2>&1
     status=$?
-    echo "$(($(date +%s) - start)) s" >>"$1.log"
+    wall=$(($(date +%s) - start))
+    times >"$1.times" # of this shell, and then of all it has waited for
+    awk -v wall=$wall "NR == 2 {
+        split(\$1, own, /[ms]/); split(\$2, kernel, /[ms]/)
+        printf \"%d s, %.1f s of processor time\\n\", wall,
+            60 * (own[1] + kernel[1]) + own[2] + kernel[2]
+    }" "$1.times" >>"$1.log"
     echo "$status" >"$1.new" && mv "$1.new" "$1.status"' run
 : >"$folder/over"
 wait

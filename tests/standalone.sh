@@ -7,6 +7,10 @@
 #            train` makes
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
+# Each compiler at each level has a file as it was emitted, with main and threads: those of generated/
+# at -O1, the fixture gpt2_long at -O0, -O2 and -O3.  What is about a model is compiled with the plain
+# runtime alone, see plain.sh.
+#
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
 # program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
 set -u
@@ -17,7 +21,10 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 jobs="$scratch/jobs"
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
+short="$scratch/plain"
+mkdir "$short"
 : >"$jobs"
+. "$(dirname "$0")/plain.sh"
 
 have() {
     command -v "$1" >/dev/null 2>&1 || { echo "skipped: $1 is not installed"; return 1; }
@@ -61,21 +68,23 @@ for source in generated/*.c; do
         fresh
         job "tcc -Wall -Werror -c $source -o $out.o && tcc -Wall -Werror $main -c $source -o $out.o"
     fi
-    case $name in
-    gpt2_stack | heads_block) levels="0 1 2 3" ;;
-    *) levels= ;;
-    esac
+    plain "$source" "$short" || job "echo '$source cannot be made plain'"
     for compiler in $compilers; do
-        build "$compiler" "-O2" "$source"
-        for level in $levels; do
-            build "$compiler" "-O$level $main $threads" "$source"
-        done
-        if [ "$name" = gpt2_stack ]; then
-            build "$compiler" "-O0" "$source"
-            build "$compiler" "-O1 $main" "$source"
-            build "$compiler" "-O3 $threads" "$source"
-            build "$compiler" "-O1 -U__unix__ $main" "$source" # reads files without mmap
-        fi
+        build "$compiler" "-O2" "$short/$name.c"
+        case $name in
+        heads_block)
+            for level in 0 1 2 3; do
+                build "$compiler" "-O$level $main $threads" "$short/$name.c"
+            done
+            ;;
+        gpt2_stack)
+            build "$compiler" "-O1 $main $threads" "$source"
+            build "$compiler" "-O0" "$short/$name.c"
+            build "$compiler" "-O1 $main" "$short/$name.c"
+            build "$compiler" "-O3 $threads" "$short/$name.c"
+            build "$compiler" "-O1 -U__unix__ $main" "$short/$name.c" # reads files without mmap
+            ;;
+        esac
     done
 done
 
@@ -88,12 +97,13 @@ $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fope
 }
 END
 
-# Constants that hold addresses count as data where code may be moved: hence no PIC.  And
-# without optimisation a compiler keeps what its own headers define, _mm_malloc for one.
+# symbols FOLDER NAME OPTIONS.  Constants that hold addresses count as data where code may be moved:
+# hence no PIC.  And without optimisation a compiler keeps what its own headers define, _mm_malloc for
+# one, where they are those of vectors.
 symbols() {
     fresh
-    job "cc -O1 -fno-pic -fno-pie $2 -c generated/$1.c -o $out.o &&" \
-        "nm $out.o | awk -v name=$1 -f $scratch/symbols.awk"
+    job "cc -fno-pic -fno-pie $3 -D$(upper "$2")_THREADS=2 -c $1/$2.c -o $out.o &&" \
+        "nm $out.o | awk -v name=$2 -f $scratch/symbols.awk"
 }
 
 # A caller in C++ links, which it cannot unless the header says that this is C.
@@ -103,13 +113,16 @@ cplusplus() {
 #include "generated/$1.h"
 int main() { return $1_load(0, 0, 0) == 1 && $(upper "$1")_ARENA_BYTES > 0 ? 0 : 1; }
 END
-    job "cc -O1 -c generated/$1.c -o $out.o && g++ -Wall -Wextra -Wpedantic -Werror -I. $out.cc" \
+    job "cc -O0 -c $short/$1.c -o $out.o && g++ -Wall -Wextra -Wpedantic -Werror -I. $out.cc" \
         "$out.o -lm -o $out && $out"
 }
 
 for header in generated/*.h; do
     name=$(basename "$header" .h)
-    symbols "$name" "-D$(upper "$name")_THREADS=2"
+    case $name in
+    gpt2_stack | train_add) symbols generated "$name" -O1 ;;
+    *) symbols "$short" "$name" -O0 ;;
+    esac
 done
 if have g++; then
     cplusplus gpt2_stack
@@ -130,23 +143,53 @@ emit() {
     done <"tests/fixtures/$case/case.txt"
     files="--weights tests/fixtures/$case/model.safetensors --input x=tests/fixtures/$case/x.npy"
     "$crescent" emit $arguments "$@" -o "$scratch/$case.c" >/dev/null &&
+        plain "$scratch/$case.c" "$short" &&
         "$crescent" run $arguments $files --output "y=$scratch/$case.npy" >/dev/null \
             2>"$scratch/log"
 }
 
-# bits CASE COMPILER THREADS OPTIONS [EMULATOR]: builds the main, runs it, compares.  The
-# main may note on stderr that the fixture holds more tensors than the model.
+# bits FILE.c COMPILER THREADS OPTIONS [EMULATOR]: builds the main of what was emitted last, runs it,
+# compares.  The main may note on stderr that the fixture holds more tensors than the model.
 bits() {
     fresh
     threads=
     [ "$3" = 1 ] || threads="-D${macro}_THREADS=$3 -pthread"
-    job "$2 $4 -D${macro}_MAIN $threads $scratch/$1.c -o $out -lm &&" \
+    job "$2 $4 -D${macro}_MAIN $threads $1 -o $out -lm &&" \
         "${5-} $out $files --output y=$out.npy 2>$out.log &&" \
-        "cmp $out.npy $scratch/$1.npy && rm $out || { cat $out.log; false; }"
+        "cmp $out.npy $scratch/$case.npy && rm $out || { cat $out.log; false; }"
 }
 
 # What a user may have in CFLAGS that would change the bits of a file that did not say no.
 daring="-march=native -ffp-contract=fast"
+
+# every_way FILE.c: each compiler at each level, with all vectors, with threads and without.
+every_way() {
+    for compiler in $compilers; do
+        bits "$1" "$compiler" 2 "$strict -O3 $daring"
+        bits "$1" "$compiler" 2 "$strict -O0"
+        bits "$1" "$compiler" 1 "$strict -O0 $daring"
+        bits "$1" "$compiler" 3 "$strict -O2"
+    done
+    if [ -d /proc/self/task ]; then
+        bits "$1" cc 2 "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
+    else
+        echo "skipped: sanitizers need /proc"
+    fi
+    for cpu in aarch64 riscv64; do
+        if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
+            bits "$1" $cpu-linux-gnu-gcc 1 "$strict -O2 -static" qemu-$cpu
+            bits "$1" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
+        fi
+    done
+}
+
+# all_vectors LIST: the next of the compilers, in turn; the others take the plain file.
+turn=0
+all_vectors() {
+    turn=$((turn + 1))
+    shift $(((turn - 1) % $#))
+    whole=$1
+}
 
 passed=0 failed=0
 for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
@@ -157,32 +200,23 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
         continue
     fi
     if have tcc; then
-        bits "$case" tcc 1 "-Wall -Werror"
+        bits "$scratch/$case.c" tcc 1 "-Wall -Werror"
     fi
+    if [ "$case" = gpt2_long ]; then
+        every_way "$scratch/$case.c"
+        bits "$short/$case.c" cc 1 "$strict -O2"
+        continue
+    fi
+    all_vectors ${compilers:-none}
     for compiler in $compilers; do
-        bits "$case" "$compiler" 2 "$strict -O3 $daring"
+        case $compiler in
+        "$whole") bits "$scratch/$case.c" "$compiler" 2 "$strict -O1 $daring" ;;
+        *) bits "$short/$case.c" "$compiler" 2 "$strict -O3 $daring" ;;
+        esac
     done
     if [ "$case" = stack_linear ] && have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        bits "$case" aarch64-linux-gnu-gcc 2 "$strict -O2 -static" qemu-aarch64
+        bits "$scratch/$case.c" aarch64-linux-gnu-gcc 2 "$strict -O1 -static" qemu-aarch64
     fi
-    [ "$case" = gpt2_long ] || continue
-    for compiler in $compilers; do
-        bits "$case" "$compiler" 2 "$strict -O0"
-        bits "$case" "$compiler" 1 "$strict -O0 $daring"
-        bits "$case" "$compiler" 3 "$strict -O2"
-    done
-    bits "$case" cc 1 "$strict -O2"
-    if [ -d /proc/self/task ]; then
-        bits "$case" cc 2 "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover"
-    else
-        echo "skipped: sanitizers need /proc"
-    fi
-    for cpu in aarch64 riscv64; do
-        if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
-            bits "$case" $cpu-linux-gnu-gcc 1 "$strict -O2 -static" qemu-$cpu
-            bits "$case" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
-        fi
-    done
 done
 
 # ---- a backward pass, whose gradients are outputs ----
@@ -207,7 +241,7 @@ gradients() {
 gradients_made() {
     gradients tiny cc "-O2 $daring" || return 1
     if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        gradients tiny aarch64-linux-gnu-gcc "-O2 -static -ffp-contract=fast" qemu-aarch64
+        gradients tiny aarch64-linux-gnu-gcc "-O1 -static -ffp-contract=fast" qemu-aarch64
     fi
 }
 
@@ -219,7 +253,7 @@ fi
 
 # ---- integers ----
 
-# integers COMPILER OPTIONS [EMULATOR]: the main reads and writes int32, bit for bit.
+# integers FOLDER COMPILER OPTIONS [EMULATOR]: the main reads and writes int32, bit for bit.
 integers() {
     fresh
     given= written= compare=
@@ -230,7 +264,7 @@ integers() {
         written="$written --output $name=$out.$name"
         compare="$compare && cmp $out.$name $scratch/integers.$name"
     done
-    job "$1 $2 -DINTEGERS_MAIN $scratch/integers.c -o $out -lm && ${3-} $out $given $written $compare"
+    job "$2 $3 -DINTEGERS_MAIN $1/integers.c -o $out -lm && ${4-} $out $given $written $compare"
 }
 
 cat >"$scratch/given.lua" <<'END'
@@ -240,6 +274,7 @@ END
 "$crescent" run "$scratch/given.lua" --output "table=$scratch/table.npy" \
     --output "x=$scratch/x.npy" --output "ids=$scratch/ids.npy" >"$scratch/log" &&
     "$crescent" emit tests/golden/integers.lua -o "$scratch/integers.c" >"$scratch/log" &&
+    plain "$scratch/integers.c" "$short" &&
     "$crescent" run tests/golden/integers.lua --backend ref --input "table=$scratch/table.npy" \
         --input "x=$scratch/x.npy" --input "ids=$scratch/ids.npy" \
         --output "along=$scratch/integers.along" --output "down=$scratch/integers.down" \
@@ -248,27 +283,28 @@ for name in along down first rows; do
     job "grep -q \"'descr': '<i4'\" $scratch/integers.$name"
 done
 if have tcc; then
-    integers tcc "-Wall -Werror"
+    integers "$scratch" tcc "-Wall -Werror"
 fi
 for compiler in $compilers; do
-    integers "$compiler" "$strict -O3 $daring"
+    integers "$scratch" "$compiler" "$strict -O1 $daring"
+    integers "$short" "$compiler" "$strict -O3 $daring"
 done
 if [ -d /proc/self/task ]; then
-    integers cc "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover"
+    integers "$scratch" cc "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
 fi
 for cpu in aarch64 riscv64; do
     if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
-        integers $cpu-linux-gnu-gcc "$strict -O2 -static" qemu-$cpu
+        integers "$scratch" $cpu-linux-gnu-gcc "$strict -O1 -static" qemu-$cpu
     fi
 done
 
 # ---- a step of a training ----
 
-# hundred COMPILER OPTIONS [EMULATOR]: a hundred steps end in the tensors of a checkpoint.
+# hundred FOLDER COMPILER OPTIONS [EMULATOR]: a hundred steps end in the tensors of a checkpoint.
 hundred() {
     fresh
-    job "$1 $2 -Igenerated docs/call_training.c generated/train_add.c -o $out -lm &&" \
-        "${3-} $out $scratch/start 100 $out.tensors >$out.log &&" \
+    job "$2 $3 -Igenerated docs/call_training.c $1/train_add.c -o $out -lm &&" \
+        "${4-} $out $scratch/start 100 $out.tensors >$out.log &&" \
         "tail -c \$(wc -c <$out.tensors) $scratch/hundred | cmp - $out.tensors"
 }
 
@@ -276,14 +312,14 @@ if "$crescent" train graphs/train_add.lua --steps 0 --checkpoint "$scratch/start
     "$crescent" train graphs/train_add.lua --steps 100 --checkpoint "$scratch/hundred" \
         >"$scratch/log"; then
     if have tcc; then
-        hundred tcc "-std=c11 -Wall -Werror"
+        hundred generated tcc "-std=c11 -Wall -Werror"
     fi
     for compiler in $compilers; do
-        hundred "$compiler" "$strict -O2"
-        hundred "$compiler" "$strict -O3 $daring -DTRAIN_ADD_THREADS=2 -pthread"
+        hundred generated "$compiler" "$strict -O1"
+        hundred "$short" "$compiler" "$strict -O3 $daring -DTRAIN_ADD_THREADS=2 -pthread"
     done
     if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        hundred aarch64-linux-gnu-gcc "$strict -O2 -static" qemu-aarch64
+        hundred generated aarch64-linux-gnu-gcc "$strict -O1 -static" qemu-aarch64
     fi
 else
     echo 'FAILED: graphs/train_add.lua: cannot be trained'

@@ -1,0 +1,37 @@
+#!/bin/sh
+# kept_cc.sh OPTION... - the C compiler of the backends while suites run: what it made once it keeps.
+#
+# The suites of one Lua compile the same texts as those of the other.  Of a text on stdin, as a backend
+# gives it, the object is kept in $KEPT under a hash of options and text, and the next time copied.  A
+# text with the runtime in it, a standalone file, is compiled without optimisation, which takes a fifth
+# of the time: what it computes at each level is the matter of standalone.sh.  Any other call goes to
+# the compiler, $KEPT_CC, as it is.
+set -u
+
+case " $* " in
+*' -x c - '*) ;;
+*) exec $KEPT_CC "$@" ;;
+esac
+
+text=$(mktemp "$KEPT/XXXXXX") || exit 1
+trap 'rm -f "$text" "$text.o"' EXIT
+trap 'exit 130' INT TERM HUP
+cat >"$text"
+! grep -q '^ \* runtime\.c - ' "$text" || set -- "$@" -O0
+
+# Without -o OBJECT, which differs from call to call.
+object= options= before=
+for word; do
+    case $before in
+    -o) object=$word ;;
+    *) [ "$word" = -o ] || options="$options $word" ;;
+    esac
+    before=$word
+done
+
+key=$(echo "$KEPT_CC$options" | cat - "$text" | sha256sum) && key=$KEPT/${key%% *}
+if [ ! -f "$key" ]; then
+    $KEPT_CC $options -o "$text.o" <"$text" || exit
+    mv "$text.o" "$key"
+fi
+cat "$key" >"$object"
