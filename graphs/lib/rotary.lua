@@ -33,14 +33,8 @@ end
 
 -- cos(t w) and sin(t w), [T, d/2] each, of the positions from 0 on.
 function rotary.angles(T, w)
-    local c, s = {}, {}
-    for t = 0, T - 1 do
-        for i = 1, #w do
-            table.insert(c, math.cos(t * w[i]))
-            table.insert(s, math.sin(t * w[i]))
-        end
-    end
-    return {cos = const(c, {T, #w}), sin = const(s, {T, #w})}
+    local angle = float(iota({T, 1}, 1)) * const(w)
+    return {cos = cos(angle), sin = sin(angle)}
 end
 
 -- (a cos - b sin, b cos + a sin)
