@@ -150,7 +150,8 @@ endif
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
 suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
     $(call script,$(1),fixtures.sh) $(call script,$(1),nano_sort.sh) \
-    $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) \
+    $(call script,$(1),models.sh) $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) \
+    $(call script,$(1),depth.sh) \
     $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) \
     $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
@@ -337,13 +338,14 @@ format:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
-	install -d $(DESTDIR)$(PREFIX)/share/crescent/graphs
+	install -d $(DESTDIR)$(PREFIX)/share/crescent/graphs/configs
 	install $(BUILD)/crescent $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BUILD)/libcrescent.a $(runtime_library) $(DESTDIR)$(PREFIX)/lib
 	for header in $(wildcard compiler/crescent.h); do \
 	    install -m 644 $$header $(DESTDIR)$(PREFIX)/include || exit; \
 	done
 	install -m 644 $(wildcard graphs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs
+	install -m 644 $(wildcard graphs/configs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs/configs
 
 clean:
 	rm -rf $(BUILD)

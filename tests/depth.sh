@@ -8,11 +8,14 @@ crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
 
+# What scripts call the number of their layers.
+n_layer=n_layer
+
 # text LAYERS SCRIPT OPTION...: the C, with N for each number.
 text() {
     layers=$1
     shift
-    "$crescent" dump "$@" --set n_layer="$layers" --after emit | sed 's/[0-9][0-9]*/N/g'
+    "$crescent" dump "$@" --set $n_layer="$layers" --after emit | sed 's/[0-9][0-9]*/N/g'
 }
 
 # same_text LOOPS SCRIPT OPTION...: 12 and 48 layers differ in numbers alone, and have so many
@@ -33,6 +36,20 @@ same_text 1 graphs/gpt2_stack.lua $small
 same_text 2 "$training" $small --set grads=true
 same_text 4 "$training" $small
 same_text 1 tests/scripts/stack_cache.lua
+
+# Whole models, forward and backward; every other layer of gemma2 has a window, forward also one that
+# hides something.
+same_text 1 graphs/gpt2.lua $small
+same_text 2 graphs/gpt2.lua $small --grads none
+n_layer=num_hidden_layers
+tiny='--set hidden_size=24 --set num_attention_heads=3 --set intermediate_size=40 --set T=8'
+for model in llama mistral qwen2 qwen3 gemma2 gpt_neox phi bert; do
+    same_text 1 graphs/$model.lua $tiny
+    same_text 2 graphs/$model.lua $tiny --grads none
+done
+same_text 1 graphs/gemma2.lua $tiny --set sliding_window=4
+same_text 1 graphs/vit.lua ${tiny% --set*} --set image_size=32
+same_text 2 graphs/vit.lua ${tiny% --set*} --set image_size=32 --grads none
 
 # outputs NAME OPTION...: the loss after a step, and what becomes of the first and the last
 # layer's weights; the options say how it is computed.

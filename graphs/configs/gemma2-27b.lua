@@ -1,0 +1,9 @@
+-- Gemma 2, 27B: for graphs/gemma2.lua.
+return {
+    model_type = "gemma2",
+    vocab_size = 256000, hidden_size = 4608, intermediate_size = 36864,
+    num_hidden_layers = 46, num_attention_heads = 32, num_key_value_heads = 16,
+    head_dim = 128, query_pre_attn_scalar = 144, rms_norm_eps = 1e-6, rope_theta = 10000,
+    sliding_window = 4096, attn_logit_softcapping = 50, final_logit_softcapping = 30,
+    tie_word_embeddings = true,
+}

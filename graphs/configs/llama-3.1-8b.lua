@@ -1,0 +1,9 @@
+-- Llama 3.1, 8B: for graphs/llama.lua.
+return {
+    model_type = "llama",
+    vocab_size = 128256, hidden_size = 4096, intermediate_size = 14336,
+    num_hidden_layers = 32, num_attention_heads = 32, num_key_value_heads = 8,
+    rms_norm_eps = 1e-5, rope_theta = 500000, tie_word_embeddings = false,
+    rope_scaling = {rope_type = "llama3", factor = 8, low_freq_factor = 1, high_freq_factor = 4,
+        original_max_position_embeddings = 8192},
+}

@@ -1,0 +1,6 @@
+-- Pythia, 1.4B: for graphs/gpt_neox.lua.
+return {
+    model_type = "gpt_neox",
+    vocab_size = 50304, hidden_size = 2048, intermediate_size = 8192,
+    num_hidden_layers = 24, num_attention_heads = 16, rotary_pct = 0.25,
+}

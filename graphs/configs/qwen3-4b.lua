@@ -1,0 +1,7 @@
+-- Qwen3, 4B: for graphs/qwen3.lua.
+return {
+    model_type = "qwen3",
+    vocab_size = 151936, hidden_size = 2560, intermediate_size = 9728,
+    num_hidden_layers = 36, num_attention_heads = 32, num_key_value_heads = 8,
+    head_dim = 128, rms_norm_eps = 1e-6, rope_theta = 1000000, tie_word_embeddings = true,
+}
