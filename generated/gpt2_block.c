@@ -221,8 +221,15 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
     CR_FUNCTION(stream_end, void, (void)) \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long vectors, long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */ \
+                                    const float *scale, long begin, long end, long vectors, \
+                                    long ahead)) \
+        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale.  a[m, k] is 0 and b finite \
+         * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
+         * change is the sign of a 0, and +0 is stored for both. */ \
+    CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                  const float *b, long panel_stride, float *c, long ldc, \
+                                  long begin, long end)) \
+        /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
         /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
@@ -474,13 +481,13 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
             rt->pack(16, m, queries, 512, a->attn_c_attn + o0 * 1152 + o1 * 16 + i * 144, 1, 144);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
-                    queries, 512, scores, 32, 0, 0, 0, 0);
+                rt->gemm_band(n, m, 16, a->attn_c_attn + o0 * 1152 + o1 * 16 + j * 144 + 48, 144, 1,
+                    queries, 512, scores, 32, j - i, m);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_25, max, sum, scale);
-                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, 0,
-                    0);
+                rt->gemm_scaled(m, 16, n, scores, 1, 32, values + j * 32, 256, sums, 32, scale, -m,
+                    finite ? i - j + 1 : n, 0, 0);
             }
             rt->div_vs(m, 16, a->out + o0 * 384 + o1 * 16 + i * 48, 48, sums, 32, sum, 1);
         }
@@ -910,6 +917,7 @@ struct cr_product {
     const float *scale;
     int stream;
     long vectors, ahead;
+    long begin, end; /* of the band; see v_tile_of */
 };
 
 /* Computes the tile of a product at row m and column n. */
@@ -949,6 +957,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
@@ -1728,12 +1737,15 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* Stores a tile; columns past the last are not there. */
+/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
 CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
                               long n, VF (*acc)[8])
 {
     float *c = p->c + m * p->ldc + n;
     long ldc = p->ldc, left = p->N - n;
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
+    }
     if (left < NV * CR_W) {
         CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
     } else if (p->stream) {
@@ -1802,11 +1814,13 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 #define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
 #define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
+CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
 CR_TILES_3(CR_TILE)
 CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
 
+static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
@@ -1814,7 +1828,7 @@ static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 /* By width. */
 static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {0, NULL},
-    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
     {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
@@ -1835,15 +1849,32 @@ static int CR_NAME(cr_tile_width)(long M, long vectors)
     return width;
 }
 
-/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
- * and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
-                                  long n)
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
+CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long rows, long m, long n)
 {
-    long count = (p->M + tiles->height - 1) / tiles->height;
+    struct cr_product part;
+    if (banded) {
+        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        part = *p;
+        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
+        part.a += first * p->cs;
+        part.b += first * CR_PANEL;
+        p = &part;
+    }
+    tiles->of_height[rows](p, m, n);
+}
+
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long from, long to, long n)
+{
+    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = p->M * t / count;
-        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
+        long m = rows * t / count;
+        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -1860,18 +1891,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
-CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
+CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
-        if (p.M == 1 && left >= 8) {
+        if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
         } else {
-            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
         }
     }
 }
@@ -1881,17 +1912,46 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long vectors, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long vectors, long ahead)
+                                    const float *scale, long begin, long end, long vectors,
+                                    long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
+}
+
+/* Of the rows of a product, how many lie above row m, which may be none of them. */
+CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
+{
+    return CR_MOST(0, CR_LEAST(m, p->M));
+}
+
+/*
+ * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
+ * Rows that reach into one of them alone take tiles of one vector.
+ */
+static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
+                                  const float *b, long panel_stride, float *c, long ldc, long begin,
+                                  long end)
+{
+    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
+    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
+    for (long n = 0; n < N; n += 2 * CR_W) {
+        long first[2] = {M, M}, last[2] = {M, M};
+        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
+            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
+            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
+        }
+        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
+        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
+        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
+    }
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
@@ -1900,8 +1960,8 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -2033,6 +2093,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -2118,6 +2179,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
@@ -2908,12 +2970,15 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* Stores a tile; columns past the last are not there. */
+/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
 CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
                               long n, VF (*acc)[8])
 {
     float *c = p->c + m * p->ldc + n;
     long ldc = p->ldc, left = p->N - n;
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
+    }
     if (left < NV * CR_W) {
         CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
     } else if (p->stream) {
@@ -2982,11 +3047,13 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 #define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
 #define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
+CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
 CR_TILES_3(CR_TILE)
 CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
 
+static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
@@ -2994,7 +3061,7 @@ static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 /* By width. */
 static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {0, NULL},
-    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
     {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
@@ -3015,15 +3082,32 @@ static int CR_NAME(cr_tile_width)(long M, long vectors)
     return width;
 }
 
-/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
- * and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
-                                  long n)
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
+CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long rows, long m, long n)
 {
-    long count = (p->M + tiles->height - 1) / tiles->height;
+    struct cr_product part;
+    if (banded) {
+        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        part = *p;
+        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
+        part.a += first * p->cs;
+        part.b += first * CR_PANEL;
+        p = &part;
+    }
+    tiles->of_height[rows](p, m, n);
+}
+
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long from, long to, long n)
+{
+    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = p->M * t / count;
-        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
+        long m = rows * t / count;
+        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -3040,18 +3124,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
-CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
+CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
-        if (p.M == 1 && left >= 8) {
+        if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
         } else {
-            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
         }
     }
 }
@@ -3061,17 +3145,46 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long vectors, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long vectors, long ahead)
+                                    const float *scale, long begin, long end, long vectors,
+                                    long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
+}
+
+/* Of the rows of a product, how many lie above row m, which may be none of them. */
+CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
+{
+    return CR_MOST(0, CR_LEAST(m, p->M));
+}
+
+/*
+ * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
+ * Rows that reach into one of them alone take tiles of one vector.
+ */
+static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
+                                  const float *b, long panel_stride, float *c, long ldc, long begin,
+                                  long end)
+{
+    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
+    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
+    for (long n = 0; n < N; n += 2 * CR_W) {
+        long first[2] = {M, M}, last[2] = {M, M};
+        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
+            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
+            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
+        }
+        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
+        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
+        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
+    }
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
@@ -3080,8 +3193,8 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -3213,6 +3326,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -3297,6 +3411,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
+#define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -4088,12 +4203,15 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* Stores a tile; columns past the last are not there. */
+/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
 CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
                               long n, VF (*acc)[8])
 {
     float *c = p->c + m * p->ldc + n;
     long ldc = p->ldc, left = p->N - n;
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
+    }
     if (left < NV * CR_W) {
         CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
     } else if (p->stream) {
@@ -4162,11 +4280,13 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 #define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
 #define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
+CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
 CR_TILES_3(CR_TILE)
 CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
 
+static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
@@ -4174,7 +4294,7 @@ static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 /* By width. */
 static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {0, NULL},
-    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
     {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
@@ -4195,15 +4315,32 @@ static int CR_NAME(cr_tile_width)(long M, long vectors)
     return width;
 }
 
-/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
- * and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
-                                  long n)
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
+CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long rows, long m, long n)
 {
-    long count = (p->M + tiles->height - 1) / tiles->height;
+    struct cr_product part;
+    if (banded) {
+        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        part = *p;
+        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
+        part.a += first * p->cs;
+        part.b += first * CR_PANEL;
+        p = &part;
+    }
+    tiles->of_height[rows](p, m, n);
+}
+
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long from, long to, long n)
+{
+    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = p->M * t / count;
-        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
+        long m = rows * t / count;
+        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -4220,18 +4357,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
-CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
+CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
-        if (p.M == 1 && left >= 8) {
+        if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
         } else {
-            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
         }
     }
 }
@@ -4241,17 +4378,46 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long vectors, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long vectors, long ahead)
+                                    const float *scale, long begin, long end, long vectors,
+                                    long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
+}
+
+/* Of the rows of a product, how many lie above row m, which may be none of them. */
+CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
+{
+    return CR_MOST(0, CR_LEAST(m, p->M));
+}
+
+/*
+ * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
+ * Rows that reach into one of them alone take tiles of one vector.
+ */
+static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
+                                  const float *b, long panel_stride, float *c, long ldc, long begin,
+                                  long end)
+{
+    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
+    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
+    for (long n = 0; n < N; n += 2 * CR_W) {
+        long first[2] = {M, M}, last[2] = {M, M};
+        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
+            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
+            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
+        }
+        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
+        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
+        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
+    }
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
@@ -4260,8 +4426,8 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -4393,6 +4559,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
@@ -4471,6 +4638,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* that a processor likes */
+#define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -5298,12 +5466,15 @@ CR_INLINE void CR_NAME(v_start)(const int MR, const int NV, const struct cr_prod
     }
 }
 
-/* Stores a tile; columns past the last are not there. */
+/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
 CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
                               long n, VF (*acc)[8])
 {
     float *c = p->c + m * p->ldc + n;
     long ldc = p->ldc, left = p->N - n;
+    if (p->scale) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
+    }
     if (left < NV * CR_W) {
         CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
     } else if (p->stream) {
@@ -5372,11 +5543,13 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
 #define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
 #define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
+CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
 CR_TILES_3(CR_TILE)
 CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
 
+static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
@@ -5384,7 +5557,7 @@ static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 /* By width. */
 static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {0, NULL},
-    {0, NULL},
+    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
     {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
@@ -5405,15 +5578,32 @@ static int CR_NAME(cr_tile_width)(long M, long vectors)
     return width;
 }
 
-/* The rows of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not five of 12
- * and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const struct cr_product *p, const struct cr_tile_set *tiles,
-                                  long n)
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
+CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long rows, long m, long n)
 {
-    long count = (p->M + tiles->height - 1) / tiles->height;
+    struct cr_product part;
+    if (banded) {
+        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        part = *p;
+        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
+        part.a += first * p->cs;
+        part.b += first * CR_PANEL;
+        p = &part;
+    }
+    tiles->of_height[rows](p, m, n);
+}
+
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
+                                  const struct cr_tile_set *tiles, long from, long to, long n)
+{
+    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     for (long t = 0; t < count; t++) {
-        long m = p->M * t / count;
-        tiles->of_height[p->M * (t + 1) / count - m](p, m, n);
+        long m = rows * t / count;
+        CR_NAME(v_tile_of)(banded, p, tiles, rows * (t + 1) / count - m, from + m, n);
     }
 }
 
@@ -5430,18 +5620,18 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 /* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
  * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
  * are. */
-CR_INLINE void CR_NAME(v_gemm)(struct cr_product p)
+CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.vectors), step;
     p.ahead = CR_NAME(v_ahead)(&p, width);
     for (long n = 0; n < p.N; n += step * CR_W) {
         long left = (p.N - n + CR_W - 1) / CR_W, tiles = (left + width - 1) / width;
         step = CR_MOST(2, (int)((left + tiles - 1) / tiles));
-        if (p.M == 1 && left >= 8) {
+        if (p.M == 1 && left >= 8 && !banded) {
             step = 8;
             CR_NAME(cr_tile_1x8)(&p, 0, n);
         } else {
-            CR_NAME(v_columns)(&p, &CR_NAME(cr_tiles)[step], n);
+            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
         }
     }
 }
@@ -5451,17 +5641,46 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *start, long lds, long vectors, long ahead)
 {
     struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, start, lds, NULL, 0,  vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
                                     const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long vectors, long ahead)
+                                    const float *scale, long begin, long end, long vectors,
+                                    long ahead)
 {
     struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, c, ldc, scale, 0,  vectors, ahead,        begin, end};
+    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
+}
+
+/* Of the rows of a product, how many lie above row m, which may be none of them. */
+CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
+{
+    return CR_MOST(0, CR_LEAST(m, p->M));
+}
+
+/*
+ * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
+ * Rows that reach into one of them alone take tiles of one vector.
+ */
+static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
+                                  const float *b, long panel_stride, float *c, long ldc, long begin,
+                                  long end)
+{
+    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
+    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
+    for (long n = 0; n < N; n += 2 * CR_W) {
+        long first[2] = {M, M}, last[2] = {M, M};
+        for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
+            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
+            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
+        }
+        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
+        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
+        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
+    }
 }
 
 static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long rs, long cs,
@@ -5470,8 +5689,8 @@ static void CR_NAME(cr_gemm_stream)(long M, long N, long K, const float *a, long
 {
     int aligned = (uintptr_t)c % 64 == 0 && ldc % 16 == 0;
     struct cr_product p = {M, N,   K,    a, rs,   cs,      b,       panel_stride,
-                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead};
-    CR_NAME(v_gemm)(p);
+                           c, ldc, NULL, 0, NULL, aligned, vectors, ahead,        0, 0};
+    CR_NAME(v_gemm)(0, p);
 }
 
 static void CR_NAME(cr_stream_end)(void)
@@ -5603,6 +5822,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4

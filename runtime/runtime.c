@@ -46,6 +46,7 @@ struct cr_product {
     const float *scale;
     int stream;
     long vectors, ahead;
+    long begin, end; /* of the band; see v_tile_of */
 };
 
 /* Computes the tile of a product at row m and column n. */

@@ -97,8 +97,15 @@
     CR_FUNCTION(stream_end, void, (void)) \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long vectors, long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale. */ \
+                                    const float *scale, long begin, long end, long vectors, \
+                                    long ahead)) \
+        /* c[m, :] = c[m, :] * scale[m] + a b: the chain begins with c * scale.  a[m, k] is 0 and b finite \
+         * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
+         * change is the sign of a 0, and +0 is stored for both. */ \
+    CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                  const float *b, long panel_stride, float *c, long ldc, \
+                                  long begin, long end)) \
+        /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
         /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \

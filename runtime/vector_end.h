@@ -8,6 +8,7 @@
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4

@@ -315,7 +315,7 @@ static uint64_t add_product(const struct cr_runtime *k, uint64_t hash, const str
                     vectors, 64);
         } else if (way == 3) {
             k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
-                           p->start, vectors, 0);
+                           p->start, -p->M, p->K, vectors, 0);
         } else {
             k->gemm_stream(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
                            vectors, 64);

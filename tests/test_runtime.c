@@ -948,7 +948,8 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     float *scale = filled((size_t)p->M, p->value, 4), *row = filled((size_t)p->N, p->value, 6);
     float *panels = packed(k, p, b, brs, bcs, panel_stride);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, p->vectors, 64);
-    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale, p->vectors, 0);
+    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale, -p->M,
+                   p->K, p->vectors, 0);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, p->vectors, 64);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc,
             p->vectors, 64);
@@ -960,6 +961,7 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
             float want = was;
             if (n < p->N) {
                 want = dot(a + m * rs, cs, b + n * bcs, brs, p->K, start[w]);
+                want = w == SCALED ? want + 0.0f : want;
             }
             CHECK(same(c[w][i], want), "%s%s, %ld x %ld x %ld: c[%ld, %ld] is %a, not %a", k->isa,
                   ways[w], p->M, p->K, p->N, m, n, c[w][i], want);
@@ -994,6 +996,78 @@ START_TEST(test_gemm)
     };
     for (int i = 0; k && i < COUNT(wide); i++) {
         check_product(k, &wide[i]);
+    }
+}
+END_TEST
+
+/* gemm_scaled where a is 0 outside a band, and gemm_band.  Rows of K are M-major in memory if
+ * transposed. */
+static void check_band(const struct cr_runtime *k, const struct product *p, long begin, long end)
+{
+    long rs = p->a_transposed ? 1 : p->K, cs = p->a_transposed ? p->M : 1;
+    long panel_stride = p->K * CR_PANEL, floats = p->M * p->N;
+    float *a = filled((size_t)(p->M * p->K), tame, 1), *b = filled((size_t)(p->K * p->N), tame, 2);
+    float *c = filled((size_t)floats, tame, 3), *band = filled((size_t)floats, tame, 3);
+    float *scale = filled((size_t)p->M, tame, 4);
+    float *panels = packed(k, p, b, p->N, 1, panel_stride);
+    k->gemm_band(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, band, p->N, begin, end);
+    for (long i = 0; i < floats; i++) {
+        long m = i / p->N, n = i % p->N;
+        float want = dot(a + m * rs, cs, b + n, p->N, p->K, 0);
+        int outside = n < begin + m || n >= end + m;
+        CHECK(same(band[i], want) || (outside && same(band[i], c[i])),
+              "%s, %ld x %ld x %ld, band %ld to %ld: c[%ld, %ld] is %a, not %a", k->isa, p->M,
+              p->K, p->N, begin, end, m, n, band[i], want);
+    }
+    for (long i = 0; i < p->M * p->K; i++) {
+        long m = i / p->K, j = i % p->K;
+        if (j < begin + m || j >= end + m) {
+            a[m * rs + j * cs] = 0;
+        }
+    }
+    k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c, p->N, scale, begin, end,
+                   p->vectors, 0);
+    for (long i = 0; i < floats; i++) {
+        long m = i / p->N, n = i % p->N;
+        float start = tame(3, (unsigned)i) * scale[m];
+        float want = dot(a + m * rs, cs, b + n, p->N, p->K, start) + 0.0f;
+        CHECK(same(c[i], want), "%s, %ld x %ld x %ld, zeros outside %ld to %ld: c[%ld, %ld] is %a, "
+              "not %a", k->isa, p->M, p->K, p->N, begin, end, m, n, c[i], want);
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(band);
+    free(scale);
+    free(panels);
+}
+
+START_TEST(test_bands)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    for (long M = 1; k && M <= 45; M += 4) {
+        for (long N = 1; N <= 70; N += 1 + (M + N) % 7) {
+            struct product p = {M, N, 1 + (M * 7 + N) % 50, N % 2, 0, tame, 1 + (M + N) % 5};
+            check_band(k, &p, -M, N > p.K ? N : p.K);
+            check_band(k, &p, -(N % 11), 1 + M % 20);
+            check_band(k, &p, (M + N) % 60 - 30, (M + 2 * N) % 40);
+        }
+    }
+}
+END_TEST
+
+/* What underflows to -0 is stored as +0, whatever is skipped behind it. */
+START_TEST(test_band_of_zeros)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    static const float a[] = {0x1p-140f, 1, 0}, b[] = {-0x1p-60f, -0.0f, 5};
+    float panels[3 * CR_PANEL], scale = 1;
+    for (long end = 2; k && end <= 3; end++) {
+        float c = 0;
+        k->pack(3, 1, panels, sizeof panels / sizeof *panels, b, 1, 1);
+        k->gemm_scaled(1, 1, 3, a, 3, 1, panels, sizeof panels / sizeof *panels, &c, 1, &scale, 0,
+                       end, 0, 0);
+        CHECK(same(c, 0.0f), "%s, band to %ld: %a", isas[_i], end, c);
     }
 }
 END_TEST
@@ -1386,6 +1460,8 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_bands, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_band_of_zeros, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm_stream, 0, COUNT(isas));

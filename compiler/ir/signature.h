@@ -4,7 +4,7 @@
 
 #include "program.h"
 
-enum { CR_MAX_SIGNATURE = 16 };
+enum { CR_MAX_SIGNATURE = 18 };
 
 /* A count or a distance: what an argument of the call says, or else a number. */
 struct cr_size {

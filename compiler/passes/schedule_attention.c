@@ -248,10 +248,13 @@ static void add_values(struct cr_builder *b, const struct attention *s)
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N), n_of(b, s),
                 cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums, width, sums,
                 width, cr_vectors(b), cr_none_ahead(b));
-    else
+    else {
+        struct cr_band band = cr_band_of_queries(b, &s->v, s->finite);
         CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), cr_n(b, k->attention.N),
                 n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums,
-                width, cr_at_slot(s->v.scale), cr_vectors(b), cr_none_ahead(b));
+                width, cr_at_slot(s->v.scale), cr_x(band.begin), cr_x(band.end), cr_vectors(b),
+                cr_none_ahead(b));
+    }
 }
 
 /* The online softmax over blocks of keys for queries i to i + m; or what weighs values directly. */

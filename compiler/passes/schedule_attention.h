@@ -43,6 +43,16 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
 void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, int block,
                      double value);
 
+/* Of row r of a block those columns that lie inside the bounds, or more: begin + r <= c < end + r. */
+struct cr_band {
+    cr_expr begin, end;
+};
+
+/* The band of a block whose rows are queries i to i + m, and its columns keys j to j + n; all of the
+ * block unless `condition`, a variable, is true. */
+struct cr_band cr_band_of_queries(struct cr_builder *b, const struct cr_attention_vars *v,
+                                  int condition);
+
 /* An operand's rows and columns: atoms, and how many columns. */
 struct cr_fetch {
     const struct cr_operand *operand;

@@ -104,8 +104,7 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
     }
 }
 
-void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all,
-                      int condition)
+void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all, int condition)
 {
     bool upper = cr_has_bound(b->k, true), lower = cr_has_bound(b->k, false);
     cr_expr i = cr_var(b, v->i.first), m = cr_var(b, v->i.count);
@@ -236,6 +235,48 @@ void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, in
         hide_outside(b, v, &b->k->attention.bounds[i], block, cr_constant(b, CR_FORMAT_f32, value));
 }
 
+static cr_expr minus(struct cr_builder *b, int var)
+{
+    return cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), cr_var(b, var));
+}
+
+/* An edge that goes along with the query and hides all that lies behind it, or before; or null. */
+static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
+{
+    for (int i = 0; i < k->attention.n_bounds; i++) {
+        const struct cr_bound *bound = &k->attention.bounds[i];
+        const struct cr_edge *edge = upper ? &bound->last : &bound->first;
+        if (has_only(bound, upper) && edge->moves && !edge->stays)
+            return edge;
+    }
+    return NULL;
+}
+
+/* The band of a block transposed: its rows are keys, its columns queries. */
+static struct cr_band band_of_keys(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    const struct cr_edge *upper = find_moving(b->k, true), *lower = find_moving(b->k, false);
+    cr_expr difference = cr_minus_var(b, v->j.first, v->i.first);
+    return (struct cr_band){upper ? cr_plus(b, difference, -upper->offset) : minus(b, v->j.count),
+                            lower ? cr_plus(b, difference, 1 - lower->offset)
+                                  : cr_var(b, v->i.count)};
+}
+
+struct cr_band cr_band_of_queries(struct cr_builder *b, const struct cr_attention_vars *v,
+                                  int condition)
+{
+    const struct cr_edge *upper = find_moving(b->k, true), *lower = find_moving(b->k, false);
+    cr_expr difference = cr_minus_var(b, v->i.first, v->j.first);
+    struct cr_band band = {minus(b, v->i.count), cr_var(b, v->j.count)};
+    if (lower)
+        band.begin =
+            cr_select(b, cr_var(b, condition), cr_plus(b, difference, lower->offset), band.begin);
+    if (upper)
+        band.end =
+            cr_select(b, cr_var(b, condition), cr_plus(b, difference, upper->offset + 1), band.end);
+    return band;
+}
+
 /* ---- the next head ---- */
 
 void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
@@ -287,15 +328,32 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
     cr_schedule_tiles(b, &job);
 }
 
+/* The product of keys and queries; where a mask bounds the keys, of those inside, if nothing but the
+ * scores is made of it: what lies outside is hidden then. */
+static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n = count_of(b, &v->j), m = count_of(b, &v->i);
+    struct cr_argument keys = cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE));
+    struct cr_argument key_step = cr_n(b, cr_coef(&k->b.at, k->key));
+    struct cr_argument k_step = cr_n(b, cr_coef(&k->b.at, k->k)), K = cr_n(b, k->attention.K);
+    struct cr_argument queries = cr_at_slot(v->queries), product = cr_at_slot(v->product);
+    struct cr_argument panel = cr_n(b, k->attention.K * CR_PANEL), ld = cr_n(b, CR_PANEL);
+    bool bounded = find_moving(k, true) || find_moving(k, false);
+    if (bounded && v->product == v->scores) {
+        struct cr_band band = band_of_keys(b, v);
+        CR_CALL(b, CR_CALLEE_gemm_band, CR_FORMAT_f32, n, m, K, keys, key_step, k_step, queries,
+                panel, product, ld, cr_x(band.begin), cr_x(band.end));
+    } else {
+        CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n, m, K, keys, key_step, k_step, queries, panel,
+                product, ld, cr_null, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
+    }
+}
+
 void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_kernel *k = b->k;
-    CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, count_of(b, &v->j), count_of(b, &v->i),
-            cr_n(b, k->attention.K),
-            cr_at(cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)),
-            cr_at_slot(v->queries), cr_n(b, k->attention.K * CR_PANEL), cr_at_slot(v->product),
-            cr_n(b, CR_PANEL), cr_null, cr_n(b, 0), cr_vectors(b), cr_none_ahead(b));
+    multiply_scores(b, v);
     if (k->scores.n > 1 || v->product != v->scores)
         cr_block_program(b, v, &k->scores, v->product, v->scores);
     cr_hide_outside(b, v, v->scores, k->attention.direct ? 0 : -INFINITY);

@@ -53,13 +53,13 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
             rt->pack(8, m, queries, 256, a->q + o0 * 1600 + i * 8, 1, 8);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32, 0, 0, 0,
-                    0);
+                rt->gemm_band(n, m, 8, a->k + o0 * 1600 + j * 8, 8, 1, queries, 256, scores, 32,
+                    j - i, m);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_35355338, max, sum, scale);
-                rt->gemm_scaled(m, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale, 0,
-                    0);
+                rt->gemm_scaled(m, 8, n, scores, 1, 32, values + j * 32, 6400, sums, 32, scale, -m,
+                    finite ? i - j + 1 : n, 0, 0);
             }
             rt->div_vs(m, 8, a->out + o0 * 1600 + i * 8, 8, sums, 32, sum, 1);
         }

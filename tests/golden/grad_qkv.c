@@ -86,13 +86,13 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
             rt->pack(4, m, queries, 128, a->qkv + o0 * 5400 + o1 * 4 + i * 36, 1, 36);
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
-                    scores, 32, 0, 0, 0, 0);
+                rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
+                    128, scores, 32, j - i, m);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
-                rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale, 0,
-                    0);
+                rt->gemm_scaled(m, 4, n, scores, 1, 32, values + j * 32, 4800, sums, 32, scale, -m,
+                    finite ? i - j + 1 : n, 0, 0);
             }
             rt->div_vs(m, 4, a->out + o0 * 1800 + o1 * 4 + i * 12, 12, sums, 32, sum, 1);
         }
@@ -229,8 +229,8 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             /* a maximum and a sum for each query */
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
-                rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries, 128,
-                    scores, 32, 0, 0, 0, 0);
+                rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
+                    128, scores, 32, j - i, m);
                 if (j + n > i + 1) /* some query does not see some key */
                     rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                 rt->softmax_block(n, m, scores, 32, c_0_5, max, sum, scale);
@@ -244,8 +244,8 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             for (long j = first; j < last; j += 128) {
                 const long n = last - j < 128 ? last - j : 128;
                 if (last - first > 128 || !finite) {
-                    rt->gemm(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1, queries,
-                        128, scores, 32, 0, 0, 0, 0);
+                    rt->gemm_band(n, m, 4, a->qkv + o0 * 5400 + o1 * 4 + j * 36 + 12, 36, 1,
+                        queries, 128, scores, 32, j - i, m);
                     if (j + n > i + 1) /* some query does not see some key */
                         rt->hide(n, m, scores, 32, j - i, m, c_MINUS_INFINITY);
                     rt->fma_svv(n, m, scores, 32, &c_0_5, 0, scores, 32, max, 0);
