@@ -68,6 +68,9 @@
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
+    CR_FUNCTION(lookup, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
+                               long table_rows, const int *index, long ldi)) /* only for lookup */ \
+        /* y[r, c] = table[index[r, c] * ldt]; an index outside 0 <= i < table_rows yields NaN */ \
     CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
                                     const float *x, long ldx, const int *index)) /* only for scatter_add */ \
         /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \

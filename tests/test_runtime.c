@@ -847,6 +847,30 @@ START_TEST(test_gather)
 }
 END_TEST
 
+/* Each element by an index of its own; rows of indices may overlap, and go backwards. */
+START_TEST(test_lookup)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    static const int index[] = {2, 0, 4, -1, 5, INT32_MAX, INT32_MIN, 3, 16777217, 1};
+    enum { ROWS = 3, COLS = 7, LDT = 5, LDY = 9, TABLE = 5 };
+    float *table = filled(TABLE * LDT, mixed, 1);
+    for (int ldi = -1; k && ldi <= 1; ldi++) {
+        const int *from = index + (ldi < 0 ? ROWS - 1 : 0);
+        float *y = filled(ROWS * LDY, tame, 2);
+        k->lookup(ROWS, COLS, y, LDY, table, LDT, TABLE, from, ldi);
+        for (int i = 0; i < ROWS * LDY; i++) {
+            int r = i / LDY, c = i % LDY, at = c < COLS ? from[r * ldi + c] : 0;
+            int inside = at >= 0 && at < TABLE;
+            ck_assert(same(y[i], c >= COLS ? tame(2, (unsigned)i)
+                                 : inside  ? table[at * LDT]
+                                           : NAN));
+        }
+        free(y);
+    }
+    free(table);
+}
+END_TEST
+
 /* Row by row in the order of the indices, which is told by sums that round. */
 START_TEST(test_scatter_add)
 {
@@ -1455,6 +1479,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_zeros, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_lookup, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));

@@ -28,6 +28,7 @@
     F(strips, "runtime/strips.inc")                                                                \
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \
+    F(lookup, "runtime/lookup.inc")                                                                \
     F(scatter, "runtime/scatter.inc")                                                              \
     F(scatter_tile, "runtime/scatter_tile.inc")                                                    \
     F(move, "runtime/move.inc")                                                                    \

@@ -300,12 +300,19 @@ cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int ro
 {
     struct cr_address address = cr_element(b, 0, at, row_atom, row_var, col_atom, col_var);
     cr_expr sum = CR_NONE;
-    for (int i = 0; i < address.n_terms; i++) {
-        struct cr_term term = b->f->terms[address.first_term + i];
+    for (int i = 0; i < 2 * address.n_terms; i++) {
+        struct cr_term term = b->f->terms[address.first_term + i % address.n_terms];
+        bool minus = i >= address.n_terms; /* what is subtracted comes last */
+        int64_t coef = minus ? -term.coef : term.coef;
+        if (minus != (term.coef < 0))
+            continue;
         cr_expr x = cr_var(b, term.var);
-        if (term.coef != 1)
-            x = cr_binary(b, CR_EXPR_MUL, x, cr_number(b, term.coef));
-        sum = sum == CR_NONE ? x : cr_binary(b, CR_EXPR_ADD, sum, x);
+        if (coef != 1)
+            x = cr_binary(b, CR_EXPR_MUL, x, cr_number(b, coef));
+        if (sum == CR_NONE)
+            sum = minus ? cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), x) : x;
+        else
+            sum = cr_binary(b, minus ? CR_EXPR_SUB : CR_EXPR_ADD, sum, x);
     }
     return sum == CR_NONE ? cr_number(b, address.base) : cr_plus(b, sum, address.base);
 }

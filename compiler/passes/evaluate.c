@@ -480,6 +480,14 @@ void cr_leave_out_core(struct cr_tiles *tiles)
     drop_unused(tiles);
 }
 
+bool cr_can_gather(const struct cr_graph *g, const struct cr_tiles *tiles,
+                   const struct cr_value *value, int64_t step)
+{
+    if (tiles->values[value->arg[0]].by_row)
+        return step <= 1;
+    return step == 0 && g->nodes[value->node].dtype != CR_I32;
+}
+
 /* True if a value is the same in all columns; by_row of its arguments must be set. */
 static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, int arity, int col)
 {
@@ -487,13 +495,14 @@ static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, i
     case CR_CORE:
     case CR_SCORE:
         return false;
+    case CR_GATHER:
+        return tiles->values[value->arg[0]].by_row && (col < 0 || value->at.coef[col] == 0);
     case CR_MAP:
         for (int i = 0; i < arity; i++)
             if (!tiles->values[value->arg[i]].by_row)
                 return false;
         return true;
     case CR_LOAD:
-    case CR_GATHER:
     case CR_IOTA:
     case CR_RANDOM:
         return col < 0 || value->at.coef[col] == 0;
@@ -508,12 +517,8 @@ bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col)
         struct cr_value *value = &tiles->values[i];
         int arity = value->source == CR_MAP ? cr_ops[value->op].arity : 0;
         value->by_row = by_row(tiles, value, arity, col);
-        bool gather = value->source == CR_GATHER;
-        if (gather && !tiles->values[value->arg[0]].by_row) {
-            ev->obstacle = value->node;
-            return false;
-        }
-        if (gather && col >= 0 && value->at.coef[col] > 1) {
+        if (value->source == CR_GATHER &&
+            !cr_can_gather(ev->g, tiles, value, col < 0 ? 0 : value->at.coef[col])) {
             ev->obstacle = value->node;
             return false;
         }

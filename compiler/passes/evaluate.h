@@ -70,6 +70,12 @@ bool cr_is_stored(const struct cr_evaluate *ev, cr_id id);
 /* A new atom, or CR_NO_ATOM for extent 1; false if there are too many. */
 bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom);
 
+/* True if a tile of a program can have what a value gathers: one row of the table for each of its rows,
+ * side by side, or of f32 one number for each element; `step` is how far apart columns lie in a row
+ * of the table. */
+bool cr_can_gather(const struct cr_graph *g, const struct cr_tiles *tiles,
+                   const struct cr_value *value, int64_t step);
+
 /* Ends a program once the column atom is known: gives values their by_row, and no more memory than
  * they need; false if a value does not fit. */
 bool cr_evaluate_end(struct cr_evaluate *ev, struct cr_tiles *tiles, int col);

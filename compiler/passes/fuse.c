@@ -269,6 +269,13 @@ static bool is_index(const struct fusion *f, cr_id id)
     return cr_kind_of(f->g, id) == CR_KIND_ELEMENTWISE;
 }
 
+/* Whether a node is looked up in a table by indices alone, as biases are by distance. */
+static bool is_lookup(const struct fusion *f, cr_id id)
+{
+    return f->g->nodes[id].op == CR_OP_gather && f->cost[cr_in(f->g, id, 1)] == 0 &&
+           !f->m->materialised[cr_in(f->g, id, 1)];
+}
+
 /* Relative to an addition.  A reduction or a product costs so much that its result is stored where
  * several kernels need it. */
 static int own_cost(const struct fusion *f, cr_id id)
@@ -283,6 +290,8 @@ static int own_cost(const struct fusion *f, cr_id id)
         return info->rule == CR_RULE_FLOAT && f->g->nodes[id].op != CR_OP_div ? FUNCTION : 1;
     case CR_KIND_LEAF:
         return f->g->nodes[id].name ? 1 : 0;
+    case CR_KIND_GATHER:
+        return is_lookup(f, id) ? FUNCTION : 2 * CHEAP;
     case CR_KIND_MOVE:
         return 0;
     default:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "tile_shapes.h"
 #include "compiler/ir/identifiers.h"
 
 /* Where a value is when the code runs. */
@@ -16,16 +17,21 @@ struct spot {
     int temp; /* the temporary that holds it, or -1 */
 };
 
+/* What a temporary is large enough for. */
+enum room { TILE, ROW_NUMBERS, DIAGONAL };
+
 /* A part of scratch, used again when its value is dead. */
 struct temp {
     int slot;
     bool integers; /* i32, else floats */
-    bool by_row, busy;
+    enum room room;
+    bool busy;
 };
 
 struct tiling {
     struct cr_builder *b;
     const struct cr_tile_job *job;
+    struct cr_tile_value shapes[CR_MAX_VALUES];
     struct spot spots[CR_MAX_VALUES];
     int last_use[CR_MAX_VALUES];
     struct temp temps[CR_MAX_VALUES];
@@ -45,37 +51,43 @@ static bool is_integers(enum cr_format format)
 }
 
 /* Declares one more temporary, of the size of the largest tile: t0 for a tile, r0 for one number a
- * row; ti0 and ri0 for i32. */
-static void add_temp(struct tiling *t, enum cr_format format, bool by_row)
+ * row, d0 for one a diagonal; ti0, ri0 and di0 for i32. */
+static void add_temp(struct tiling *t, enum cr_format format, enum room room)
 {
     char name[32], what[64];
     long long rows = t->job->max_rows, cols = t->job->max_cols;
+    const long long elements[] = {rows * cols, rows, rows + cols - 1};
     bool integers = is_integers(format);
-    snprintf(name, sizeof name, "%s%s%d", by_row ? "r" : "t", integers ? "i" : "",
-             t->b->n_temps++);
-    if (by_row)
-        snprintf(what, sizeof what, "one number a row, %lld", rows);
-    else
+    snprintf(name, sizeof name, "%c%s%d", "trd"[room], integers ? "i" : "", t->b->n_temps++);
+    if (room == TILE)
         snprintf(what, sizeof what, "%lld x %lld", rows, cols);
-    int slot = cr_scratch(t->b, name, format, by_row ? rows : rows * cols, what);
-    t->temps[t->n_temps++] = (struct temp){slot, integers, by_row, false};
+    else
+        snprintf(what, sizeof what, "one number a %s, %lld",
+                 room == ROW_NUMBERS ? "row" : "diagonal", elements[room]);
+    int slot = cr_scratch(t->b, name, format, elements[room], what);
+    t->temps[t->n_temps++] = (struct temp){slot, integers, room, false};
 }
 
 /* Gives a value a free temporary of the type of its spot; declares one if none is free. */
-static void take_temp(struct tiling *t, struct spot *spot, bool by_row)
+static void take_room(struct tiling *t, struct spot *spot, enum room room)
 {
     bool integers = is_integers(spot->format);
     int i = 0;
-    while (i < t->n_temps && (t->temps[i].busy || t->temps[i].by_row != by_row ||
+    while (i < t->n_temps && (t->temps[i].busy || t->temps[i].room != room ||
                               t->temps[i].integers != integers))
         i++;
     if (i == t->n_temps)
-        add_temp(t, spot->format, by_row);
+        add_temp(t, spot->format, room);
     t->temps[i].busy = true;
     spot->address = cr_start_of(t->temps[i].slot);
+    spot->temp = i;
+}
+
+static void take_temp(struct tiling *t, struct spot *spot, bool by_row)
+{
+    take_room(t, spot, by_row ? ROW_NUMBERS : TILE);
     spot->ld = by_row ? 1 : t->job->max_cols;
     spot->by_row = by_row;
-    spot->temp = i;
 }
 
 /* Frees the temporaries of the values that are used last by value i. */
@@ -95,7 +107,7 @@ static void find_last_uses(struct tiling *t)
     const struct cr_tiles *tiles = t->job->tiles;
     for (int i = 0; i < tiles->n; i++) {
         t->last_use[i] = i;
-        for (int a = 0; a < cr_value_args(&tiles->values[i]); a++)
+        for (int a = 0; t->shapes[i].needed && a < cr_value_args(&tiles->values[i]); a++)
             t->last_use[tiles->values[i].arg[a]] = i;
     }
     t->last_use[tiles->result] = tiles->n;
@@ -188,29 +200,45 @@ static void spread(struct tiling *t, struct spot *spot, bool by_row)
     *spot = wide;
 }
 
-/* Gathers rows of a table: in one call, or row by row if the place within the table row depends on
- * the row of the tile. */
+/* Some rows of what is gathered from one place of the table's rows: whole rows of it, or a number for
+ * each element. */
+static void call_gather(struct tiling *t, const struct cr_value *v, const struct spot *to,
+                        struct cr_argument rows, struct cr_address table,
+                        const struct spot *index)
+{
+    struct cr_builder *b = t->b;
+    struct cr_argument cols = v->by_row ? cr_n(b, 1) : cr_x(t->job->cols);
+    struct cr_argument stride = cr_n(b, v->table_stride), n_rows = cr_n(b, v->table_rows);
+    if (index->by_row)
+        CR_CALL(b, CR_CALLEE_gather, to->format, rows, cols, cr_at(to->address), cr_n(b, to->ld),
+                cr_at(table), stride, n_rows, cr_at(index->address));
+    else
+        CR_CALL(b, CR_CALLEE_lookup, to->format, rows, cols, cr_at(to->address), cr_n(b, to->ld),
+                cr_at(table), stride, n_rows, cr_at(index->address), cr_n(b, index->ld));
+}
+
+/* Gathers from a table: in one call, or row by row if the place within the table row depends on the
+ * row of the tile. */
 static void place_gather(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
     const struct cr_tile_job *j = t->job;
-    struct cr_argument cols = v->by_row ? cr_n(b, 1) : cr_x(j->cols);
     struct spot *index = &t->spots[v->arg[0]];
     int64_t rs = coef(&v->at, j->row);
     struct cr_address table = element(t, b->ref[v->ref], &v->at);
-    spread(t, index, true);
+    if (index->by_row)
+        spread(t, index, true);
     take_temp(t, spot, v->by_row);
-    struct cr_argument stride = cr_n(b, v->table_stride), n_rows = cr_n(b, v->table_rows);
     if (rs == 0) {
-        CR_CALL(b, CR_CALLEE_gather, spot->format, cr_x(j->rows), cols, cr_at(spot->address),
-                cr_n(b, spot->ld), cr_at(table), stride, n_rows, cr_at(index->address));
+        call_gather(t, v, spot, cr_x(j->rows), table, index);
         return;
     }
+    struct spot to = *spot, from = *index;
     int r = cr_begin_loop(b, "r", cr_number(b, 0), j->rows, 1, CR_NONE);
-    CR_CALL(b, CR_CALLEE_gather, spot->format, cr_n(b, 1), cols,
-            cr_at(cr_offset(b, spot->address, r, CR_NONE, spot->ld)), cr_n(b, 0),
-            cr_at(cr_offset(b, table, r, CR_NONE, rs)), stride, n_rows,
-            cr_at(cr_offset(b, index->address, r, CR_NONE, 1)));
+    to.address = cr_offset(b, spot->address, r, CR_NONE, spot->ld);
+    to.ld = 0;
+    from.address = cr_offset(b, index->address, r, CR_NONE, index->ld);
+    call_gather(t, v, &to, cr_n(b, 1), cr_offset(b, table, r, CR_NONE, rs), &from);
     cr_end(b);
 }
 
@@ -281,6 +309,94 @@ static void place_map(struct tiling *t, const struct cr_value *v, struct spot *s
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
+/* ---- diagonals ---- */
+
+static bool is_diagonal(const struct tiling *t, int value)
+{
+    return t->shapes[value].shape == CR_SHAPE_DIAGONAL;
+}
+
+/* How many diagonals a tile has: m + n - 1.  Number u is that of column - row = u - (m - 1). */
+static cr_expr count_diagonals(struct tiling *t)
+{
+    return cr_plus(t->b, cr_binary(t->b, CR_EXPR_ADD, t->job->rows, t->job->cols), -1);
+}
+
+/* The address of row 0 of a tile in a row of diagonals: of number m - 1. */
+static struct cr_address main_diagonal(struct tiling *t, struct cr_address start)
+{
+    const struct cr_expr_node *rows = &t->b->f->exprs[t->job->rows];
+    int var = rows->op == CR_EXPR_VAR ? rows->a : CR_NONE;
+    if (rows->op != CR_EXPR_NUMBER && var == CR_NONE)
+        var = cr_let(t->b, "m", t->job->rows);
+    start.base += var == CR_NONE ? rows->number - 1 : -1;
+    return var == CR_NONE ? start : cr_offset(t->b, start, var, CR_NONE, 1);
+}
+
+/* An index that steps from diagonal to diagonal. */
+static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
+                                struct cr_address to)
+{
+    struct cr_builder *b = t->b;
+    const struct cr_tile_job *j = t->job;
+    int64_t step = index->coef[j->col];
+    cr_expr base = cr_affine_value(b, index, j->row, j->first_row, j->col, j->first_col);
+    cr_expr way = cr_binary(b, CR_EXPR_MUL, j->rows, cr_number(b, step));
+    base = cr_plus(b, cr_binary(b, CR_EXPR_SUB, base, step == 1 ? j->rows : way), step);
+    CR_CALL(b, CR_CALLEE_iota, CR_FORMAT_i32, cr_n(b, 1), cr_x(count_diagonals(t)), cr_at(to),
+            cr_n(b, 0), cr_x(base), cr_n(b, 0), cr_n(b, step));
+}
+
+/* The number of diagonal 0 among those of an operand, or the number that all have. */
+static struct cr_address first_diagonal(const struct tiling *t, int value)
+{
+    const struct spot *spot = &t->spots[value];
+    return is_diagonal(t, value) ? cr_start_of(t->temps[spot->temp].slot) : spot->address;
+}
+
+/* An op on a row of diagonals. */
+static void call_diagonal_map(struct tiling *t, const struct cr_value *v, struct cr_address to)
+{
+    struct cr_builder *b = t->b;
+    struct cr_argument arguments[10];
+    struct cr_call call = {.callee = CR_CALLEE_MAP, .op = v->op};
+    int n = 0;
+    arguments[n++] = cr_n(b, 1);
+    arguments[n++] = cr_x(count_diagonals(t));
+    arguments[n++] = cr_at(to);
+    arguments[n++] = cr_n(b, 0);
+    for (int i = 0; i < cr_value_args(v); i++) {
+        call.by_row |= (unsigned)!is_diagonal(t, v->arg[i]) << i;
+        call.format = t->spots[v->arg[i]].format;
+        arguments[n++] = cr_at(first_diagonal(t, v->arg[i]));
+        arguments[n++] = cr_n(b, 0);
+    }
+    cr_do_call(b, cr_make_call(b, call, n, arguments));
+}
+
+/* A value that depends on column - row alone: a number for each diagonal, which is read as a tile
+ * whose rows lie -1 apart. */
+static void place_diagonal(struct tiling *t, int i, struct spot *spot)
+{
+    struct cr_builder *b = t->b;
+    const struct cr_value *v = &t->job->tiles->values[i];
+    take_room(t, spot, DIAGONAL);
+    struct cr_address start = spot->address;
+    if (t->shapes[i].is_index)
+        call_diagonal_index(t, &t->shapes[i].index, start);
+    else if (v->source == CR_GATHER)
+        CR_CALL(b, CR_CALLEE_lookup, spot->format, cr_n(b, 1), cr_x(count_diagonals(t)),
+                cr_at(start), cr_n(b, 0), cr_at(element(t, b->ref[v->ref], &v->at)),
+                cr_n(b, v->table_stride), cr_n(b, v->table_rows),
+                cr_at(first_diagonal(t, v->arg[0])), cr_n(b, 0));
+    else
+        call_diagonal_map(t, v, start);
+    spot->address = main_diagonal(t, start);
+    spot->ld = -1;
+}
+
+/* ---- all of them ---- */
+
 /* Adds a note if the value comes from another scope of the script than the one before. */
 static void tell_scope(struct tiling *t, const struct cr_value *v)
 {
@@ -301,8 +417,14 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
     const struct cr_value *v = &t->job->tiles->values[i];
     struct spot *spot = &t->spots[i];
     spot->temp = -1;
+    spot->by_row = false;
     spot->format = cr_format_of(t->b->g->nodes[v->node].dtype);
     tell_scope(t, v);
+    if (is_diagonal(t, i)) {
+        place_diagonal(t, i, spot);
+        free_dead(t, i);
+        return;
+    }
     switch (v->source) {
     case CR_LOAD:
         place_load(t, v, spot);
@@ -377,11 +499,14 @@ void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
     struct tiling *t = cr_calloc(1, sizeof *t);
     t->b = b;
     t->job = job;
+    int row = job->max_rows > 1 ? job->row : -1, col = job->max_cols > 1 ? job->col : -1;
+    cr_find_tile_shapes(b->g, job->tiles, row, col, t->shapes);
     find_last_uses(t);
     const struct cr_value *result = &job->tiles->values[job->tiles->result];
     bool direct = !job->dest_strided && !result->by_row;
     for (int i = 0; i < job->tiles->n; i++)
-        place_value(t, i, direct && i == job->tiles->result ? &job->dest : NULL);
+        if (t->shapes[i].needed)
+            place_value(t, i, direct && i == job->tiles->result ? &job->dest : NULL);
     if (job->dest_strided)
         store_strided(t, &t->spots[job->tiles->result]);
     else

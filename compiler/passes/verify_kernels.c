@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "evaluate.h"
 #include "kernel_kinds.h"
 #include "verify_module.h"
 #include "weights.h"
@@ -166,8 +167,11 @@ static bool is_by_row(const struct check *c, const struct cr_tiles *tiles, const
     case CR_CORE:
     case CR_SCORE:
         return false;
-    case CR_LOAD:
     case CR_GATHER:
+        if (!tiles->values[v->arg[0]].by_row)
+            return false;
+        /* fall through */
+    case CR_LOAD:
     case CR_IOTA:
     case CR_RANDOM:
         return across < 0 || c->k->atoms.extent[across] == 1 || v->at.coef[across] == 0;
@@ -218,7 +222,7 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     case CR_CONST:
         break;
     case CR_GATHER:
-        if (!tiles->values[v->arg[0]].by_row || (across >= 0 && v->at.coef[across] > 1))
+        if (!cr_can_gather(c->g, tiles, v, across < 0 ? 0 : v->at.coef[across]))
             return broken(c, "%s: value %d gathers more than one row", rule->name, i);
         return verify_access(c, rule, v);
     default:

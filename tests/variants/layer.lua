@@ -7,7 +7,7 @@ local o = options {
     variant = {
         "plain", "full", "windowAnd", "windowAbs", "windowAbsCausal", "windowTwice", "windowNot",
         "prefixOr", "prefixMaximum", "prefixWhere", "prefixTensor", "sinkWindow", "segments",
-        "segmentsFull", "alibi", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "mqa",
+        "segmentsFull", "alibi", "alibiComputed", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "mqa",
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
         "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased",
@@ -84,12 +84,14 @@ local mask = causal
 
 -- What is added to the scores.
 if variant == "softcap" then s = 30 * tanh(s / 30) end
-if variant == "alibi" or variant == "alibiTrained" then
+if starts("alibi") then
     local slope
     if variant == "alibi" then
         local list = {}
         for h = 1, H do list[h] = const(2 ^ (-8 * h / H), {1, 1, 1}) end
         slope = concat(list, 1)
+    elseif variant == "alibiComputed" then
+        slope = exp(float(iota({H, 1, 1}, 1) + 1) * (-8 / H * math.log(2)))
     else
         slope = param("slope", {H, 1, 1}, {normal = 0.3})
     end
