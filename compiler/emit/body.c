@@ -130,7 +130,7 @@ static void print_address(const struct printer *p, const struct cr_address *addr
             cr_put(p->text, " * %lld", (long long)term->coef);
     }
     if (address->base)
-        cr_put(p->text, " + %lld", (long long)address->base);
+        cr_put(p->text, " %c %lld", address->base < 0 ? '-' : '+', llabs(address->base));
 }
 
 /* An address under a condition is a null pointer, 0, where the condition is false. */

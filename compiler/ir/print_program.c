@@ -254,8 +254,10 @@ static void put_address(struct printer *p, const struct cr_address *a)
         if (t->coef != 1)
             cr_put(&p->line, " * %lld", (long long)t->coef);
     }
-    if (a->base || a->n_terms == 0)
-        cr_put(&p->line, "%s%lld", a->n_terms ? " + " : "", (long long)a->base);
+    if (a->n_terms == 0)
+        cr_put(&p->line, "%lld", (long long)a->base);
+    else if (a->base)
+        cr_put(&p->line, " %c %lld", a->base < 0 ? '-' : '+', llabs(a->base));
     cr_put(&p->line, "]");
 }
 

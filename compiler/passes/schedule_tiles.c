@@ -107,6 +107,7 @@ static void find_last_uses(struct tiling *t)
     const struct cr_tiles *tiles = t->job->tiles;
     for (int i = 0; i < tiles->n; i++) {
         t->last_use[i] = i;
+        t->spots[i].temp = -1; /* of what is not computed, too */
         for (int a = 0; t->shapes[i].needed && a < cr_value_args(&tiles->values[i]); a++)
             t->last_use[tiles->values[i].arg[a]] = i;
     }
@@ -341,8 +342,9 @@ static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
     const struct cr_tile_job *j = t->job;
     int64_t step = index->coef[j->col];
     cr_expr base = cr_affine_value(b, index, j->row, j->first_row, j->col, j->first_col);
-    cr_expr way = cr_binary(b, CR_EXPR_MUL, j->rows, cr_number(b, step));
-    base = cr_plus(b, cr_binary(b, CR_EXPR_SUB, base, step == 1 ? j->rows : way), step);
+    int64_t size = step < 0 ? -step : step;
+    cr_expr way = size == 1 ? j->rows : cr_binary(b, CR_EXPR_MUL, j->rows, cr_number(b, size));
+    base = cr_plus(b, cr_binary(b, step < 0 ? CR_EXPR_ADD : CR_EXPR_SUB, base, way), step);
     CR_CALL(b, CR_CALLEE_iota, CR_FORMAT_i32, cr_n(b, 1), cr_x(count_diagonals(t)), cr_at(to),
             cr_n(b, 0), cr_x(base), cr_n(b, 0), cr_n(b, step));
 }
@@ -416,7 +418,6 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
     struct spot *spot = &t->spots[i];
-    spot->temp = -1;
     spot->by_row = false;
     spot->format = cr_format_of(t->b->g->nodes[v->node].dtype);
     tell_scope(t, v);

@@ -96,7 +96,8 @@ static int find_matrices(const struct check *c, struct matrices *all)
             return -1;
         if (!p->panel_stride)
             *matrix = (struct matrix){i, i + 1, p->target, p->rows * p->cols, p->rows, p->cols};
-        if (!cr_is_inside(p->target, matrix->floats, c->m->weights_floats))
+        int64_t begin = p->panel_stride ? p->target : p->target / CR_ALIGN * CR_ALIGN;
+        if (!cr_is_inside(begin, matrix->floats + p->target - begin, c->m->weights_floats))
             return broken_place(c, i, "it lies outside the weights");
     }
     return 0;
@@ -124,11 +125,14 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id p
            p->cols == elements_of(c, param);
 }
 
-/* True if a kernel's operand, a parameter or several that are read as one, lies where it is read. */
+/* True if a kernel's operand, a parameter or several that are read as one, lies where it is read.  Only
+ * the first of several has to be aligned. */
 static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
     int64_t target = c->m->storage[id].offset;
+    if (target % CR_ALIGN)
+        return false;
     if (node->op == CR_OP_param)
         return is_plain(c, find_matrix(all, target), id);
     for (int i = 0; i < node->n_in; i++) {

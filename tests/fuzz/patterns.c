@@ -226,7 +226,7 @@ static cr_id visible(struct cr_maker *m, cr_id scores)
     int64_t window = 1 + cr_below(m, cr_chance(m, 50) ? 4 : keys + 2);
     cr_id causal =
         cr_chance(m, 50) ? cr_make2(m, CR_OP_le, key, query) : cr_make2(m, CR_OP_ge, query, key);
-    switch (cr_below(m, 8)) {
+    switch (cr_below(m, 11)) {
     case 0: /* keys ahead by a few, too */
         return cr_make2(m, CR_OP_lt, key, cr_make2(m, CR_OP_add, query, first));
     case 1:
@@ -242,6 +242,19 @@ static cr_id visible(struct cr_maker *m, cr_id scores)
         return cr_make2(m, CR_OP_logical_or, first, cr_make2(m, CR_OP_eq, key, query));
     case 5: /* keys from the query's own on */
         return cr_make2(m, CR_OP_ge, key, query);
+    case 6: { /* keys near by, on both sides */
+        cr_id way = cr_make1(m, CR_OP_abs, cr_make2(m, CR_OP_sub, key, query));
+        return cr_make_with(m, cr_chance(m, 70) ? CR_OP_lt : CR_OP_ge, way, (double)window);
+    }
+    case 7: { /* up to the later of two keys, or the earlier */
+        enum cr_op op = cr_chance(m, 70) ? CR_OP_maximum : CR_OP_minimum;
+        return cr_make2(m, CR_OP_le, key, cr_make2(m, op, query, first));
+    }
+    case 8: { /* a window, and the first keys */
+        cr_id near = cr_make_with(m, CR_OP_lt, cr_make2(m, CR_OP_sub, query, key), (double)window);
+        near = cr_make2(m, CR_OP_logical_or, cr_make2(m, CR_OP_lt, key, first), near);
+        return cr_chance(m, 70) ? cr_make2(m, CR_OP_logical_and, causal, near) : near;
+    }
     default:
         return causal;
     }
@@ -299,6 +312,28 @@ static cr_id given_mask(struct cr_maker *m, cr_id scores)
     return cr_make2(m, CR_OP_add, scores, cr_make_like(m, bias, scores));
 }
 
+/* A bias by the distance of query and key: looked up in a table, for each head another, or in
+ * proportion to it. */
+static cr_id by_distance(struct cr_maker *m, cr_id scores)
+{
+    const struct cr_node *node = cr_node_of(m, scores);
+    int64_t heads = node->rank > 2 ? node->shape[node->rank - 3] : 1;
+    cr_id way = cr_make2(m, CR_OP_sub, cr_make_iota(m, scores, -1), cr_make_iota(m, scores, -2));
+    if (cr_chance(m, 40))
+        way = cr_make1(m, CR_OP_abs, way);
+    if (cr_chance(m, 40) || cr_elements(node->rank, node->shape) > 20000)
+        return cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_float, way), -0.125);
+    int64_t rows[2] = {cr_size_of(m, scores, -2), cr_size_of(m, scores, -1)};
+    cr_id flat = cr_make_leaf(m, CR_OP_param, 2, rows, 1); /* no more than a shape */
+    way = cr_make2(m, CR_OP_sub, cr_make_iota(m, flat, 0), cr_make_iota(m, flat, 1));
+    way = cr_make1(m, CR_OP_abs, way);
+    way = cr_make_with(m, CR_OP_minimum, way, 6);
+    cr_id table = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){7, heads}, 1);
+    struct cr_attr attr = {0};
+    cr_id bias = cr_make(m, CR_OP_gather, 2, (cr_id[]){table, way}, &attr);
+    return cr_make_like(m, cr_make_permute(m, bias, (int64_t[]){2, 0, 1}), scores);
+}
+
 /* What stands between the first product and the softmax. */
 static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
 {
@@ -310,9 +345,41 @@ static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
         x = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, x), 3);
     if (cr_chance(m, 25))
         x = cr_make2(m, CR_OP_add, x, cr_make_partner(m, x));
+    if (cr_chance(m, 15) && cr_node_of(m, x)->rank > 2)
+        x = cr_make2(m, CR_OP_add, x, by_distance(m, x));
     if (cr_chance(m, 12))
         return given_mask(m, x);
     return cr_chance(m, 75) ? masked(m, x) : x;
+}
+
+/* softmax with one score more: in the denominator, or beside the others. */
+static cr_id with_sink(struct cr_maker *m, cr_id x)
+{
+    int last = cr_node_of(m, x)->rank - 1;
+    int64_t keys = cr_size_of(m, x, -1);
+    cr_id max = cr_make_fold(m, CR_OP_max, x, last), sink = cr_make_const(m, max, 0);
+    if (cr_chance(m, 60))
+        sink = cr_make_like(m, cr_make_leaf(m, CR_OP_param, 1, (int64_t[]){1}, 1), max);
+    if (cr_chance(m, 30)) {
+        cr_id all = cr_make_concat(m, 2, (cr_id[]){x, sink}, last);
+        struct softmax s = exponentials(m, all, last);
+        return cr_make_slice(m, divided(m, s.exp, s.sum), last, 0, keys);
+    }
+    cr_id top = cr_chance(m, 70) ? cr_make2(m, CR_OP_maximum, max, sink) : max;
+    top = cr_chance(m, 50) ? cr_make1(m, CR_OP_detach, top) : top;
+    cr_id e = cr_make1(m, CR_OP_exp, cr_make2(m, CR_OP_sub, x, cr_make_like(m, top, x)));
+    cr_id more = cr_make1(m, CR_OP_exp, cr_make2(m, CR_OP_sub, sink, top));
+    cr_id sum = cr_make2(m, CR_OP_add, cr_make_fold(m, CR_OP_sum, e, last), more);
+    return divided(m, e, sum);
+}
+
+/* Weights of values, made of scores without a sum over rows. */
+static cr_id weights_alone(struct cr_maker *m, cr_id x)
+{
+    cr_id zero = cr_make_const(m, x, 0);
+    cr_id y = cr_chance(m, 50) ? cr_make1(m, CR_OP_sigmoid, masked(m, x))
+                               : cr_make_with(m, CR_OP_maximum, x, 0);
+    return cr_chance(m, 60) ? cr_make_select(m, visible(m, x), y, zero) : y;
 }
 
 /* q k, or as the transpose of k' q'. */
@@ -350,6 +417,11 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
     cr_id scores = first_product(m, q, k);
     int rank = cr_node_of(m, scores)->rank;
     int axis = cr_chance(m, 95) ? rank - 1 : rank - 2;
+    if (cr_chance(m, 8))
+        return cr_make2(m, CR_OP_matmul, weights_alone(m, cr_make_with(m, CR_OP_mul, scores, scale)),
+                        v);
+    if (cr_chance(m, 10))
+        return cr_make2(m, CR_OP_matmul, with_sink(m, prepared(m, scores, scale)), v);
     struct softmax s = exponentials(m, prepared(m, scores, scale), axis);
     if (axis == rank - 1 && cr_chance(m, 20)) /* divided after the product */
         return divided(m, cr_make2(m, CR_OP_matmul, s.exp, v), s.sum);
