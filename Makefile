@@ -16,6 +16,12 @@ ifeq ($(filter $(LUA),$(LUAS)),)
 $(error LUA=$(LUA) is not known, expected one of: $(LUAS))
 endif
 
+# One goal is made by as many jobs as there are processors, if make is not told how many; of several
+# goals the second may want the first.
+ifeq ($(MAKELEVEL)$(word 2,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+endif
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -146,18 +152,19 @@ endif
 
 # ---- Testing -------------------------------------------------------------------------
 
-# Scripts of tests/ that join the suites where they exist; CRESCENT is the program.
+# Scripts of tests/ that join the suites where they exist; CRESCENT is the program.  Where processors
+# are shared by suites, long ones come first.
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
-suites_of = $(foreach s,$(call suites,$(1)),'CRESCENT=$(BUILD)/$(1)/crescent $(s)') \
-    $(call script,$(1),fixtures.sh) $(call script,$(1),nano_sort.sh) \
-    $(call script,$(1),models.sh) $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) \
-    $(call script,$(1),depth.sh) \
-    $(call script,$(1),scale.sh) $(call script,$(1),recompute.sh) \
+programs_of = $(foreach s,$(2),'CRESCENT=$(BUILD)/$(1)/crescent $(BUILD)/$(1)/tests/$(s)')
+suites_of = '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
+    $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
+    $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) \
+    $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) $(call script,$(1),recompute.sh) \
     $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
-    '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
+    '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
 built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
     $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library
@@ -173,21 +180,25 @@ comments = 'sh tests/check_comments.sh'
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
 
-# What does not depend on the Lua: a copy of the tree that is extended, the C that was emitted, under
-# every compiler at hand, files, and the runtime on other processors.
-standalone = $(call script,$(LUA),extend.sh) $(call script,$(LUA),files.sh) $(call script,$(LUA),names.sh) \
-    $(call script,$(LUA),standalone.sh) $(call script,$(LUA),entries.sh) \
-    $(call script,$(LUA),machines.sh) $(call script,$(LUA),pool.sh)
+# What does not depend on the Lua: the C that was emitted, under every compiler at hand, a copy of the
+# tree that is extended, files, the runtime on other processors, what comes after a script, and programs
+# that are linked without a Lua.
+without_lua := compare files gradient integers jit recompute_order ref runtime
+with_lua    := $(filter-out $(without_lua:%=test_%),$(test_sources:tests/%.c=%))
+standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
+    $(foreach s,scale names files,$(call script,$(LUA),$(s).sh)) \
+    $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
+    'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
-	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \
-	    $(standalone) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
+	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
+	    $(standalone) $(call docs,--check) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.
 check: $(call built_for,$(LUA))
-	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) $(call docs,--check) \
-	    $(standalone) $(call suites_of,$(LUA))
+	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
+	    $(standalone) $(call docs,--check) $(call suites_of,$(LUA))
 
 layers: all
 	@sh -c $(layers)

@@ -1,7 +1,6 @@
 #!/bin/sh
 # train.sh - what `crescent train` promises.
 #
-# C        a step that was emitted makes the same bits, and has no memory of its own
 # bits     ten steps are five, a checkpoint, and five more: the same bytes, whatever the
 #          backend and the threads; batches come in turn; a signal loses no step
 # words    one line where nobody looks, a line every so many steps where it is asked for,
@@ -222,62 +221,8 @@ report $? 'SIGHUP that is ignored ends nothing'
 kill -TERM $pid
 ended 130 'SIGTERM after it'
 
-# ---- a step as standalone C ----
+# ---- a step as standalone C, see train_c.sh ----
 
-# symbols OBJECT: what a step may not have: variables that change, other names, allocation.
-symbols() {
-    nm "$1" | awk '
-        $(NF - 1) ~ /[bBdDCsSgG]/ { print $NF " changes" }
-        $(NF - 1) ~ /[TRVW]/ && $NF !~ /^_?train_sort_/ { print $NF " is no name of the model" }
-        $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap)$/ {
-            print $2 " is called"
-        }'
-}
-
-# docs/call_training.c, for a step that has two more outputs.
-sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float loss, rate;\n    int tokens;/
-    s/&loss, arena/\&loss, \&rate, \&tokens, arena/' docs/call_training.c >"$T/call_training.c"
-
-# ten_in_c COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
-ten_in_c() {
-    what="ten steps in C by $1 $2"
-    $1 -Wall -Werror -I"$T" $2 "$T/call_training.c" "$T/train_sort.c" -o "$T/ten_in_c" -lm \
-        >"$log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
-    report $? "$what: built and run"
-    tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
-    same "$what: the same bits" "$T/tensors" "$T/expected"
-    rm -f "$T/tensors"
-}
-
-train $sort --set steps=60 --steps 0 --checkpoint "$T/start"
-train $sort --set steps=60 --steps 10 --checkpoint "$T/steps"
-"$crescent" emit --train $sort --set steps=60 -o "$T/train_sort.c" >"$log" 2>&1
-report $? 'emit --train'
-strict='-std=c11 -Wextra -Wpedantic'
-daring='-march=native -ffp-contract=fast' # which the file undoes
-for compiler in gcc clang; do
-    if command -v $compiler >/dev/null 2>&1; then
-        ten_in_c $compiler "$strict -O2"
-        ten_in_c $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
-    else
-        echo "skipped: $compiler is not installed"
-    fi
-done
-if command -v tcc >/dev/null 2>&1; then
-    ten_in_c tcc '-std=c11'
-else
-    echo 'skipped: tcc is not installed'
-fi
-if [ -d /proc/self/task ]; then
-    ten_in_c cc '-O1 -g -fsanitize=address,undefined -fno-sanitize-recover'
-else
-    echo 'skipped: sanitizers need /proc'
-fi
-cc -O1 -fno-pic -fno-pie -c "$T/train_sort.c" -o "$T/train_sort.o" >"$log" 2>&1
-report $? 'a step in C, without PIC'
-symbols "$T/train_sort.o" >"$log"
-[ ! -s "$log" ]
-report $? 'a step in C has no memory of its own'
 echo 'return {y = neg(input("x", {2}))}' >"$T/plain.lua"
 "$crescent" emit --train "$T/plain.lua" -o "$T/plain.c" >"$log" 2>&1
 [ $? -eq 2 ] && grep -q 'no output has the name of a parameter' "$log" && [ ! -e "$T/plain.c" ]

@@ -1,0 +1,79 @@
+#!/bin/sh
+# train_c.sh - a step that was emitted, `crescent emit --train`, makes the bits of `crescent train`, by
+# every compiler at hand, and has no memory of its own.
+#
+# Each compiler has the whole file once, and once the one with the plain runtime, see plain.sh.
+# $CRESCENT is the program.  The last line is "N passed, M failed".
+set -u
+
+crescent="${CRESCENT:-build/crescent}"
+. "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/plain.sh"
+
+sort='graphs/train_sort.lua --set B=8 --set digits=3 --set n_embd=16 --set n_head=2
+    --set n_layer=1 --set lr=0.01 --set warmup=2 --set steps=60'
+
+# symbols OBJECT: what a step may not have: variables that change, other names, allocation.
+symbols() {
+    nm "$1" | awk '
+        $(NF - 1) ~ /[bBdDCsSgG]/ { print $NF " changes" }
+        $(NF - 1) ~ /[TRVW]/ && $NF !~ /^_?train_sort_/ { print $NF " is no name of the model" }
+        $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap)$/ {
+            print $2 " is called"
+        }'
+}
+
+# docs/call_training.c, for a step that has two more outputs.
+sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float loss, rate;\n    int tokens;/
+    s/&loss, arena/\&loss, \&rate, \&tokens, arena/' docs/call_training.c >"$T/call_training.c"
+
+# ten_in_c FOLDER COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
+ten_in_c() {
+    what="ten steps in C by $2 $3"
+    $2 -Wall -Werror -I"$T" $3 "$T/call_training.c" "$1/train_sort.c" -o "$T/ten_in_c" -lm \
+        >"$log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
+    report $? "$what: built and run"
+    tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
+    same "$what: the same bits" "$T/tensors" "$T/expected"
+    rm -f "$T/tensors"
+}
+
+mkdir "$T/plain"
+"$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$log" 2>&1 &&
+    "$crescent" train $sort --steps 10 --checkpoint "$T/steps" >"$log" 2>&1
+report $? 'checkpoints of no step and of ten'
+"$crescent" emit --train $sort -o "$T/train_sort.c" >"$log" 2>&1 && plain "$T/train_sort.c" "$T/plain"
+report $? 'emit --train'
+strict='-std=c11 -Wextra -Wpedantic'
+daring='-march=native -ffp-contract=fast' # which the file undoes
+threads='-DTRAIN_SORT_THREADS=2 -pthread'
+if command -v gcc >/dev/null 2>&1; then
+    ten_in_c "$T" gcc "$strict -O2"
+    ten_in_c "$T/plain" gcc "$strict -O3 $daring $threads"
+else
+    echo 'skipped: gcc is not installed'
+fi
+if command -v clang >/dev/null 2>&1; then
+    ten_in_c "$T/plain" clang "$strict -O2"
+    ten_in_c "$T" clang "$strict -O3 $daring $threads"
+else
+    echo 'skipped: clang is not installed'
+fi
+if command -v tcc >/dev/null 2>&1; then
+    ten_in_c "$T" tcc '-std=c11'
+else
+    echo 'skipped: tcc is not installed'
+fi
+if [ -d /proc/self/task ]; then
+    ten_in_c "$T" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
+else
+    echo 'skipped: sanitizers need /proc'
+fi
+
+cc -O0 -fno-pic -fno-pie -c "$T/plain/train_sort.c" -o "$T/train_sort.o" >"$log" 2>&1
+report $? 'a step in C, without PIC'
+symbols "$T/train_sort.o" >"$log"
+[ ! -s "$log" ]
+report $? 'a step in C has no memory of its own'
+
+conclude
