@@ -2,6 +2,7 @@
 # files.sh - the files that verbs and standalone programs write.
 #
 # modes      0666 less the umask for every file of every verb; an older file's mode stays
+# early      a result that cannot be written is known before the work, which may be long
 # litter     nothing is left by a program that was interrupted while the C compiler ran, nor by a
 #            writer that was killed; what another program left is in nobody's way
 # $CRESCENT is the program.  The last line is "N passed, M failed".
@@ -57,6 +58,27 @@ curve=
 report $? "files are written anew"
 [ -z "$(find "$T/m077" -type f ! -perm 640 | tee "$log")" ]
 report $? "modes of older files changed"
+
+# ---- known before the work ----
+
+# not_tuned TEXT FILE: tuning for a minute ends at once, with a line that has the text.
+not_tuned() {
+    timeout 30 "$crescent" tune "$T/model.lua" --seconds 60 -o "$2" >"$T/out" 2>"$log"
+    status=$?
+    [ $status -eq 2 ] && [ ! -s "$T/out" ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -qFe "$1" "$log"
+    report $? "tune -o $2: exit status $status, expected 2 and '$1'"
+}
+
+cp "$T/model.lua" "$T/kept.lua"
+not_tuned 'cannot be written: No such file' "$T/nowhere/m.target"
+not_tuned 'cannot be written: Not a directory' "$T/model.lua/m.target"
+not_tuned 'a folder, expected' "$T"
+not_tuned 'both --out and the script' "$T/./model.lua"
+not_tuned '--out: an empty name' ''
+same 'the script that was to be tuned' "$T/kept.lua" "$T/model.lua"
+"$crescent" tune "$T/model.lua" --seconds 0.1 -o "$T/m.target" >"$T/out" 2>"$log" &&
+    "$crescent" run "$T/model.lua" --target "$T/m.target" >"$T/out" 2>"$log"
+report $? 'tune -o of a file that can be written'
 
 # ---- interruptions ----
 

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/escape.h"
 #include "model.h"
+#include "outfiles.h"
 #include "report.h"
 #include "verbs.h"
 
@@ -38,9 +39,12 @@ static int tune(crescent_tuner *tuner, const struct cr_options *o, struct cr_err
 int cr_verb_tune(const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    const struct cr_named_file files[] = {{"--out", o->out, true, 0},
+                                          {"the script", o->model, false, 0}};
     crescent_graph *graph;
     crescent_tuner *tuner;
-    if (cr_graph_load(o, &graph, error))
+    if (cr_check_files(o, files, sizeof files / sizeof *files, error) ||
+        cr_graph_load(o, &graph, error))
         return 2;
     int status = cr_passed(o, crescent_tuner_open(graph, &config, o->seconds, &tuner), error);
     if (!status)
