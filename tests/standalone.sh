@@ -7,9 +7,9 @@
 #            train` makes
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
-# Each compiler at each level has a file as it was emitted, with main and threads: those of generated/
-# at -O1, the fixture gpt2_long at -O0, -O2 and -O3.  What is about a model is compiled with the plain
-# runtime alone, see plain.sh.
+# Each compiler at each level has files as they were emitted: those of generated/ at -O1, the fixture
+# gpt2_long at -O0, -O2 and -O3; with integers, train_add at -O1, integers at -O2, and at -O3 the step of
+# train_c.sh.  What is about a model is compiled with the plain runtime alone, see plain.sh.
 #
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
 # program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
@@ -286,7 +286,7 @@ if have tcc; then
     integers "$scratch" tcc "-Wall -Werror"
 fi
 for compiler in $compilers; do
-    integers "$scratch" "$compiler" "$strict -O1 $daring"
+    integers "$scratch" "$compiler" "$strict -O2 $daring"
     integers "$short" "$compiler" "$strict -O3 $daring"
 done
 if [ -d /proc/self/task ]; then

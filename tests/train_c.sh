@@ -2,7 +2,7 @@
 # train_c.sh - a step that was emitted, `crescent emit --train`, makes the bits of `crescent train`, by
 # every compiler at hand, and has no memory of its own.
 #
-# Each compiler has the whole file once, and once the one with the plain runtime, see plain.sh.
+# Each compiler has the whole file at -O3, and at -O2 the one with the plain runtime, see plain.sh.
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -46,19 +46,14 @@ report $? 'checkpoints of no step and of ten'
 report $? 'emit --train'
 strict='-std=c11 -Wextra -Wpedantic'
 daring='-march=native -ffp-contract=fast' # which the file undoes
-threads='-DTRAIN_SORT_THREADS=2 -pthread'
-if command -v gcc >/dev/null 2>&1; then
-    ten_in_c "$T" gcc "$strict -O2"
-    ten_in_c "$T/plain" gcc "$strict -O3 $daring $threads"
-else
-    echo 'skipped: gcc is not installed'
-fi
-if command -v clang >/dev/null 2>&1; then
-    ten_in_c "$T/plain" clang "$strict -O2"
-    ten_in_c "$T" clang "$strict -O3 $daring $threads"
-else
-    echo 'skipped: clang is not installed'
-fi
+for compiler in gcc clang; do
+    if command -v $compiler >/dev/null 2>&1; then
+        ten_in_c "$T/plain" $compiler "$strict -O2"
+        ten_in_c "$T" $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
+    else
+        echo "skipped: $compiler is not installed"
+    fi
+done
 if command -v tcc >/dev/null 2>&1; then
     ten_in_c "$T" tcc '-std=c11'
 else
