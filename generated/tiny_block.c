@@ -59,13 +59,14 @@
  *     LOGIC    bool in, bool out
  *     SELECT   bool, then two operands of one type, which the result has too
  *     CONVERT  i32 or bool in, f32 out
+ *     TRUNCATE f32 or bool in, i32 out
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
  * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
  * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
  *
- * Where the rule admits i32 the same expression is compiled once more, over unsigned
+ * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */

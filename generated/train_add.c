@@ -56,13 +56,14 @@
  *     LOGIC    bool in, bool out
  *     SELECT   bool, then two operands of one type, which the result has too
  *     CONVERT  i32 or bool in, f32 out
+ *     TRUNCATE f32 or bool in, i32 out
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
  * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
  * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
  *
- * Where the rule admits i32 the same expression is compiled once more, over unsigned
+ * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
@@ -85,7 +86,7 @@
     OP(ne,      2, COMPARE, CR_ONE - CR_EQ(a, b), "a != b") \
     OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1")
+    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1") \
 /* clang-format on */
 
 #endif
@@ -159,6 +160,7 @@
 #define CR_I32_MAPS_COMPARE(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
 #define CR_I32_MAPS_SELECT(arity, name) CR_I32_MAPS_##arity(name, int, float, int)
 #define CR_I32_MAPS_CONVERT(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
+#define CR_I32_MAPS_TRUNCATE(arity, name) CR_I32_MAPS_##arity(name, int, float, float)
 #define CR_I32_MAPS_FLOAT(arity, name)
 #define CR_I32_MAPS_LOGIC(arity, name)
 #define CR_I32_MAPS(name, arity, rule, expression, description) CR_I32_MAPS_##rule(arity, name)
@@ -3904,6 +3906,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #undef CR_EQ
 #undef CR_LOWEST
 #undef CR_HIGHEST
+#undef CR_INT
 
 #if CR_W == 1
 
@@ -3918,6 +3921,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 #define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
 #define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
 #define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
 #define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
@@ -3940,6 +3944,9 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 
 #define u_signed(a) vreinterpretq_s32_u32(a)
 #define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
+#define CR_INT(a)                                                                                  \
+    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
+              vdupq_n_u32(0x80000000u))
 #define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
 #define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
 #define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
@@ -3967,6 +3974,7 @@ typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
 #define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
 
 #define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
 #define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
@@ -3992,6 +4000,7 @@ typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
 #define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
 
 #define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
 #define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
@@ -4011,6 +4020,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #undef CR_SELECT
 #define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
 
+
 #define CR_ELEMENT_i int
 #define CR_VECTOR_i VU
 #define CR_SET1_i(x) u_set1(x)
@@ -4024,6 +4034,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
 #define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
 #define CR_I32_FLOAT(arity, name, e)
 #define CR_I32_LOGIC(arity, name, e)
 #define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
@@ -5654,6 +5665,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #undef CR_EQ
 #undef CR_LOWEST
 #undef CR_HIGHEST
+#undef CR_INT
 
 #if CR_W == 1
 
@@ -5668,6 +5680,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 #define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
 #define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
 #define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
 #define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
@@ -5690,6 +5703,9 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 
 #define u_signed(a) vreinterpretq_s32_u32(a)
 #define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
+#define CR_INT(a)                                                                                  \
+    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
+              vdupq_n_u32(0x80000000u))
 #define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
 #define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
 #define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
@@ -5717,6 +5733,7 @@ typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
 #define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
 
 #define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
 #define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
@@ -5742,6 +5759,7 @@ typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
 #define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
 
 #define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
 #define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
@@ -5761,6 +5779,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #undef CR_SELECT
 #define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
 
+
 #define CR_ELEMENT_i int
 #define CR_VECTOR_i VU
 #define CR_SET1_i(x) u_set1(x)
@@ -5774,6 +5793,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
 #define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
 #define CR_I32_FLOAT(arity, name, e)
 #define CR_I32_LOGIC(arity, name, e)
 #define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
@@ -7404,6 +7424,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #undef CR_EQ
 #undef CR_LOWEST
 #undef CR_HIGHEST
+#undef CR_INT
 
 #if CR_W == 1
 
@@ -7418,6 +7439,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 #define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
 #define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
 #define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
 #define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
@@ -7440,6 +7462,9 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 
 #define u_signed(a) vreinterpretq_s32_u32(a)
 #define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
+#define CR_INT(a)                                                                                  \
+    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
+              vdupq_n_u32(0x80000000u))
 #define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
 #define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
 #define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
@@ -7467,6 +7492,7 @@ typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
 #define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
 
 #define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
 #define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
@@ -7492,6 +7518,7 @@ typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
 #define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
 
 #define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
 #define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
@@ -7511,6 +7538,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #undef CR_SELECT
 #define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
 
+
 #define CR_ELEMENT_i int
 #define CR_VECTOR_i VU
 #define CR_SET1_i(x) u_set1(x)
@@ -7524,6 +7552,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
 #define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
 #define CR_I32_FLOAT(arity, name, e)
 #define CR_I32_LOGIC(arity, name, e)
 #define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \
@@ -9184,6 +9213,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #undef CR_EQ
 #undef CR_LOWEST
 #undef CR_HIGHEST
+#undef CR_INT
 
 #if CR_W == 1
 
@@ -9198,6 +9228,7 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 #define u_select(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 #define CR_FLOAT(a) ((float)(int32_t)(a))
+#define CR_INT(a) ((a) >= -0x1p31f && (a) < 0x1p31f ? (uint32_t)(int32_t)(a) : 0x80000000u)
 #define CR_ABS(a) ((int32_t)(a) < 0 ? -(a) : (a))
 #define CR_MAX(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
 #define CR_MIN(a, b) ((int32_t)(a) < (int32_t)(b) ? (a) : (b))
@@ -9220,6 +9251,9 @@ static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const i
 
 #define u_signed(a) vreinterpretq_s32_u32(a)
 #define CR_FLOAT(a) vcvtq_f32_s32(u_signed(a))
+#define CR_INT(a)                                                                                  \
+    vbslq_u32(vcltq_f32(a, vdupq_n_f32(0x1p31f)), vreinterpretq_u32_s32(vcvtq_s32_f32(a)),         \
+              vdupq_n_u32(0x80000000u))
 #define CR_ABS(a) vreinterpretq_u32_s32(vabsq_s32(u_signed(a)))
 #define CR_MAX(a, b) vreinterpretq_u32_s32(vmaxq_s32(u_signed(a), u_signed(b)))
 #define CR_MIN(a, b) vreinterpretq_u32_s32(vminq_s32(u_signed(a), u_signed(b)))
@@ -9247,6 +9281,7 @@ typedef uint32_t cr_words_8 __attribute__((vector_size(32)));
 #define u_one_unless(mask) _mm256_andnot_ps(_mm256_castsi256_ps(mask), CR_ONE)
 
 #define CR_FLOAT(a) _mm256_cvtepi32_ps((__m256i)(a))
+#define CR_INT(a) ((VU)_mm256_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm256_abs_epi32((__m256i)(a)))
 #define CR_MAX(a, b) ((VU)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define CR_MIN(a, b) ((VU)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
@@ -9272,6 +9307,7 @@ typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
 #define u_one_if(mask) _mm512_maskz_mov_ps(mask, CR_ONE)
 
 #define CR_FLOAT(a) _mm512_cvtepi32_ps((__m512i)(a))
+#define CR_INT(a) ((VU)_mm512_cvttps_epi32(a)) /* -2^31 for what it cannot be */
 #define CR_ABS(a) ((VU)_mm512_abs_epi32((__m512i)(a)))
 #define CR_MAX(a, b) ((VU)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define CR_MIN(a, b) ((VU)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
@@ -9291,6 +9327,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #undef CR_SELECT
 #define CR_SELECT(a, b, c) CR_NAME(u_where)(a, b, c)
 
+
 #define CR_ELEMENT_i int
 #define CR_VECTOR_i VU
 #define CR_SET1_i(x) u_set1(x)
@@ -9304,6 +9341,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
 #define CR_I32_CONVERT(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
+#define CR_I32_TRUNCATE(arity, name, e) CR_STRIPS_##arity(name, i, f, f, e)
 #define CR_I32_FLOAT(arity, name, e)
 #define CR_I32_LOGIC(arity, name, e)
 #define CR_I32_STRIPS(name, arity, rule, expression, description)                                  \

@@ -14,13 +14,14 @@
  *     LOGIC    bool in, bool out
  *     SELECT   bool, then two operands of one type, which the result has too
  *     CONVERT  i32 or bool in, f32 out
+ *     TRUNCATE f32 or bool in, i32 out
  *
  * `expression` is C over the operands a, b, c.  It is compiled for double (the
  * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
  * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
  * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
  *
- * Where the rule admits i32 the same expression is compiled once more, over unsigned
+ * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
@@ -47,6 +48,8 @@
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(pow,     2, FLOAT,   CR_POW(a, b),       "a to the power of b, of a < 0 for whole b") \
+    OP(floor_divide, 2, ARITH, CR_FLOOR_DIVIDE(a, b), "a / b rounded down; of i32 by 0: 0") \
+    OP(remainder, 2, ARITH, CR_REMAINDER(a, b), "what rounding a / b down leaves of a, with the sign of b; of i32 by 0: 0") \
     OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is") \
     OP(minimum, 2, ARITH,   CR_MIN(a, b),       "the smaller of a and b, -0 being smaller than +0; NaN if either is") \
     OP(lt,      2, COMPARE, CR_LT(a, b),        "a < b") \
@@ -60,7 +63,8 @@
     OP(logical_or,  2, LOGIC, CR_MAX(a, b),     "a or b") \
     OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1")
+    OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1") \
+    OP(int,     1, TRUNCATE, CR_INT(a),         "a without its fraction as i32; -2^31 for NaN and what no i32 is")
 /* clang-format on */
 
 #endif

@@ -39,6 +39,7 @@
 #define CR_I32_MAPS_COMPARE(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
 #define CR_I32_MAPS_SELECT(arity, name) CR_I32_MAPS_##arity(name, int, float, int)
 #define CR_I32_MAPS_CONVERT(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
+#define CR_I32_MAPS_TRUNCATE(arity, name) CR_I32_MAPS_##arity(name, int, float, float)
 #define CR_I32_MAPS_FLOAT(arity, name)
 #define CR_I32_MAPS_LOGIC(arity, name)
 #define CR_I32_MAPS(name, arity, rule, expression, description) CR_I32_MAPS_##rule(arity, name)

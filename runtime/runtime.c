@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "divide.h" /* only for remainder, floor_divide */
 #include "philox.h" /* only for random */
 #include "pool.h"
 #include "runtime.h"

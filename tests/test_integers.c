@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "compiler/exec/engine.h"
+#include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "runtime/philox.h"
 #include "runtime/select.h"
@@ -47,7 +48,7 @@ static bool admits_i32(enum cr_op op)
 {
     enum cr_rule rule = cr_ops[op].rule;
     return cr_ops[op].kind == CR_KIND_ELEMENTWISE && rule != CR_RULE_FLOAT &&
-           rule != CR_RULE_LOGIC;
+           rule != CR_RULE_LOGIC && rule != CR_RULE_TRUNCATE;
 }
 
 /* What an elementwise op makes of i32 (and, first, of the condition of a where). */
@@ -64,6 +65,10 @@ static double define(enum cr_op op, int64_t a, int64_t b, int64_t c)
         return (double)wrap(a - b);
     case CR_OP_mul:
         return (double)wrap(a * b);
+    case CR_OP_floor_divide:
+        return b ? (double)wrap((int64_t)floor((double)a / (double)b)) : 0;
+    case CR_OP_remainder:
+        return b ? (double)(a - (int64_t)floor((double)a / (double)b) * b) : 0;
     case CR_OP_maximum:
         return (double)(a > b ? a : b);
     case CR_OP_minimum:
@@ -124,6 +129,7 @@ struct strip {
 #define ADMITS_COMPARE(code) code
 #define ADMITS_SELECT(code) code
 #define ADMITS_CONVERT(code) code
+#define ADMITS_TRUNCATE(code)
 #define ADMITS_FLOAT(code)
 #define ADMITS_LOGIC(code)
 #define CALLS(name, arity, rule, expression, description) \
@@ -176,6 +182,33 @@ START_TEST(strips_are_exact)
     for (int s = 0; k && s < COUNT(strips); s++)
         for (long cols = 0; cols <= COLS; cols++)
             check_strip(k, &strips[s], cols);
+}
+END_TEST
+
+/* Whole numbers, fractions, the ends of the range and what lies beyond. */
+START_TEST(floats_are_cut)
+{
+    static const struct {
+        float x;
+        int32_t y;
+    } cases[] = {{0, 0},          {-0.0f, 0},        {0.999f, 0},          {-0.999f, 0},
+                 {1.5f, 1},       {-2.5f, -2},       {16777217, 16777216}, {-3e9f, INT32_MIN},
+                 {3e9f, INT32_MIN}, {0x1p31f, INT32_MIN}, {-0x1p31f, INT32_MIN}, {NAN, INT32_MIN},
+                 {INFINITY, INT32_MIN}, {-INFINITY, INT32_MIN}, {0x1.fffffep30f, 2147483520},
+                 {-0x1.fffffep30f, -2147483520}, {1e-40f, 0}};
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    float x[41];
+    int y[41];
+    for (int i = 0; i < COUNT(x); i++)
+        x[i] = cases[i % COUNT(cases)].x;
+    if (k)
+        k->i32->int_v(1, COUNT(x), y, COUNT(x), x, COUNT(x));
+    for (int i = 0; k && i < COUNT(x); i++)
+        ck_assert_msg(y[i] == cases[i % COUNT(cases)].y, "%s: int(%a) is %d", k->isa, (double)x[i],
+                      y[i]);
+    for (int i = 0; i < COUNT(cases); i++)
+        ck_assert_double_eq(cr_evaluator_of(CR_OP_int, CR_I32)(CR_OP_int, (double)cases[i].x, 0, 0),
+                            cases[i].y);
 }
 END_TEST
 
@@ -625,6 +658,7 @@ int main(void)
     Suite *suite = suite_create("integers");
     TCase *runtime = tcase_create("runtime"), *graphs = tcase_create("graphs");
     tcase_add_loop_test(runtime, strips_are_exact, 0, COUNT(isas));
+    tcase_add_loop_test(runtime, floats_are_cut, 0, COUNT(isas));
     tcase_add_loop_test(runtime, reductions_are_exact, 0, COUNT(isas));
     tcase_add_loop_test(runtime, moves_keep_all_bits, 0, COUNT(isas));
     tcase_add_loop_test(runtime, iota_counts, 0, COUNT(isas));

@@ -127,10 +127,20 @@ static double ulps(float got, double want)
 #define CR_FMA(a, b, c) fma(a, b, c)
 #define CR_MAX(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmax(a, b))
 #define CR_MIN(a, b) (isnan(a) ? (a) : isnan(b) ? (b) : fmin(a, b))
+#define CR_FLOOR_DIVIDE(a, b) floor((float)((float)(a) / (float)(b)))
+#define CR_REMAINDER(a, b) modulo(a, b)
+#define CR_INT(a) ((a) >= -0x1p31 && (a) < 0x1p31 ? trunc(a) : -0x1p31)
 #define CR_LT(a, b) ((a) < (b) ? 1.0 : 0.0)
 #define CR_LE(a, b) ((a) <= (b) ? 1.0 : 0.0)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0 : 0.0)
 #define CR_SELECT(a, b, c) ((a) != 0.0 ? (b) : (c))
+
+/* a modulo b, with the sign of b. */
+static double modulo(double a, double b)
+{
+    double rest = fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
 #define DEFINITION(name, arity, rule, expression, description)                                     \
     static double define_##name(double a, double b, double c)                                      \

@@ -25,6 +25,9 @@
     F(turns, "runtime/turns.h")                                                                    \
     F(trig, "runtime/trig.inc")                                                                    \
     F(power, "runtime/power.inc")                                                                  \
+    F(remainder, "runtime/remainder.inc")                                                          \
+    F(divide_h, "runtime/divide.h")                                                                \
+    F(divide, "runtime/divide.inc")                                                                \
     F(strips, "runtime/strips.inc")                                                                \
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \

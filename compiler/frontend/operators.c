@@ -148,6 +148,8 @@ static void add_operators(lua_State *L)
                      {"__sub", CR_OP_sub},
                      {"__mul", CR_OP_mul},
                      {"__div", CR_OP_div},
+                     {"__idiv", CR_OP_floor_divide}, /* of Lua 5.4 */
+                     {"__mod", CR_OP_remainder},
                      {"__unm", CR_OP_neg}};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         lua_pushnumber(L, operators[i].op);

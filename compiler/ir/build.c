@@ -191,6 +191,9 @@ static bool infer_type(struct build *b)
     case CR_RULE_CONVERT:
         b->node->dtype = CR_F32;
         return a->dtype != CR_F32 || misfit(b, "operand is f32, i32 or bool is expected");
+    case CR_RULE_TRUNCATE:
+        b->node->dtype = CR_I32;
+        return a->dtype != CR_I32 || misfit(b, "operand is i32, f32 or bool is expected");
     default:
         return a->dtype == CR_BOOL || misfit(b, "operand is %s, bool is expected", name);
     }

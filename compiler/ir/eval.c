@@ -21,6 +21,9 @@
 #define CR_FMA(a, b, c) fma(a, b, c)
 #define CR_MAX(x, y) larger(x, y)
 #define CR_MIN(x, y) (-larger(-(x), -(y)))
+#define CR_FLOOR_DIVIDE(x, y) floor((x) / (y))
+#define CR_REMAINDER(x, y) modulo(x, y)
+#define CR_INT(x) ((x) > -0x1.00000002p31 && (x) < 0x1p31 ? trunc(x) + 0 : -0x1p31)
 #define CR_LT(x, y) ((x) < (y) ? 1.0 : 0.0)
 #define CR_LE(x, y) ((x) <= (y) ? 1.0 : 0.0)
 #define CR_EQ(x, y) ((x) == (y) ? 1.0 : 0.0)
@@ -34,6 +37,13 @@ static double larger(double x, double y)
     if (isnan(x) || isnan(y))
         return x + y;
     return x > y || (x == y && !signbit(x)) ? x : y;
+}
+
+/* x modulo y, with the sign of y. */
+static double modulo(double x, double y)
+{
+    double rest = fmod(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
 /* An op in double precision: of f32, of bools, and of whatever gives one of them. */
@@ -64,11 +74,15 @@ static const double f32_identity[CR_OP_COUNT] = {
 
 /* The same vocabulary for int64_t, where no op on two i32 overflows. */
 #undef CR_ABS
+#undef CR_FLOOR_DIVIDE
+#undef CR_REMAINDER
 #undef CR_MAX
 #undef CR_MIN
 #undef CR_LOWEST
 #undef CR_HIGHEST
 #define CR_ABS(x) ((x) < 0 ? -(x) : (x))
+#define CR_FLOOR_DIVIDE(x, y) floor_divide(x, y)
+#define CR_REMAINDER(x, y) ((y) ? (x) - floor_divide(x, y) * (y) : 0)
 #define CR_MAX(x, y) ((x) > (y) ? (x) : (y))
 #define CR_MIN(x, y) ((x) < (y) ? (x) : (y))
 #define CR_LOWEST INT32_MIN
@@ -81,6 +95,12 @@ static const double f32_identity[CR_OP_COUNT] = {
 #define I32_LOGIC(expression) (abort(), 0)
 #define I32_SELECT(expression) (abort(), 0)
 #define I32_CONVERT(expression) (abort(), 0)
+#define I32_TRUNCATE(expression) (abort(), 0)
+
+static int64_t floor_divide(int64_t x, int64_t y)
+{
+    return !y ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
 
 /* The result modulo 2^32, between -2^31 and 2^31 - 1. */
 static double wrapped(int64_t result)

@@ -72,6 +72,7 @@ enum cr_rule {
     CR_RULE_LOGIC,
     CR_RULE_SELECT,
     CR_RULE_CONVERT,
+    CR_RULE_TRUNCATE,
 };
 
 /* A row of the op table. */

@@ -140,7 +140,8 @@ void cr_callee_name(char *buffer, size_t size, const struct cr_call *call)
     }
 }
 
-/* What is compared or converted becomes floats; what is selected is selected by floats. */
+/* What is compared or converted becomes floats; what is selected is selected by floats, and what is
+ * truncated is one. */
 static void map_signature(char *buffer, size_t size, const struct cr_call *call)
 {
     enum cr_rule rule = cr_ops[call->op].rule;
@@ -149,7 +150,7 @@ static void map_signature(char *buffer, size_t size, const struct cr_call *call)
     for (int i = 0; i < cr_ops[call->op].arity; i++) {
         size_t n = strlen(buffer);
         snprintf(buffer + n, size - n, " %s%s", call->by_row >> i & 1 ? "rM1:s0" : "rMN:s1",
-                 rule == CR_RULE_SELECT && i == 0 ? "." : "");
+                 (rule == CR_RULE_SELECT && i == 0) || rule == CR_RULE_TRUNCATE ? "." : "");
     }
 }
 

@@ -38,6 +38,8 @@ static const char *types_of(const struct cr_op_info *op)
         return "bool, then two alike";
     case CR_RULE_CONVERT:
         return "i32 or bool; gives f32";
+    case CR_RULE_TRUNCATE:
+        return "f32 or bool; gives i32";
     }
     return "";
 }

@@ -134,8 +134,8 @@ static void place_result(struct cr_builder *b, struct cr_tile_job *job)
 }
 
 /*
- * Places the product: in the result itself, unless its columns are not contiguous or several ops
- * follow.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
+ * Places the product: in the result itself, unless its columns are not contiguous, several ops
+ * follow or one makes integers of it.  Then it goes to scratch, whose rows do not lie a power of two apart and so do not
  * conflict in the cache.
  */
 static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
@@ -145,7 +145,7 @@ static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
     place_result(b, job);
     job->core = job->dest;
     if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K) ||
-        cr_writes_over(b->m, k)) {
+        cr_formats[b->f->slots[b->out].format].dtype == CR_I32 || cr_writes_over(b->m, k)) {
         int slot = cr_scratch(b, "product", CR_FORMAT_f32, s->rows * s->cols,
                               "a tile of the product");
         job->core = (struct cr_tile){cr_start_of(slot), s->cols};

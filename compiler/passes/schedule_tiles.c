@@ -303,7 +303,7 @@ static void place_map(struct tiling *t, const struct cr_value *v, struct spot *s
     for (int i = 0; i < cr_value_args(v); i++) {
         const struct spot *arg = &t->spots[v->arg[i]];
         call.by_row |= (unsigned)(v->by_row ? arg->ld == 0 : arg->by_row) << i;
-        call.format = arg->format;
+        call.format = is_integers(spot->format) ? spot->format : arg->format;
         arguments[n++] = cr_at(arg->address);
         arguments[n++] = cr_n(b, v->by_row ? 0 : arg->ld);
     }

@@ -192,6 +192,7 @@ static bool has_family(const struct cr_call *call)
     case CR_CALLEE_MAP:
         return cr_ops[call->op].kind == CR_KIND_ELEMENTWISE &&
                !(ints && (rule == CR_RULE_FLOAT || rule == CR_RULE_LOGIC)) &&
+               (ints || rule != CR_RULE_TRUNCATE) &&
                call->by_row < (1u << cr_ops[call->op].arity) - (cr_ops[call->op].arity > 0);
     case CR_CALLEE_REDUCE:
     case CR_CALLEE_REDUCE_DOWN:

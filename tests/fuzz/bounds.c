@@ -128,6 +128,14 @@ static double choice_error(const struct evaluation *e, int64_t i, const double *
                 distance(c->value[i], value) + c->error[i]);
 }
 
+/* Whether a / b may lie on either side of a whole number, as far as it is known. */
+static bool may_jump(const struct evaluation *e, int64_t i, const double *a)
+{
+    double da = bounds_of(e, 0)->error[i], db = bounds_of(e, 1)->error[i];
+    double q = a[0] / a[1], dq = (da + fabs(q) * db) / fmax(fabs(a[1]) - db, 0);
+    return !(fabs(q - rint(q)) > dq);
+}
+
 /* What the operands' errors make of the result's; `error` is their sum, and above 0. */
 static double carried(const struct evaluation *e, int64_t i, const double *a, double value,
                       double error)
@@ -146,6 +154,9 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
         return INFINITY;
     if (e->node->op == CR_OP_sin || e->node->op == CR_OP_cos) /* the ends may lie a turn apart */
         return fmin(2, error);
+    if (e->node->op == CR_OP_remainder) /* it jumps by b */
+        return fmax(spread(e, i, a, value),
+                    may_jump(e, i, a) ? fabs(a[1]) + bounds_of(e, 1)->error[i] : 0);
     return spread(e, i, a, value);
 }
 
@@ -184,6 +195,10 @@ static void add_elementwise(struct evaluation *e)
         error = is_pole(e, a, value) || is_masked(e->node->op, a) ? INFINITY
                 : error > 0                                       ? carried(e, i, a, value, error)
                                                                   : 0;
+        if (rounds && e->node->op == CR_OP_floor_divide && isfinite(value)) {
+            double q = a[0] / a[1]; /* it is rounded before it is cut */
+            error = fmax(error, fabs(q - rint(q)) <= 2 * unit * fabs(q) ? 1 : 0);
+        }
         if (rounds && isfinite(value))
             error += 2 * unit * fabs(value) + tiny;
         e->out->error[i] = stored(e->node, value, error);

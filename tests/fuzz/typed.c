@@ -88,7 +88,9 @@ static cr_id grant_elementwise(struct cr_maker *m, const struct wish *w)
     enum cr_rule rule = numbers[cr_below(m, 4)];
     enum cr_dtype type = w->dtype;
     if (w->dtype == CR_I32)
-        rule = cr_chance(m, 80) ? CR_RULE_ARITH : CR_RULE_SELECT;
+        rule = cr_chance(m, 70)   ? CR_RULE_ARITH
+               : cr_chance(m, 60) ? CR_RULE_SELECT
+                                  : CR_RULE_TRUNCATE;
     if (w->dtype == CR_BOOL)
         rule = cr_chance(m, 60)   ? CR_RULE_COMPARE
                : cr_chance(m, 70) ? CR_RULE_LOGIC
@@ -97,6 +99,8 @@ static cr_id grant_elementwise(struct cr_maker *m, const struct wish *w)
         type = cr_chance(m, 50) ? CR_F32 : CR_I32;
     if (rule == CR_RULE_CONVERT)
         type = cr_chance(m, 50) ? CR_BOOL : CR_I32;
+    if (rule == CR_RULE_TRUNCATE)
+        type = cr_chance(m, 20) ? CR_BOOL : CR_F32;
     enum cr_op op = cr_random_op(m, CR_KIND_ELEMENTWISE, rule);
     cr_id in[3];
     for (int i = 0; i < cr_ops[op].arity; i++) {
