@@ -226,6 +226,63 @@ def stream_block(n_embd, n_head, d_ff=2048, **_):
         FeedForward(("fc1", "fc2"), nn.Linear(n_embd, d_ff), nn.Linear(d_ff, n_embd), F.relu)))
 
 
+class LibraryAttention(nn.Module):
+    """Grouped-query attention as tests/scripts/library.lua has it."""
+
+    def __init__(self, n_embd=20, n_head=6, n_kv_head=2, head_size=6, variant="alibi", **_):
+        super().__init__()
+        self.n_head, self.n_kv_head, self.variant = n_head, n_kv_head, variant
+        self.q = nn.Linear(n_embd, n_head * head_size, bias=False)
+        self.k = nn.Linear(n_embd, n_kv_head * head_size, bias=False)
+        self.v = nn.Linear(n_embd, n_kv_head * head_size, bias=False)
+        self.out = nn.Linear(n_head * head_size, n_embd)
+
+    @staticmethod
+    def alibi_slopes(n):
+        """get_slopes of the authors' code."""
+        def of_power_of_2(n):
+            start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+            return [start * start ** i for i in range(n)]
+        if math.log2(n).is_integer():
+            return of_power_of_2(n)
+        below = 2 ** math.floor(math.log2(n))
+        return of_power_of_2(below) + LibraryAttention.alibi_slopes(2 * below)[0::2][:n - below]
+
+    @staticmethod
+    def interleaved(x, n=4, theta=100.0, factor=2.0):
+        """The first n numbers of a head as complex ones, turned."""
+        w = theta ** (-torch.arange(0, n, 2, dtype=torch.float64) / n) / factor
+        angle = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * w
+        pairs = torch.view_as_complex(x[..., :n].double().reshape(*x.shape[:-1], n // 2, 2))
+        turned = torch.view_as_real(pairs * torch.exp(1j * angle)).flatten(-2)
+        return torch.cat([turned.to(x.dtype), x[..., n:]], dim=-1)
+
+    def forward(self, x):
+        T = x.shape[1]
+        q, k, v = (split_heads(layer(x), n) for layer, n in (
+            (self.q, self.n_head), (self.k, self.n_kv_head), (self.v, self.n_kv_head)))
+        if self.variant == "interleaved":
+            q, k = self.interleaved(q), self.interleaved(k)
+        k, v = (t.repeat_interleave(self.n_head // self.n_kv_head, dim=1) for t in (k, v))
+        scores = q @ k.transpose(-2, -1)
+        scores = scores * 0.7 if self.variant == "interleaved" else scores / math.sqrt(q.shape[-1])
+        query, key = torch.arange(T)[:, None], torch.arange(T)[None, :]
+        seen = key <= query
+        if self.variant == "alibi":
+            slopes = torch.tensor(self.alibi_slopes(self.n_head), dtype=torch.float64)
+            scores = scores - (slopes[:, None, None] * (query - key)).to(x.dtype)
+        elif self.variant == "interleaved":
+            scores = 0.5 * torch.tanh(scores / 0.5)
+            seen = seen & (key > query - 4)
+        else:
+            seen = seen & (key >= 2)
+        scores = scores.masked_fill(~seen, float("-inf"))
+        nothing = ~seen.any(-1, keepdim=True)
+        probs = F.softmax(scores.masked_fill(nothing, 0), dim=-1).masked_fill(nothing, 0)
+        y = (probs @ v).transpose(1, 2).reshape(x.shape[0], T, -1)
+        return self.out(y)
+
+
 class Stack(nn.Module):
     def __init__(self, n_layer, **options):
         super().__init__()
@@ -244,6 +301,7 @@ GRAPHS = {
     "gpt2_block": gpt2_block,
     "stream_block": stream_block,
     "gpt2_stack": Stack,
+    "tests/scripts/library": LibraryAttention,
 }
 
 
@@ -355,6 +413,10 @@ CASES = {
     "stack": ("gpt2_stack", dict(B=2, T=12, n_embd=33, n_head=3, n_layer=3)),
     "stack_linear": ("gpt2_stack", dict(B=1, T=5, n_embd=20, n_head=2, n_layer=2,
                                         layout="linear", prefix="transformer.")),
+    "library_alibi": ("tests/scripts/library", dict(B=2, T=9, n_embd=20)),
+    "library_interleaved": ("tests/scripts/library",
+                            dict(B=2, T=11, n_embd=20, variant="interleaved")),
+    "library_unseen": ("tests/scripts/library", dict(B=2, T=9, n_embd=20, variant="unseen")),
     "demo": ("gpt2_block", dict(B=1, T=64, n_embd=192, n_head=6), dict(grads=False)),
 }
 
@@ -392,7 +454,7 @@ def make_case(name, script, options, extra=None):
     np.save(os.path.join(folder, "x.npy"), x)
     np.save(os.path.join(folder, "y.npy"), y)
     with open(os.path.join(folder, "case.txt"), "w") as f:
-        f.write("script graphs/%s.lua\n" % script)
+        f.write("script %s%s.lua\n" % ("" if "/" in script else "graphs/", script))
         for key, value in options.items():
             f.write("set %s=%s\n" % (key, option_text(value)))
         f.write("atol %s\n" % round_up(max(5e-6, 5 * error)))
