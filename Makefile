@@ -305,9 +305,9 @@ bless: generated
 demo: setup all
 	@CRESCENT=$(BUILD)/crescent sh tests/demo.sh
 
-# A small GPT learns to sort digits: about a minute.
+# A small GPT learns to sort digits: about a minute.  MODEL=llama: a Llama does.
 train-demo: setup all
-	@CRESCENT=$(BUILD)/crescent sh tests/train_demo.sh
+	@CRESCENT=$(BUILD)/crescent sh tests/train_demo.sh $(MODEL)
 
 # The numbers of docs/experiments.md and its pictures, which gnuplot draws.
 experiments: setup all
@@ -365,7 +365,7 @@ help:
 	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
 	@echo 'make demo              set up, build, and run a GPT-2 block against PyTorch'
-	@echo 'make train-demo        train a small GPT that sorts digits, and ask it'
+	@echo 'make train-demo        train a small GPT that sorts digits, and ask it; MODEL=llama: a Llama'
 	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments.md'
 	@echo 'make test              set up, build, and run every test with both Luas'
 	@echo 'make check             build and run the tests with one Lua; no set-up'

@@ -8,11 +8,12 @@
 -- 10^digits questions, of which the training sees one in many thousands.
 
 local nn, optim = require "nn", require "optim"
-local attention, transformer, gpt2 = require "attention", require "transformer", require "gpt2"
+local transformer, gpt2, llama = require "transformer", require "gpt2", require "llama"
 
 local o = options {
     task = {"train", "answer"},
     B = 64, digits = 10,                      -- sequences at a time, their length
+    model = {"gpt2", "llama"},
     n_layer = 2, n_embd = 48, n_head = 3,
     steps = 2500, lr = {number = 0.003}, warmup = 100, seed = 0,
     validation = false,                       -- of task train: `crescent train` sets it
@@ -20,8 +21,20 @@ local o = options {
 local VALUES = 10
 local T = 2 * o.digits - 1 -- tokens the model reads
 
+-- The same by a Llama: rotary positions, whose slowest wave suits so few tokens, and one head of keys
+-- and values for all queries.
+local function small_llama(ids)
+    return llama.model(ids, {
+        B = o.B, T = ids:size(2), vocab_size = VALUES,
+        hidden_size = o.n_embd, intermediate_size = 3 * o.n_embd, num_hidden_layers = o.n_layer,
+        num_attention_heads = o.n_head, num_key_value_heads = 1, head_dim = 0,
+        hidden_act = "silu", rms_norm_eps = 1e-5, tie_word_embeddings = false,
+        rope_theta = 100, rope_type = "default"}, {})
+end
+
 -- Logits [B, t, VALUES] for what follows each of the tokens ids [B, t].
 local function model(ids)
+    if o.model == "llama" then return (small_llama(ids)) end
     local t = ids:size(2)
     local token = scope("wte", nn.embedding, ids, VALUES, o.n_embd)
     local position = param("wpe.weight", {T, o.n_embd}, {normal = 0.02})

@@ -138,6 +138,21 @@ report $? 'the loss falls'
 "$crescent" run $sort --set task=answer --weights "$T/weights" --strict >"$log" 2>&1
 report $? '--save writes the parameters alone'
 
+# ---- a Llama, whose options are in a file ----
+
+echo 'return {model = "llama", digits = 3, n_embd = 16, n_head = 2, n_layer = 1, B = 8, warmup = 2,
+    steps = 60, lr = 0.01}' >"$T/llama.lua"
+train graphs/train_sort.lua --config "$T/llama.lua" --steps 8 --checkpoint "$T/eight"
+train graphs/train_sort.lua --config "$T/llama.lua" --steps 4 --checkpoint "$T/four"
+train graphs/train_sort.lua --resume "$T/four" --steps 4 --checkpoint "$T/rest"
+report $? 'a Llama goes on without the file of its options'
+same 'a Llama: 8 steps are 4, a checkpoint, and 4 that are told nothing' "$T/eight" "$T/rest"
+train graphs/train_sort.lua --config "$T/llama.lua"
+awk '/^Trained 60 steps: loss/ { falls = $7 + 0 < $5 * 0.8 } END { exit !falls }' "$log"
+report $? 'a Llama: the loss falls'
+sh tests/train_demo.sh --ask graphs/train_sort_llama.safetensors llama >"$log" 2>&1
+report $? 'graphs/train_sort_llama.safetensors: 99% of the answers are right'
+
 # ---- the model that is committed ----
 
 sh tests/train_demo.sh --ask graphs/train_sort.safetensors >"$log" 2>&1

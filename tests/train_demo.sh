@@ -1,10 +1,11 @@
 #!/bin/sh
-# train_demo.sh - a small GPT that sorts ten digits: learns to, and is asked to.
+# train_demo.sh - a small GPT or Llama that sorts ten digits: learns to, and is asked to.
 #
-# train_demo.sh                 trains graphs/train_sort.lua from nothing, on questions that the
+# train_demo.sh [MODEL]         trains graphs/train_sort.lua from nothing, on questions that the
 #                               script makes up, then asks it; leaves the weights and the curve
-#                               of the losses in build/train-demo/
-# train_demo.sh --ask WEIGHTS   asks: shows eight answers, and counts how many of 10000 are
+#                               of the losses in build/train-demo/.  MODEL is gpt2 or llama
+# train_demo.sh --ask WEIGHTS [MODEL]
+#                               asks: shows eight answers, and counts how many of 10000 are
 #                               right in every digit
 # $CRESCENT is the program.  Exit status 1 if fewer than 99% of the answers are right.
 set -u
@@ -33,9 +34,12 @@ learn() {
     fi
     mkdir -p "$folder" || exit 1
     rm -f "$folder"/*
-    echo 'A GPT of two layers, which knows ten digits and nothing of them, learns to sort.'
+    case $model in
+    gpt2) echo 'A GPT of two layers, which knows ten digits and nothing of them, learns to sort.' ;;
+    *) echo 'A Llama of two layers, which knows ten digits and nothing of them, learns to sort.' ;;
+    esac
     echo
-    show "$crescent" train "$script" --save "$folder/sort.safetensors" $curve
+    show "$crescent" train "$script" --set model=$model --save "$folder/sort.safetensors" $curve
     echo
     echo 'There are 10,000,000,000 questions; it saw 160,000.  Here are eight of the others:'
     echo
@@ -43,7 +47,7 @@ learn() {
 
 # answer SEED N: asks N questions; question, answer and exact are left in $T as .npy files.
 answer() {
-    "$crescent" run "$script" --set task=answer --seed "$1" --set B="$2" --strict \
+    "$crescent" run "$script" --set model=$model --set task=answer --seed "$1" --set B="$2" --strict \
         --weights "$weights" --output "question=$T/question" --output "answer=$T/answer" \
         --output "exact=$T/exact" >"$T/log" 2>&1 || fail "no answers: $(cat "$T/log")"
 }
@@ -68,7 +72,13 @@ ask() {
 }
 
 case "${1-} $#" in
-' 0') learn && ask "$folder/sort.safetensors" ;;
-'--ask 2') ask "$2" ;;
-*) fail "found '$*', expected nothing or --ask WEIGHTS" ;;
+' 0') model=gpt2 ;;
+'gpt2 1' | 'llama 1') model=$1 ;;
+'--ask 2') model=gpt2 ;;
+'--ask 3') model=$3 ;;
+*) fail "found '$*', expected a MODEL, nothing or --ask WEIGHTS [MODEL]" ;;
+esac
+case "${1-}" in
+--ask) ask "$2" ;;
+*) learn && ask "$folder/sort.safetensors" ;;
 esac
