@@ -1,5 +1,5 @@
 -- BERT (Devlin et al., 2019), a post-norm encoder: ids to vectors, and one vector for all of a text.
--- Names are Hugging Face's (BertModel; of models with a head, --set prefix=bert.).
+-- Names are Hugging Face's (BertModel; of models with a head, --set name_prefix=bert.).
 
 local nn = require "nn"
 local attention, huggingface = require "attention", require "huggingface"
@@ -14,7 +14,7 @@ local o = options({
     position_embedding_type = {"absolute"}, is_decoder = {"false"}, add_cross_attention = {"false"},
     padding = false, -- whether there is an input attention_mask [B, T], 0 for padding
     pooler = true,   -- whether there is the vector for all
-    prefix = "",     -- before every parameter's name
+    name_prefix = "", -- before every parameter's name
 }, huggingface.keys {"tie_word_embeddings"})
 
 local norm = {eps = o.layer_norm_eps}
@@ -39,7 +39,7 @@ local function block(x)
         function(x) return (scope("output.LayerNorm", nn.layer_norm, x, norm)) end)
 end
 
-prefix(o.prefix)
+prefix(o.name_prefix)
 local ids = input("ids", {o.B, o.T}, "i32")
 local types = input("token_type_ids", {o.B, o.T}, "i32", {fill = 0}) -- which of two texts
 local C = o.hidden_size

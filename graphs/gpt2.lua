@@ -1,6 +1,6 @@
 -- GPT-2 (Radford et al.: Language Models are Unsupervised Multitask Learners, 2019): ids to logits.
 -- Names of options and parameters are Hugging Face's (GPT2LMHeadModel; the published files have no
--- `transformer.` before their names: --set prefix=):
+-- `transformer.` before their names: --set name_prefix=):
 --     crescent run graphs/gpt2.lua --config graphs/configs/gpt2-medium.lua --set T=64
 
 local nn = require "nn"
@@ -15,10 +15,10 @@ local o = options({
     tie_word_embeddings = true,
     scale_attn_weights = {"true"}, scale_attn_by_inverse_layer_idx = {"false"},
     add_cross_attention = {"false"},
-    prefix = "transformer.", -- before every parameter's name but that of a head of its own
+    name_prefix = "transformer.", -- before every parameter's name but that of a head of its own
 }, huggingface.keys())
 
-prefix(o.prefix)
+prefix(o.name_prefix)
 local ids = input("ids", {o.B, o.T}, "i32")
 local x = scope("wte", nn.embedding, ids, o.vocab_size, o.n_embd, 0.02)
 x = scope("wpe", nn.learned_positions, x, o.n_positions, 0.02)

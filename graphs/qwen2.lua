@@ -5,6 +5,7 @@ local llama, huggingface = require "llama", require "huggingface"
 local o = options(llama.options {
     model_type = {"qwen2"},
     use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
+    use_mrope = {"false"},
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
 }, huggingface.keys())
 

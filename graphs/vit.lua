@@ -1,6 +1,6 @@
 -- ViT (Dosovitskiy et al.: An Image is Worth 16x16 Words, 2021), a pre-norm encoder of images: pixels to a
 -- vector for each patch, and one for the image.  Names are Hugging Face's (ViTModel; of models with a
--- head, --set prefix=vit.).
+-- head, --set name_prefix=vit.).
 
 local nn = require "nn"
 local attention, huggingface = require "attention", require "huggingface"
@@ -15,7 +15,7 @@ local o = options({
     pooler = true, -- whether there is the vector for the image, behind a layer of its own
     pooler_output_size = 0, -- 0: hidden_size
     pooler_act = huggingface.activations("tanh"),
-    prefix = "",   -- before every parameter's name
+    name_prefix = "", -- before every parameter's name
 }, huggingface.keys())
 
 local norm = {eps = o.layer_norm_eps}
@@ -54,7 +54,7 @@ local function block(x)
         end)
 end
 
-prefix(o.prefix)
+prefix(o.name_prefix)
 local pixels = input("pixel_values", {B, channels, o.image_size, o.image_size})
 local x = scope("embeddings.patch_embeddings.projection", patches, pixels)
 local class = param("embeddings.cls_token", {1, 1, C}, {normal = 0.02}):expand{B, 1, C}

@@ -68,6 +68,27 @@ ls graphs/configs | sed 's/\.lua$//' | sort >"$T/files"
 awk '{ print $1 }' "$T/published" | sort | diff - "$T/files" >"$log" 2>&1
 report $? 'every file of graphs/configs is in the table'
 
+# The config.json of a published model builds the graph of its file: tests/configs/SCRIPT.json.
+while read -r script config; do
+    "$crescent" dump "graphs/$script.lua" --config "tests/configs/$script.json" --after script \
+        >"$T/json" 2>"$log" &&
+        "$crescent" dump "graphs/$script.lua" --config "graphs/configs/$config.lua" --after script \
+            >"$T/lua" 2>"$log" &&
+        grep -q 'param(' "$T/json" && cmp "$T/json" "$T/lua" >"$log" 2>&1
+    report $? "tests/configs/$script.json: the graph of graphs/configs/$config.lua"
+done <<'TABLE'
+gpt2 gpt2
+llama llama-3.2-1b
+mistral mistral-7b
+qwen2 qwen2.5-0.5b
+qwen3 qwen3-0.6b
+gemma2 gemma2-2b
+gpt_neox pythia-70m
+phi phi-2
+bert bert-base
+vit vit-base-16
+TABLE
+
 # ---- what is refused ---------------------------------------------------------------------------
 
 # refuses SCRIPT JSON LINE: as a config.json, behind the file's name.
