@@ -21,6 +21,7 @@
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
@@ -54,6 +55,10 @@
 #define CR_EQ(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), CR_ONE)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
+
+/* b where a < 0, else c */
+#define v_if_negative(a, b, c)                                                                     \
+    _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ))
 
 /* A mask of the first n lanes. */
 CR_INLINE __m256i v_first_avx2(int n)

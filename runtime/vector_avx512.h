@@ -22,6 +22,7 @@
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
+#define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
@@ -55,6 +56,10 @@
 #define CR_EQ(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), CR_ONE)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
+
+/* b where a < 0, else c */
+#define v_if_negative(a, b, c)                                                                     \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
 CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
 {

@@ -8,6 +8,7 @@
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_BESIDE
 #undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
@@ -35,6 +36,7 @@
 #undef v_load_or
 #undef v_store_n
 #undef v_copysign
+#undef v_if_negative
 #undef v_pow2
 #undef v_scale
 #undef v_split

@@ -13,6 +13,7 @@
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* that a processor likes */
+#define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
@@ -48,6 +49,7 @@ typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 #define CR_LT(a, b) v_one_if_neon(vcltq_f32(a, b))
 #define CR_LE(a, b) v_one_if_neon(vcleq_f32(a, b))
 #define CR_EQ(a, b) v_one_if_neon(vceqq_f32(a, b))
+#define v_if_negative(a, b, c) vbslq_f32(vcltzq_f32(a), b, c)
 #define CR_SELECT(a, b, c) vbslq_f32(vceqzq_f32(a), c, b)
 
 /* 1 in the lanes of a mask, else 0. */

@@ -13,6 +13,7 @@
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_BESIDE 1 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
@@ -43,6 +44,7 @@
 #define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
 #define CR_LE(a, b) ((a) <= (b) ? 1.0f : 0.0f)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+#define v_if_negative(a, b, c) ((a) < 0.0f ? (b) : (c))
 #define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 /* A float and its bits. */
