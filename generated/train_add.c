@@ -274,6 +274,12 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
     CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
                                long base, long rs, long cs)) /* only for random */ \
         /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
+    CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
+                                    const float *b, long ldb)) \
+        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
+    CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
+                                  float cube, float slope)) \
+        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
     CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
         /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
     CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
@@ -658,17 +664,14 @@ static void k6_act(const void *args, long begin, long end, float *scratch)
     const struct k6_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_071354814 = 0.071354814f;
-    float *const t0 = scratch; /* 32 x 64 */
     static const float c_1_5957692 = 1.5957692f;
+    float *const t0 = scratch; /* 32 x 64 */
     for (long item = begin; item < end; item++) {
         const long i = item * 32;
         const long m = 64 - i < 32 ? 64 - i : 32;
         /* act */
-        rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, a->hidden + i * 64, 64);
-        rt->fma_svs(m, 64, t0, 64, &c_0_071354814, 0, t0, 64, &c_1_5957692, 0);
-        rt->mul_vv(m, 64, t0, 64, a->hidden + i * 64, 64, t0, 64);
-        rt->sigmoid_v(m, 64, t0, 64, t0, 64);
-        rt->mul_vv(m, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
+        rt->odd_cubic(m, 64, t0, 64, a->hidden + i * 64, 64, c_0_071354814, c_1_5957692);
+        rt->mul_sigmoid(m, 64, a->out + i * 64, 64, a->hidden + i * 64, 64, t0, 64);
     }
 }
 
@@ -2510,6 +2513,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_BESIDE 1 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
@@ -2540,6 +2544,7 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #define CR_LT(a, b) ((a) < (b) ? 1.0f : 0.0f)
 #define CR_LE(a, b) ((a) <= (b) ? 1.0f : 0.0f)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
+#define v_if_negative(a, b, c) ((a) < 0.0f ? (b) : (c))
 #define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
 
 /* A float and its bits. */
@@ -2678,38 +2683,53 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
+#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
+
 /*
- * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
  * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
-CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
-    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    VF n = *t - v_set1(CR_ROUND);
-    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
-    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
-    VF q = v_set1(0x1.6b8caep-10f);
-    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
-    q = v_fma(q, r, v_set1(0x1.555702p-5f));
-    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
-    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
-    return v_fma(r * r, q, r);
+    VF r[CR_BESIDE];
+    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
+    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
+    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
+{
+    VF t[CR_BESIDE], p[CR_BESIDE];
+    CR_NAME(v_expm1_reduced)(n, x, t, p);
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+}
+
+/* exp of each vector of x.  NaN passes through both clamps. */
+CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
+{
+    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
+    CR_NAME(v_exps_within)(n, x);
+}
+
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
-    VF t;
-    x = v_at_least(-104.0f, v_at_most(89.0f, x));
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
-    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    CR_NAME(v_exps)(1, &x);
+    return x;
 }
 
 /* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
 CR_INLINE VF CR_NAME(v_expm1)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF t, p;
+    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
     VF power = v_pow2(t);
     return v_fma(power, p, power - CR_ONE);
 }
@@ -2728,12 +2748,18 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 }
 
 /* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
+{
+    VF e[CR_BESIDE];
+    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
+    CR_NAME(v_exps_within)(n, e);
+    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
+}
+
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
-    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
-    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+    CR_NAME(v_sigmoids)(1, &x);
+    return x;
 }
 
 /*
@@ -3103,6 +3129,39 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+/*
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ *
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
+ */
+
+static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
+                                  float cube, float slope)
+{
+    const VF third = v_set1(cube), first = v_set1(slope);
+    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
+             a * v_fma(third, a * a, first))
+}
+
+/* By groups of vectors, for the sake of the exponentials. */
+static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
+                                    long lda, const float *b, long ldb)
+{
+    const int n = CR_BESIDE;
+    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
+        long c = 0;
+        for (; c + n * CR_W <= cols; c += n * CR_W) {
+            VF s[CR_BESIDE];
+            CR_EACH s[i] = v_load(b + c + i * CR_W);
+            CR_NAME(v_sigmoids)(n, s);
+            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
+        }
+        for (; c < cols; c += CR_W) {
+            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
+            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
         }
     }
 }
@@ -3562,41 +3621,48 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift) for one key, which is returned. */
-CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
+CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
+                                   VF shift, VF *sum)
 {
-    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
-    CR_NAME(v_store_cut)(s, x, n);
-    return x;
+    VF x[CR_BESIDE];
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
+    }
+    CR_NAME(v_exps)(rows, x);
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
+        sum[t] = sum[t] + x[t];
+    }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
- * side by side, as an exponential is long to wait for. */
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += 4) {
-        VF sum[4];
+    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
+        VF sum[CR_BESIDE];
         long r = i;
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             sum[t] = v_set1(0.0f);
         }
-        for (; r + 4 <= rows; r += CR_LANES) {
-            CR_UNROLL
-            for (int t = 0; t < 4; t++) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
-            }
+        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
+            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
         }
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             if (r + t < rows) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
             }
             lane[i + t] = sum[t];
         }
     }
+    CR_UNROLL
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        CR_UNROLL
         for (int i = 0; i < h; i++) {
             lane[i] = lane[i] + lane[i + h];
         }
@@ -4172,6 +4238,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_BESIDE
 #undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
@@ -4199,6 +4266,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_load_or
 #undef v_store_n
 #undef v_copysign
+#undef v_if_negative
 #undef v_pow2
 #undef v_scale
 #undef v_split
@@ -4258,6 +4326,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
@@ -4291,6 +4360,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_EQ(a, b) _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), CR_ONE)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
+
+/* b where a < 0, else c */
+#define v_if_negative(a, b, c)                                                                     \
+    _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ))
 
 /* A mask of the first n lanes. */
 CR_INLINE __m256i v_first_avx2(int n)
@@ -4437,38 +4510,53 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
+#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
+
 /*
- * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
  * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
-CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
-    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    VF n = *t - v_set1(CR_ROUND);
-    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
-    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
-    VF q = v_set1(0x1.6b8caep-10f);
-    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
-    q = v_fma(q, r, v_set1(0x1.555702p-5f));
-    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
-    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
-    return v_fma(r * r, q, r);
+    VF r[CR_BESIDE];
+    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
+    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
+    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
+{
+    VF t[CR_BESIDE], p[CR_BESIDE];
+    CR_NAME(v_expm1_reduced)(n, x, t, p);
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+}
+
+/* exp of each vector of x.  NaN passes through both clamps. */
+CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
+{
+    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
+    CR_NAME(v_exps_within)(n, x);
+}
+
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
-    VF t;
-    x = v_at_least(-104.0f, v_at_most(89.0f, x));
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
-    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    CR_NAME(v_exps)(1, &x);
+    return x;
 }
 
 /* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
 CR_INLINE VF CR_NAME(v_expm1)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF t, p;
+    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
     VF power = v_pow2(t);
     return v_fma(power, p, power - CR_ONE);
 }
@@ -4487,12 +4575,18 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 }
 
 /* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
+{
+    VF e[CR_BESIDE];
+    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
+    CR_NAME(v_exps_within)(n, e);
+    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
+}
+
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
-    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
-    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+    CR_NAME(v_sigmoids)(1, &x);
+    return x;
 }
 
 /*
@@ -4862,6 +4956,39 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+/*
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ *
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
+ */
+
+static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
+                                  float cube, float slope)
+{
+    const VF third = v_set1(cube), first = v_set1(slope);
+    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
+             a * v_fma(third, a * a, first))
+}
+
+/* By groups of vectors, for the sake of the exponentials. */
+static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
+                                    long lda, const float *b, long ldb)
+{
+    const int n = CR_BESIDE;
+    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
+        long c = 0;
+        for (; c + n * CR_W <= cols; c += n * CR_W) {
+            VF s[CR_BESIDE];
+            CR_EACH s[i] = v_load(b + c + i * CR_W);
+            CR_NAME(v_sigmoids)(n, s);
+            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
+        }
+        for (; c < cols; c += CR_W) {
+            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
+            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
         }
     }
 }
@@ -5321,41 +5448,48 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift) for one key, which is returned. */
-CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
+CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
+                                   VF shift, VF *sum)
 {
-    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
-    CR_NAME(v_store_cut)(s, x, n);
-    return x;
+    VF x[CR_BESIDE];
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
+    }
+    CR_NAME(v_exps)(rows, x);
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
+        sum[t] = sum[t] + x[t];
+    }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
- * side by side, as an exponential is long to wait for. */
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += 4) {
-        VF sum[4];
+    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
+        VF sum[CR_BESIDE];
         long r = i;
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             sum[t] = v_set1(0.0f);
         }
-        for (; r + 4 <= rows; r += CR_LANES) {
-            CR_UNROLL
-            for (int t = 0; t < 4; t++) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
-            }
+        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
+            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
         }
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             if (r + t < rows) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
             }
             lane[i + t] = sum[t];
         }
     }
+    CR_UNROLL
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        CR_UNROLL
         for (int i = 0; i < h; i++) {
             lane[i] = lane[i] + lane[i + h];
         }
@@ -5931,6 +6065,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_BESIDE
 #undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
@@ -5958,6 +6093,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_load_or
 #undef v_store_n
 #undef v_copysign
+#undef v_if_negative
 #undef v_pow2
 #undef v_scale
 #undef v_split
@@ -6016,6 +6152,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
+#define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
@@ -6049,6 +6186,10 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_EQ(a, b) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), CR_ONE)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
+
+/* b where a < 0, else c */
+#define v_if_negative(a, b, c)                                                                     \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
 CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
 {
@@ -6196,38 +6337,53 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
+#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
+
 /*
- * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
  * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
-CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
-    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    VF n = *t - v_set1(CR_ROUND);
-    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
-    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
-    VF q = v_set1(0x1.6b8caep-10f);
-    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
-    q = v_fma(q, r, v_set1(0x1.555702p-5f));
-    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
-    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
-    return v_fma(r * r, q, r);
+    VF r[CR_BESIDE];
+    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
+    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
+    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
+{
+    VF t[CR_BESIDE], p[CR_BESIDE];
+    CR_NAME(v_expm1_reduced)(n, x, t, p);
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+}
+
+/* exp of each vector of x.  NaN passes through both clamps. */
+CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
+{
+    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
+    CR_NAME(v_exps_within)(n, x);
+}
+
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
-    VF t;
-    x = v_at_least(-104.0f, v_at_most(89.0f, x));
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
-    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    CR_NAME(v_exps)(1, &x);
+    return x;
 }
 
 /* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
 CR_INLINE VF CR_NAME(v_expm1)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF t, p;
+    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
     VF power = v_pow2(t);
     return v_fma(power, p, power - CR_ONE);
 }
@@ -6246,12 +6402,18 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 }
 
 /* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
+{
+    VF e[CR_BESIDE];
+    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
+    CR_NAME(v_exps_within)(n, e);
+    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
+}
+
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
-    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
-    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+    CR_NAME(v_sigmoids)(1, &x);
+    return x;
 }
 
 /*
@@ -6621,6 +6783,39 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+/*
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ *
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
+ */
+
+static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
+                                  float cube, float slope)
+{
+    const VF third = v_set1(cube), first = v_set1(slope);
+    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
+             a * v_fma(third, a * a, first))
+}
+
+/* By groups of vectors, for the sake of the exponentials. */
+static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
+                                    long lda, const float *b, long ldb)
+{
+    const int n = CR_BESIDE;
+    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
+        long c = 0;
+        for (; c + n * CR_W <= cols; c += n * CR_W) {
+            VF s[CR_BESIDE];
+            CR_EACH s[i] = v_load(b + c + i * CR_W);
+            CR_NAME(v_sigmoids)(n, s);
+            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
+        }
+        for (; c < cols; c += CR_W) {
+            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
+            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
         }
     }
 }
@@ -7080,41 +7275,48 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift) for one key, which is returned. */
-CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
+CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
+                                   VF shift, VF *sum)
 {
-    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
-    CR_NAME(v_store_cut)(s, x, n);
-    return x;
+    VF x[CR_BESIDE];
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
+    }
+    CR_NAME(v_exps)(rows, x);
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
+        sum[t] = sum[t] + x[t];
+    }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
- * side by side, as an exponential is long to wait for. */
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += 4) {
-        VF sum[4];
+    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
+        VF sum[CR_BESIDE];
         long r = i;
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             sum[t] = v_set1(0.0f);
         }
-        for (; r + 4 <= rows; r += CR_LANES) {
-            CR_UNROLL
-            for (int t = 0; t < 4; t++) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
-            }
+        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
+            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
         }
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             if (r + t < rows) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
             }
             lane[i + t] = sum[t];
         }
     }
+    CR_UNROLL
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        CR_UNROLL
         for (int i = 0; i < h; i++) {
             lane[i] = lane[i] + lane[i + h];
         }
@@ -7690,6 +7892,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_BESIDE
 #undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
@@ -7717,6 +7920,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_load_or
 #undef v_store_n
 #undef v_copysign
+#undef v_if_negative
 #undef v_pow2
 #undef v_scale
 #undef v_split
@@ -7769,6 +7973,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* that a processor likes */
+#define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
@@ -7804,6 +8009,7 @@ typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 #define CR_LT(a, b) v_one_if_neon(vcltq_f32(a, b))
 #define CR_LE(a, b) v_one_if_neon(vcleq_f32(a, b))
 #define CR_EQ(a, b) v_one_if_neon(vceqq_f32(a, b))
+#define v_if_negative(a, b, c) vbslq_f32(vcltzq_f32(a), b, c)
 #define CR_SELECT(a, b, c) vbslq_f32(vceqzq_f32(a), c, b)
 
 /* 1 in the lanes of a mask, else 0. */
@@ -7985,38 +8191,53 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
+#define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
+
 /*
- * For x = n ln 2 + r returns exp(r) - 1, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
  * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
-CR_INLINE VF CR_NAME(v_expm1_reduced)(VF x, VF *t)
+CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
-    *t = v_fma(x, v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
-    VF n = *t - v_set1(CR_ROUND);
-    VF r = v_fma(n, v_set1(-CR_LN2_HIGH), x);
-    r = v_fma(n, v_set1(-CR_LN2_LOW), r);
-    VF q = v_set1(0x1.6b8caep-10f);
-    q = v_fma(q, r, v_set1(0x1.1226a6p-7f));
-    q = v_fma(q, r, v_set1(0x1.555702p-5f));
-    q = v_fma(q, r, v_set1(0x1.5554b2p-3f));
-    q = v_fma(q, r, v_set1(0x1.fffffep-2f));
-    return v_fma(r * r, q, r);
+    VF r[CR_BESIDE];
+    CR_EACH t[i] = v_fma(x[i], v_set1(0x1.715476p+0f), v_set1(CR_ROUND));
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_HIGH), x[i]);
+    CR_EACH r[i] = v_fma(t[i] - v_set1(CR_ROUND), v_set1(-CR_LN2_LOW), r[i]);
+    CR_EACH p[i] = v_fma(v_set1(0x1.6b8caep-10f), r[i], v_set1(0x1.1226a6p-7f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.555702p-5f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.5554b2p-3f));
+    CR_EACH p[i] = v_fma(p[i], r[i], v_set1(0x1.fffffep-2f));
+    CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Beyond the clamps the result is 0 or infinite; NaN passes through both. */
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
+{
+    VF t[CR_BESIDE], p[CR_BESIDE];
+    CR_NAME(v_expm1_reduced)(n, x, t, p);
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+}
+
+/* exp of each vector of x.  NaN passes through both clamps. */
+CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
+{
+    CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
+    CR_NAME(v_exps_within)(n, x);
+}
+
 CR_INLINE VF CR_NAME(v_exp)(VF x)
 {
-    VF t;
-    x = v_at_least(-104.0f, v_at_most(89.0f, x));
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
-    return v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
+    CR_NAME(v_exps)(1, &x);
+    return x;
 }
 
 /* exp(x) - 1 for |x| < 80, with a small relative error near 0 too. */
 CR_INLINE VF CR_NAME(v_expm1)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(x, &t);
+    VF t, p;
+    CR_NAME(v_expm1_reduced)(1, &x, &t, &p);
     VF power = v_pow2(t);
     return v_fma(power, p, power - CR_ONE);
 }
@@ -8035,12 +8256,18 @@ CR_INLINE VF CR_NAME(v_tanh)(VF x)
 }
 
 /* With e = exp(-|x|), which does not overflow: 1 / (1 + e), or e / (1 + e) for x < 0. */
+CR_INLINE void CR_NAME(v_sigmoids)(const int n, VF *x)
+{
+    VF e[CR_BESIDE];
+    CR_EACH e[i] = v_at_least(-104.0f, -CR_ABS(x[i]));
+    CR_NAME(v_exps_within)(n, e);
+    CR_EACH x[i] = v_if_negative(x[i], e[i], CR_ONE) / (CR_ONE + e[i]);
+}
+
 CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 {
-    VF t;
-    VF p = CR_NAME(v_expm1_reduced)(v_at_least(-104.0f, -CR_ABS(x)), &t);
-    VF e = v_scale(CR_ONE + p, t - v_set1(CR_ROUND));
-    return CR_SELECT(CR_LT(x, v_set1(0.0f)), e, CR_ONE) / (CR_ONE + e);
+    CR_NAME(v_sigmoids)(1, &x);
+    return x;
 }
 
 /*
@@ -8410,6 +8637,39 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
         CR_NAME(cr_load)(K, cols, to, CR_PANEL, b + n * cs, rs, cs);
         if (cols < CR_PANEL) {
             CR_NAME(cr_fill)(K, CR_PANEL - cols, to + cols, CR_PANEL, &zero, 0);
+        }
+    }
+}
+/*
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ *
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
+ */
+
+static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
+                                  float cube, float slope)
+{
+    const VF third = v_set1(cube), first = v_set1(slope);
+    CR_STRIP(f, CR_DENSE_v(a), CR_ROW_v(a, f), CR_FULL_v(a, f), CR_PART_v(a, f),
+             a * v_fma(third, a * a, first))
+}
+
+/* By groups of vectors, for the sake of the exponentials. */
+static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
+                                    long lda, const float *b, long ldb)
+{
+    const int n = CR_BESIDE;
+    for (long r = 0; r < rows; r++, y += ldy, a += lda, b += ldb) {
+        long c = 0;
+        for (; c + n * CR_W <= cols; c += n * CR_W) {
+            VF s[CR_BESIDE];
+            CR_EACH s[i] = v_load(b + c + i * CR_W);
+            CR_NAME(v_sigmoids)(n, s);
+            CR_EACH v_store(y + c + i * CR_W, v_load(a + c + i * CR_W) * s[i]);
+        }
+        for (; c < cols; c += CR_W) {
+            VF s = CR_SIGMOID(CR_NAME(v_load_cut)(b + c, cols - c));
+            CR_NAME(v_store_cut)(y + c, CR_NAME(v_load_cut)(a + c, cols - c) * s, cols - c);
         }
     }
 }
@@ -8869,41 +9129,48 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift) for one key, which is returned. */
-CR_INLINE VF CR_NAME(v_exp_row)(long n, float *s, float factor, VF shift)
+/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
+CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
+                                   VF shift, VF *sum)
 {
-    VF x = CR_EXP(v_fma(v_set1(factor), CR_NAME(v_load_cut)(s, n), -shift));
-    CR_NAME(v_store_cut)(s, x, n);
-    return x;
+    VF x[CR_BESIDE];
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        x[t] = v_fma(v_set1(factor), CR_NAME(v_load_cut)(s + t * lds, n), -shift);
+    }
+    CR_NAME(v_exps)(rows, x);
+    CR_UNROLL
+    for (int t = 0; t < rows; t++) {
+        CR_NAME(v_store_cut)(s + t * lds, x[t], n);
+        sum[t] = sum[t] + x[t];
+    }
 }
 
-/* The same for all keys; returns the sums, by lanes of keys as in a row reduction.  Four lanes go
- * side by side, as an exponential is long to wait for. */
+/* The same for all keys; returns the sums, by lanes of keys as in a row reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
-    for (int i = 0; i < CR_LANES; i += 4) {
-        VF sum[4];
+    for (int i = 0; i < CR_LANES; i += CR_BESIDE) {
+        VF sum[CR_BESIDE];
         long r = i;
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             sum[t] = v_set1(0.0f);
         }
-        for (; r + 4 <= rows; r += CR_LANES) {
-            CR_UNROLL
-            for (int t = 0; t < 4; t++) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
-            }
+        for (; r + CR_BESIDE <= rows; r += CR_LANES) {
+            CR_NAME(v_exp_rows)(CR_BESIDE, n, s + r * lds, lds, factor, shift, sum);
         }
         CR_UNROLL
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < CR_BESIDE; t++) {
             if (r + t < rows) {
-                sum[t] = sum[t] + CR_NAME(v_exp_row)(n, s + (r + t) * lds, factor, shift);
+                CR_NAME(v_exp_rows)(1, n, s + (r + t) * lds, lds, factor, shift, sum + t);
             }
             lane[i + t] = sum[t];
         }
     }
+    CR_UNROLL
     for (int h = CR_LANES / 2; h > 0; h /= 2) {
+        CR_UNROLL
         for (int i = 0; i < h; i++) {
             lane[i] = lane[i] + lane[i + h];
         }
@@ -9479,6 +9746,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_W
 #undef CR_MOST_ROWS
 #undef CR_TILE_VECTORS
+#undef CR_BESIDE
 #undef CR_TILES_1
 #undef CR_TILES_2
 #undef CR_TILES_3
@@ -9506,6 +9774,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef v_load_or
 #undef v_store_n
 #undef v_copysign
+#undef v_if_negative
 #undef v_pow2
 #undef v_scale
 #undef v_split

@@ -58,6 +58,12 @@
     CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
                                long base, long rs, long cs)) /* only for random */ \
         /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
+    CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
+                                    const float *b, long ldb)) \
+        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
+    CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
+                                  float cube, float slope)) \
+        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
     CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
         /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
     CR_FUNCTION(hide_rows, void, (long rows, long cols, float *y, long ldy, long first, long last, \

@@ -255,6 +255,9 @@ static void try_moves(const struct cr_runtime *k, struct lines *lines)
     TRY("store, rows", WORD_OPERANDS, k->store(9, o.cols, y, o.ld, 1, o.a, o.ld));
     TRY("store, columns", WORD_OPERANDS, k->store(9, o.cols, y, 1, 11, o.a, o.ld));
     k->fetch(9, 100, a_words, 170);
+    TRY("mul_sigmoid", FLOAT_OPERANDS,
+        k->mul_sigmoid(9, o.cols, y, o.ld, o.a, o.ld, a_tame, o.ld));
+    TRY("odd_cubic", FLOAT_OPERANDS, k->odd_cubic(9, o.cols, y, o.ld, o.a, o.ld, 0.07f, -1.5f));
     TRY("hide", FLOAT_OPERANDS, k->hide(9, o.cols, y, o.ld, -3, 12, -INFINITY));
     TRY("hide_rows", FLOAT_OPERANDS, k->hide_rows(9, o.cols, y, o.ld, 2, 7, -3, 12, -INFINITY));
     TRY("gather", FLOAT_OPERANDS, k->gather(7, o.cols, y, o.ld, o.a, o.ld, 10, index));

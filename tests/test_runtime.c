@@ -728,6 +728,34 @@ START_TEST(test_softmax_block)
 }
 END_TEST
 
+/* ---- steps together ---- */
+
+/* The same bits as one after the other, and nothing beyond the tile. */
+START_TEST(test_combined)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 3, LD = 170, SIZE = ROWS * LD };
+    float *inputs[] = {filled(SIZE, tame, 1), filled(SIZE, mixed, 2)};
+    for (long cols = 1; k && cols <= LD; cols++) {
+        const float *a = inputs[cols % 2], *b = inputs[cols / 2 % 2], cube = 0.07f, slope = -1.5f;
+        float *got = filled(SIZE, tame, 3), *want = filled(SIZE, tame, 3), t[SIZE];
+        k->mul_sigmoid(ROWS, cols, got, LD, a, LD, b, LD);
+        k->sigmoid_v(ROWS, cols, t, LD, b, LD);
+        k->mul_vv(ROWS, cols, want, LD, a, LD, t, LD);
+        assert_same(got, want, SIZE, "mul_sigmoid", k->isa);
+        k->odd_cubic(ROWS, cols, got, LD, a, LD, cube, slope);
+        k->mul_vv(ROWS, cols, t, LD, a, LD, a, LD);
+        k->fma_svs(ROWS, cols, t, LD, &cube, 0, t, LD, &slope, 0);
+        k->mul_vv(ROWS, cols, want, LD, a, LD, t, LD);
+        assert_same(got, want, SIZE, "odd_cubic", k->isa);
+        free(got);
+        free(want);
+    }
+    free(inputs[0]);
+    free(inputs[1]);
+}
+END_TEST
+
 /* ---- moves ---- */
 
 static const struct {
@@ -1495,6 +1523,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_combined, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_bands, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_band_of_zeros, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));

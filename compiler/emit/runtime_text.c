@@ -29,6 +29,7 @@
     F(divide_h, "runtime/divide.h")                                                                \
     F(divide, "runtime/divide.inc")                                                                \
     F(strips, "runtime/strips.inc")                                                                \
+    F(combined, "runtime/combined.inc")                                                            \
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \
     F(lookup, "runtime/lookup.inc")                                                                \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "tile_shapes.h"
+#include "combine.h"
 #include "compiler/ir/identifiers.h"
 
 /* Where a value is when the code runs. */
@@ -33,6 +33,7 @@ struct tiling {
     const struct cr_tile_job *job;
     struct cr_tile_value shapes[CR_MAX_VALUES];
     struct spot spots[CR_MAX_VALUES];
+    struct cr_combined combined[CR_MAX_VALUES];
     int last_use[CR_MAX_VALUES];
     struct temp temps[CR_MAX_VALUES];
     int n_temps;
@@ -102,14 +103,19 @@ static void free_dead(struct tiling *t, int i)
     }
 }
 
+/* Of a combined value only its tiles count: numbers are constants. */
 static void find_last_uses(struct tiling *t)
 {
     const struct cr_tiles *tiles = t->job->tiles;
     for (int i = 0; i < tiles->n; i++) {
+        const struct cr_combined *c = &t->combined[i];
+        bool by_function = c->callee != CR_CALLEE_COUNT;
+        const int *args = by_function ? c->tile : tiles->values[i].arg;
+        int n = by_function ? c->n_tiles : c->by_later ? 0 : cr_value_args(&tiles->values[i]);
         t->last_use[i] = i;
         t->spots[i].temp = -1; /* of what is not computed, too */
-        for (int a = 0; t->shapes[i].needed && a < cr_value_args(&tiles->values[i]); a++)
-            t->last_use[tiles->values[i].arg[a]] = i;
+        for (int a = 0; t->shapes[i].needed && a < n; a++)
+            t->last_use[args[a]] = i;
     }
     t->last_use[tiles->result] = tiles->n;
 }
@@ -310,6 +316,34 @@ static void place_map(struct tiling *t, const struct cr_value *v, struct spot *s
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
+/* A value that a function makes of tiles and numbers. */
+static void place_combined(struct tiling *t, int i, struct spot *spot, const struct cr_tile *dest)
+{
+    struct cr_builder *b = t->b;
+    const struct cr_combined *c = &t->combined[i];
+    struct cr_argument arguments[4 + 3 * CR_MAX_COMBINED];
+    int n = 0;
+    free_dead(t, i);
+    if (dest)
+        *spot = (struct spot){dest->address, dest->ld, false, spot->format, -1};
+    else
+        take_temp(t, spot, false);
+    arguments[n++] = cr_x(t->job->rows);
+    arguments[n++] = cr_x(t->job->cols);
+    arguments[n++] = cr_at(spot->address);
+    arguments[n++] = cr_n(b, spot->ld);
+    for (int a = 0; a < c->n_tiles; a++) {
+        arguments[n++] = cr_at(t->spots[c->tile[a]].address);
+        arguments[n++] = cr_n(b, t->spots[c->tile[a]].ld);
+    }
+    for (int a = 0; a < c->n_numbers; a++) {
+        double number = t->job->tiles->values[c->number[a]].number;
+        arguments[n++] = cr_by_value(cr_constant(b, spot->format, number));
+    }
+    struct cr_call call = {.callee = c->callee, .format = spot->format};
+    cr_do_call(b, cr_make_call(b, call, n, arguments));
+}
+
 /* ---- diagonals ---- */
 
 static bool is_diagonal(const struct tiling *t, int value)
@@ -455,7 +489,10 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
         place_reduce(t, v, spot);
         break;
     case CR_MAP:
-        place_map(t, v, spot, dest);
+        if (t->combined[i].callee != CR_CALLEE_COUNT)
+            place_combined(t, i, spot, dest);
+        else if (!t->combined[i].by_later)
+            place_map(t, v, spot, dest);
         return;
     }
     free_dead(t, i);
@@ -502,6 +539,7 @@ void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
     t->job = job;
     int row = job->max_rows > 1 ? job->row : -1, col = job->max_cols > 1 ? job->col : -1;
     cr_find_tile_shapes(b->g, job->tiles, row, col, t->shapes);
+    cr_combine(job->tiles, t->shapes, t->combined);
     find_last_uses(t);
     const struct cr_value *result = &job->tiles->values[job->tiles->result];
     bool direct = !job->dest_strided && !result->by_row;

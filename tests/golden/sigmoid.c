@@ -17,14 +17,11 @@ static void k1_gelu(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     static const float c_0_071354814 = 0.071354814f;
-    float *const t0 = scratch; /* 4 x 8 */
     static const float c_1_5957692 = 1.5957692f;
+    float *const t0 = scratch; /* 4 x 8 */
     for (long item = begin; item < end; item++) {
-        rt->mul_vv(4, 8, t0, 8, a->x, 8, a->x, 8);
-        rt->fma_svs(4, 8, t0, 8, &c_0_071354814, 0, t0, 8, &c_1_5957692, 0);
-        rt->mul_vv(4, 8, t0, 8, a->x, 8, t0, 8);
-        rt->sigmoid_v(4, 8, t0, 8, t0, 8);
-        rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
+        rt->odd_cubic(4, 8, t0, 8, a->x, 8, c_0_071354814, c_1_5957692);
+        rt->mul_sigmoid(4, 8, a->out, 8, a->x, 8, t0, 8);
     }
 }
 
@@ -45,10 +42,9 @@ static void k2_silu(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    float *const t0 = scratch; /* 4 x 8 */
+    (void)scratch;
     for (long item = begin; item < end; item++) {
-        rt->sigmoid_v(4, 8, t0, 8, a->x, 8);
-        rt->mul_vv(4, 8, a->out, 8, a->x, 8, t0, 8);
+        rt->mul_sigmoid(4, 8, a->out, 8, a->x, 8, a->x, 8);
     }
 }
 
