@@ -147,6 +147,22 @@ static void mark(const struct cr_graph *g, const struct parts *p, cr_id user, bo
             needed[cr_in(g, user, i)] = true;
 }
 
+/* True if a node reads an array that the kernel makes inside, and is no work of the kernel itself:
+ * it reads what the kernel stores. */
+static bool reads_stored(const struct cr_graph *g, const struct parts *p, cr_id id)
+{
+    const struct cr_attention_backward *b = p->b;
+    bool reads = false, own = id == cr_in(g, b->dk, 0);
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < g->nodes[id].n_in; j++)
+            reads |= is_inside(p, i) && cr_in(g, id, j) == p->nodes[i];
+    for (int i = 0; i < b->n_behind; i++)
+        own |= b->behind[i] == id;
+    for (int i = 0; i < b->n_arrays; i++)
+        own |= b->arrays[i].kind == CR_SCATTERED && cr_in(g, b->arrays[i].result, 0) == id;
+    return reads && !own;
+}
+
 /* Marks the nodes between the first and the last of the parts that any of them depends on; false
  * if one of them depends on another. */
 static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *needed)
@@ -162,6 +178,9 @@ static bool mark_sources(const struct cr_graph *g, const struct parts *p, bool *
             mark(g, p, id, needed);
     for (int i = 0; i < p->n; i++)
         if (needed[p->nodes[i]] && !is_inside(p, i))
+            return false;
+    for (cr_id id = p->first; id <= p->last; id++)
+        if (needed[id] && reads_stored(g, p, id))
             return false;
     return true;
 }

@@ -334,6 +334,51 @@ static cr_id by_distance(struct cr_maker *m, cr_id scores)
     return cr_make_like(m, cr_make_permute(m, bias, (int64_t[]){2, 0, 1}), scores);
 }
 
+/* For each query and key of the scores, i32: key - query, or its number in the axis. */
+static cr_id distance(struct cr_maker *m, cr_id scores)
+{
+    struct cr_attr attr = {
+        .rank = 2, .shape = {cr_size_of(m, scores, -2), cr_size_of(m, scores, -1)}, .axis = 1};
+    cr_id key = cr_make(m, CR_OP_iota, 0, NULL, &attr);
+    attr.axis = 0;
+    cr_id query = cr_make(m, CR_OP_iota, 0, NULL, &attr);
+    return cr_chance(m, 70) ? cr_make2(m, CR_OP_sub, key, query) : key;
+}
+
+/* A bias from a table, for each head or for all, by how far query and key are apart. */
+static cr_id looked_up(struct cr_maker *m, cr_id scores)
+{
+    int rank = cr_node_of(m, scores)->rank;
+    int64_t n = 1 + cr_below(m, 12), heads = rank > 2 && cr_chance(m, 60) ? cr_size_of(m, scores, -3) : 1;
+    cr_id index = distance(m, scores);
+    if (cr_chance(m, 80))
+        index = cr_make_with(m, CR_OP_minimum, cr_make_with(m, CR_OP_maximum, index, 0),
+                             (double)(n - 1));
+    cr_id table = cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){n, heads}, 1);
+    cr_id bias = cr_make2(m, CR_OP_gather, table, index);
+    return cr_make_permute(m, bias, (int64_t[]){2, 0, 1});
+}
+
+/* Scores times or plus something that is trained: a temperature, slopes, a bias. */
+static cr_id trained(struct cr_maker *m, cr_id x)
+{
+    cr_id w = cr_make_broadcast(m, x, false);
+    switch (cr_below(m, 4)) {
+    case 0:
+        return cr_make2(m, CR_OP_mul, x, w);
+    case 1: {
+        cr_id far = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_float, distance(m, x)), 0.1);
+        return cr_make2(m, CR_OP_add, x, cr_make2(m, CR_OP_mul, w, cr_make_like(m, far, x)));
+    }
+    case 2:
+        if (cr_node_of(m, x)->rank < 3)
+            return cr_make2(m, CR_OP_add, x, w);
+        return cr_make2(m, CR_OP_add, x, cr_make_like(m, looked_up(m, x), x));
+    default:
+        return cr_make2(m, CR_OP_add, x, w);
+    }
+}
+
 /* What stands between the first product and the softmax. */
 static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
 {
@@ -347,6 +392,8 @@ static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
         x = cr_make2(m, CR_OP_add, x, cr_make_partner(m, x));
     if (cr_chance(m, 15) && cr_node_of(m, x)->rank > 2)
         x = cr_make2(m, CR_OP_add, x, by_distance(m, x));
+    if (cr_chance(m, 35))
+        x = trained(m, x);
     if (cr_chance(m, 12))
         return given_mask(m, x);
     return cr_chance(m, 75) ? masked(m, x) : x;
@@ -457,6 +504,20 @@ static cr_id one_head(struct cr_maker *m, cr_id x)
     return cr_make_like(m, cr_make_slice(m, x, 1, 0, 1), x);
 }
 
+/* Half of the heads, each repeated. */
+static cr_id half_of_heads(struct cr_maker *m, cr_id x)
+{
+    const struct cr_node node = *cr_node_of(m, x);
+    int64_t groups = node.shape[1] / 2;
+    bool inside = cr_chance(m, 70); /* or all of them twice */
+    struct cr_attr attr = {.rank = 5, .shape = {node.shape[0], inside ? groups : 1,
+                                                inside ? 1 : groups, node.shape[2], node.shape[3]}};
+    x = cr_make_reshape(m, cr_make_slice(m, x, 1, 0, groups), 5, attr.shape);
+    attr.shape[inside ? 2 : 1] = 2;
+    x = cr_make(m, CR_OP_expand, 1, &x, &attr);
+    return cr_make_reshape(m, x, 4, node.shape);
+}
+
 /* Several heads over one projection to queries, keys and values. */
 static cr_id fused_heads(struct cr_maker *m, cr_id x)
 {
@@ -468,6 +529,9 @@ static cr_id fused_heads(struct cr_maker *m, cr_id x)
     if (heads > 1 && cr_chance(m, 20)) { /* one head of keys and values for all queries */
         k = one_head(m, k);
         v = cr_chance(m, 80) ? one_head(m, v) : v;
+    } else if (heads % 2 == 0 && cr_chance(m, 40)) {
+        k = half_of_heads(m, k);
+        v = half_of_heads(m, v);
     }
     if (cr_chance(m, 20))
         q = cr_make_with(m, CR_OP_mul, q, 0.5);

@@ -105,6 +105,44 @@ static bool has_dropout_backward(const struct cr_kernel *k)
     return is_backward(k) && has_source(&k->dropout, CR_RANDOM);
 }
 
+static bool makes_of_array(const struct cr_kernel *k, enum cr_array_kind kind)
+{
+    for (int i = 0; is_backward(k) && i < k->attention.n_arrays; i++)
+        if (k->attention.arrays[i] == kind)
+            return true;
+    return false;
+}
+
+static bool sums_over_keys(const struct cr_kernel *k)
+{
+    return makes_of_array(k, CR_SUM_OVER_KEYS);
+}
+
+static bool sums_over_queries(const struct cr_kernel *k)
+{
+    return makes_of_array(k, CR_SUM_OVER_QUERIES);
+}
+
+static bool stores_array(const struct cr_kernel *k)
+{
+    return makes_of_array(k, CR_WHOLE_ARRAY);
+}
+
+static bool sums_arrays(const struct cr_kernel *k)
+{
+    return stores_array(k) && k->attention.serial;
+}
+
+static bool scatters_array(const struct cr_kernel *k)
+{
+    return makes_of_array(k, CR_SCATTERED);
+}
+
+static bool takes_scores(const struct cr_kernel *k)
+{
+    return is_backward(k) && has_source(&k->program, CR_SCORE);
+}
+
 static bool is_backward_in_place(const struct cr_kernel *k)
 {
     return is_backward(k) && k->row >= 0 && k->dest.coef[k->row] != k->attention.K;
@@ -156,6 +194,12 @@ static const struct {
     {"gradient of attention", is_backward},
     {"gradient of attention in blocks", is_long_backward},
     {"gradient of attention into that of one projection", is_backward_in_place},
+    {"gradient of attention through work on scores", takes_scores},
+    {"gradients of scores summed over keys", sums_over_keys},
+    {"gradients of scores summed over queries", sums_over_queries},
+    {"gradients of scores stored", stores_array},
+    {"gradients of scores summed over heads", sums_arrays},
+    {"gradients of scores scattered", scatters_array},
     {"attention with dropout", has_dropout},
     {"gradient of attention with dropout", has_dropout_backward},
     {"attention with a prologue and an epilogue", is_attention_with_more},
