@@ -935,6 +935,30 @@ START_TEST(test_scatter_add)
 }
 END_TEST
 
+/* Element by element, row after row; what the index says of elements outside is left out. */
+START_TEST(test_scatter_tile)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 5, COLS = 19, LDX = 20, LDI = 21, COUNT_OF_Y = 4 };
+    float *x = filled(ROWS * LDX, tame, 1);
+    float y[COUNT_OF_Y + 1] = {1, -0.0f, 0, 3, 7}, want[COUNT_OF_Y + 1];
+    int index[ROWS * LDI];
+    memcpy(want, y, sizeof y);
+    for (int i = 0; i < ROWS * LDI; i++)
+        index[i] = i % 11 == 0 ? INT32_MIN : i % 13 == 0 ? INT32_MAX : i * 7 % 6 - 1;
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLS; c++)
+            for (int to = 0; to < COUNT_OF_Y; to++)
+                if (index[r * LDI + c] == to)
+                    want[to] += x[r * LDX + c];
+    if (k) {
+        k->scatter_tile(ROWS, COLS, y, COUNT_OF_Y, x, LDX, index, LDI);
+        assert_same(y, want, COUNT_OF_Y + 1, "scatter_tile", isas[_i]);
+    }
+    free(x);
+}
+END_TEST
+
 /* Any part of a stream, in any order. */
 START_TEST(test_random_tiles)
 {
@@ -1519,6 +1543,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_lookup, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_scatter_tile, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));

@@ -15,11 +15,24 @@ static const struct cr_setting step_settings[] = {
 /* One whose values are joined by several kernels. */
 static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
 
-static struct cr_module *make_module(bool sort)
+/* Attention whose scores get a bias for each query and key and slopes, and by an index. */
+static const struct cr_setting bias_settings[] = {{"kind", "bias_and_slopes", false}};
+static const struct cr_setting table_settings[] = {{"kind", "table", false}};
+
+enum { STACK, SORTING, BIAS, TABLE, MODULES };
+
+static struct cr_module *make_module(int which)
 {
-    if (sort)
+    switch (which) {
+    case SORTING:
         return module_of("graphs/train_sort.lua", sort_settings, 1);
-    return module_of("tests/scripts/stack_training.lua", step_settings, 5);
+    case BIAS:
+        return module_of("tests/scripts/attention_variants.lua", bias_settings, 1);
+    case TABLE:
+        return module_of("tests/scripts/attention_variants.lua", table_settings, 1);
+    default:
+        return module_of("tests/scripts/stack_training.lua", step_settings, 5);
+    }
 }
 
 /* ---- what to damage ---- */
@@ -307,6 +320,58 @@ DAMAGE(one_gradient_twice)
     k->dest_v.coef[k->col] = k->dest_v.coef[k->k];
     k->dest_v.coef[k->k] = 0;
 }
+/* The number of an array of a kind, in the kernel of an attention's gradients. */
+static int array_of(const struct cr_kernel *k, enum cr_array_kind kind)
+{
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        if (k->attention.arrays[i] == kind)
+            return i;
+    ck_abort_msg("no array %s", cr_array_titles[kind]);
+    return 0;
+}
+
+DAMAGE(array_too_many) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.n_arrays++; }
+DAMAGE(array_of_no_kind)
+{
+    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.arrays[0] = CR_SCATTERED + 1;
+}
+DAMAGE(sums_at_once) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.serial = 0; }
+DAMAGE(array_summed_further)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->dest_array[array_of(k, CR_WHOLE_ARRAY)].coef[k->row]--;
+}
+DAMAGE(sums_elsewhere)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->dest_array[array_of(k, CR_SUM_OVER_KEYS)].base--;
+}
+DAMAGE(sums_for_each_key)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->attention.arrays[array_of(k, CR_SUM_OVER_KEYS)] = CR_SUM_OVER_QUERIES;
+}
+DAMAGE(index_without_table)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->attention.arrays[array_of(k, CR_SCATTERED)] = CR_SUM_OVER_KEYS;
+}
+DAMAGE(table_without_index)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    free(k->index.values);
+    k->index = (struct cr_tiles){NULL, 0, 0};
+}
+DAMAGE(table_too_short)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->atoms.extent[k->attention.bucket]--;
+}
+DAMAGE(scores_of_scores)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->scores.values[0].source = CR_SCORE;
+}
 DAMAGE(rows_too_many) { kernel_of(m, CR_KERNEL_SCATTER)->scatter.rows++; }
 
 /* ---- damage to steps ---- */
@@ -454,12 +519,12 @@ static const struct {
     const char *after; /* a pass, or null: the graph of the script */
     void (*damage)(struct cr_module *m);
     unsigned breaks, gives;
-    bool sort;           /* which module */
+    int module;          /* which */
     const char *message; /* behind "bug: after damage, " */
 } rows[] = {
 #define ROW(damage, after, breaks, gives, message)                                                 \
-    {#damage, after, damage, breaks, gives, false, message}
-#define SORT(damage, message) {#damage, "fuse", damage, KEEP, 0, true, message}
+    {#damage, after, damage, breaks, gives, STACK, message}
+#define KERNEL(module, damage, message) {#damage, "fuse", damage, KEEP, 0, module, message}
     /* the graph */
     ROW(no_such_op, "simplify", MAY, 0, "node %d (?): no such op"),
     ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
@@ -509,8 +574,8 @@ static const struct {
     ROW(out_of_order, "fuse", KEEP, 0, "kernel %d: it reads v[%d], which is not made yet"),
     ROW(another_number, "fuse", KEEP, 0, "node %d: kernel %d does not store it"),
     ROW(number_of_an_input, "fuse", KEEP, 0, "node %d: kernel 0 does not store it"),
-    SORT(part_left_out, "kernel %d: v[%d] is not the next part of v[%d]"),
-    SORT(part_moved, "kernel %d: its loops do not go through"),
+    KERNEL(SORTING, part_left_out, "kernel %d: v[%d] is not the next part of v[%d]"),
+    KERNEL(SORTING, part_moved, "kernel %d: its loops do not go through"),
     ROW(shorter_loop, "fuse", KEEP, 0, "kernel %d: its loops do not go through"),
     ROW(longer_loop, "fuse", KEEP, 0, "kernel %d: the index of program goes from 0 to "),
     ROW(no_loop, "fuse", KEEP, 0, "kernel %d: atom %d has extent 0"),
@@ -548,6 +613,16 @@ static const struct {
     ROW(values_by_query, "fuse", KEEP, 0, "kernel %d: the index of v goes along atom %d"),
     ROW(too_many_bounds, "fuse", KEEP, 0, "kernel %d: it has 5 bounds"),
     ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: it does not store part %d of v[%d]"),
+    KERNEL(BIAS, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
+    KERNEL(BIAS, array_of_no_kind, "kernel %d: array 0 is not there, or nothing is made of it"),
+    KERNEL(BIAS, sums_at_once, "kernel %d: its loops are not those that its arrays are summed"),
+    KERNEL(BIAS, array_summed_further, "kernel %d: its loops do not go through the elements"),
+    KERNEL(BIAS, sums_elsewhere, "kernel %d: it does not store part %d of v[%d]"),
+    KERNEL(BIAS, sums_for_each_key, "kernel %d: the index of its result goes along atom"),
+    KERNEL(BIAS, scores_of_scores, "kernel %d: scores: value 0 is of scores that are not there"),
+    KERNEL(TABLE, index_without_table, "kernel %d: it has an index for no table"),
+    KERNEL(TABLE, table_without_index, "kernel %d: it has an index for no table, or a table"),
+    KERNEL(TABLE, table_too_short, "kernel %d: its loops do not go through the elements"),
     ROW(rows_too_many, "fuse", KEEP, 0, "kernel %d: the index of a goes from 0 to 0, of "),
     /* steps */
     ROW(another_function, "outline", KEEP, 0, "kernel %d: it differs from the kernel whose"),
@@ -586,6 +661,7 @@ static const struct {
     ROW(nothing_packed, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
     ROW(parameter_elsewhere, "plan", KEEP, 0, "kernel %d: its parameter v[%d] is not where"),
 #undef ROW
+#undef KERNEL
 };
 
 START_TEST(damage_is_caught)
@@ -594,7 +670,7 @@ START_TEST(damage_is_caught)
                            .run = rows[_i].damage,
                            .breaks = rows[_i].breaks,
                            .gives = rows[_i].gives};
-    struct cr_module *m = make_module(rows[_i].sort);
+    struct cr_module *m = make_module(rows[_i].module);
     run_until(m, rows[_i].after);
     expect_caught(m, &pass, rows[_i].name, rows[_i].message);
 }
@@ -604,13 +680,13 @@ END_TEST
 START_TEST(nothing_is_fine)
 {
     struct cr_error error;
-    for (int sort = 0; sort < 2; sort++) {
-        struct cr_module *m = make_module(sort);
+    for (int which = 0; which < MODULES; which++) {
+        struct cr_module *m = make_module(which);
         struct cr_pass pass = {.name = "nothing", .run = nothing, .gives = CR_HAS_SIMPLE};
         run_until(m, "simplify");
         ck_assert_msg(cr_run_pass(m, &pass, &error) == 0, "%s", error.text);
         cr_module_free(m);
-        m = make_module(sort);
+        m = make_module(which);
         pass.gives = 0;
         run_until(m, "plan");
         ck_assert_msg(cr_run_pass(m, &pass, &error) == 0, "%s", error.text);
@@ -623,7 +699,7 @@ END_TEST
 START_TEST(needs_are_checked)
 {
     struct cr_error error;
-    struct cr_module *m = make_module(false);
+    struct cr_module *m = make_module(STACK);
     const struct cr_pass needs = {.name = "needs", .run = no_such_op, .needs = CR_HAS_SIMPLE};
     const struct cr_pass breaks = {.name = "breaks", .run = nothing, .breaks = CR_HAS_KERNELS};
     ck_assert_int_ne(cr_run_pass(m, &needs, &error), 0);
@@ -656,7 +732,7 @@ START_TEST(needed_passes_are_not_skipped)
         const struct cr_pass_options options = {.skip = skips[i].skip,
                                                 .n_skip = skips[i].skip[1] ? 2 : 1};
         struct cr_error error = {""};
-        struct cr_module *m = make_module(false);
+        struct cr_module *m = make_module(STACK);
         int status = cr_run_passes(m, &options, &error);
         ck_assert_msg((status == 0) == !skips[i].message, "--skip %s: %s", skips[i].skip[0],
                       error.text);

@@ -54,6 +54,12 @@ static bool takes_product(const struct cr_kernel *k)
     return false;
 }
 
+/* True if something is done to the logits' gradients to make an array: else it is those. */
+static bool is_worked(const struct cr_kernel *k, int array)
+{
+    return k->array[array].n > 1;
+}
+
 static bool has_array(const struct cr_kernel *k, enum cr_array_kind kind)
 {
     for (int i = 0; i < k->attention.n_arrays; i++)
@@ -69,8 +75,11 @@ static void take_array_scratch(struct cr_builder *b, struct backward *s)
     int64_t block = s->block * CR_PANEL_FLOATS;
     s->v.product = takes_product(k) ? take(b, "product", block, "of queries and keys")
                                     : s->v.scores;
-    if (k->attention.n_arrays)
-        s->array = take(b, "array", block, "what is made of the scores' gradients");
+    bool worked = false;
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        worked |= is_worked(k, i);
+    if (worked)
+        s->array = take(b, "array", block, "what is made of the logits' gradients");
     for (int i = 0; i < k->attention.n_arrays; i++) {
         char name[16];
         snprintf(name, sizeof name, "lanes%d", i);
@@ -258,8 +267,8 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     for (int i = 0; i < k->attention.n_arrays; i++) {
-        int block = k->array[i].n > 1 ? s->array : s->dscores;
-        if (block == s->array)
+        int block = is_worked(k, i) ? s->array : s->dscores;
+        if (is_worked(k, i))
             cr_block_program(b, &s->v, &k->array[i], s->dscores, s->array);
         if (k->attention.hides_gradients >> (CR_ARRAY + i) & 1)
             cr_hide_outside(b, &s->v, block, 0);
@@ -627,6 +636,6 @@ void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel
     cr_put(text, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
            (long long)cr_extent(k, k->row), K, keys, K, keys, N);
     for (int i = 0; i < k->attention.n_arrays; i++)
-        cr_put(text, ",\n   and that of the logits %s%s", k->array[i].n > 1 ? "worked on and " : "",
+        cr_put(text, ",\n   and that of the logits %s%s", is_worked(k, i) ? "worked on and " : "",
                cr_array_titles[k->attention.arrays[i]]);
 }
