@@ -721,7 +721,6 @@ START_TEST(needed_passes_are_not_skipped)
         {{"simplify"}, "--skip simplify: join needs what it gives, and is not skipped"},
         {{"simplify", "join"}, NULL},
         {{"join"}, NULL},
-        {{"lift_grads"}, NULL},
         {{"join_grads"}, NULL},
         {{"fuse"}, "--skip fuse: recompute needs what it gives, and is not skipped"},
         {{"recompute"}, NULL},

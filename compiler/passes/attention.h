@@ -33,6 +33,15 @@ void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users, cr_id id,
                       struct cr_attention_backward *found);
 
+/* By node: whether elementwise work makes it of such a dS, or it is one; the caller frees it. */
+bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users);
+
+/*
+ * Brings what is made of the gradients of attentions' logits into the form that one kernel computes
+ * (lift_grads.c).  True if there are such gradients; the graph is another then if it had to be.
+ */
+bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users);
+
 /* The gradients of an attention of which `dq` is that of the queries; false if there are none
  * that one kernel could compute. */
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,

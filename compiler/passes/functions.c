@@ -97,12 +97,13 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     for (int i = 0; i < k->n_refs; i++)
         put_int(b, g->nodes[k->refs[i]].dtype);
     for (int i = 0; i < CR_PROGRAMS; i++)
-        put_tiles(b, g, &k->programs[i]);
+        if (cr_parts_of(k)->programs[i].loops)
+            put_tiles(b, g, &k->programs[i]);
     for (int i = 0; i < CR_OPERANDS; i++) {
         put_int(b, k->operands[i].ref);
         put_affine(b, &k->operands[i].at);
     }
-    for (int i = 0; i < CR_RESULTS; i++)
+    for (int i = 0; i < cr_n_results_of(k); i++)
         put_affine(b, &k->results[i]);
 }
 

@@ -90,11 +90,12 @@ static bool may_be_dscores(const struct search *s, cr_id id)
     return false;
 }
 
-static bool complete_all(struct cr_graph *g, const struct search *s)
+/* `marks` are those of cr_mark_dlogits. */
+static bool complete_all(struct cr_graph *g, const struct search *s, const bool *marks)
 {
     bool added = false;
     for (cr_id id = 0, n = g->n_nodes; id < n; id++)
-        added |= may_be_dscores(s, id) && complete(s, g, id);
+        added |= marks[id] && may_be_dscores(s, id) && complete(s, g, id);
     return added;
 }
 
@@ -280,45 +281,46 @@ static void rewrite(struct cr_module *module, const struct joins *all)
     free(needed);
 }
 
-/* True if there is the gradient of a softmax's logits: an attention has no gradients without. */
-static bool any_dlogits(const struct search *s)
-{
-    struct cr_attention_backward b;
-    for (cr_id id = 0; id < s->g->n_nodes; id++)
-        if (cr_match_dlogits(s->module, s->users, id, &b))
-            return true;
-    return false;
-}
-
 /* Completes the patterns, and finds those to join; true if the graph has to be made anew. */
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
     const struct search s = {module, module->graph, users};
     struct cr_attention_backward b;
-    if (!any_dlogits(&s))
-        return false;
-    bool completed = complete_all(module->graph, &s);
+    bool *marks = cr_mark_dlogits(module, users);
+    int n = module->graph->n_nodes;
+    bool completed = complete_all(module->graph, &s, marks);
     if (completed) {
         cr_users_free(users);
         cr_users_list(users, module->graph);
     }
     all->of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all->of);
-    for (cr_id id = 0; id < module->graph->n_nodes; id++)
-        if (cr_match_backward(module, users, id, &b) && !cr_are_joined(module, users, &b))
+    for (cr_id id = 0; id < module->graph->n_nodes; id++) {
+        cr_id left = is_op(&s, id, CR_OP_matmul) ? cr_in(module->graph, id, 0) : CR_NONE;
+        if (left != CR_NONE && left < n && marks[left] &&
+            cr_match_backward(module, users, id, &b) && !cr_are_joined(module, users, &b))
             add_join(all, &b);
+    }
+    free(marks);
     return all->n || completed;
 }
 
 /*
  * Joins the gradients of each attention that one kernel can compute, unless the graph joins them
- * already.  First it adds products that complete a pattern; the lists of users are then made anew.
+ * already.  First it brings them into the form that the kernel makes, and adds products that
+ * complete a pattern; the lists of users are then made anew.
  */
 void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
     struct cr_users users;
+    const struct cr_graph *before = module->graph;
     cr_users_list(&users, module->graph);
-    if (find_joins(module, &users, &all))
+    bool any = cr_lift_gradients(module, &users);
+    if (module->graph != before) {
+        cr_users_free(&users);
+        cr_users_list(&users, module->graph);
+    }
+    if (any && find_joins(module, &users, &all))
         rewrite(module, &all);
     cr_users_free(&users);
     free(all.items);

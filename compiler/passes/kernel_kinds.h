@@ -81,6 +81,13 @@ static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *
     return cr_kernel_kinds[kernel->kind].parts;
 }
 
+/* How many results it has. */
+static inline int cr_n_results_of(const struct cr_kernel *kernel)
+{
+    bool gradients = kernel->kind == CR_KERNEL_ATTENTION_BACKWARD;
+    return gradients ? 3 + kernel->attention.n_arrays : 1;
+}
+
 /* The numbers of a kernel by its row; of kernels that are alike they are the same. */
 static inline int cr_kernel_numbers(const struct cr_kernel *kernel, int64_t *numbers)
 {

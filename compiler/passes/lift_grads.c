@@ -20,7 +20,6 @@
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
-#include "pass_list.h"
 #include "rules.h"
 
 /*
@@ -488,7 +487,7 @@ static void rewrite(struct lift *l, struct cr_module *module)
     free(l->whole);
 }
 
-/* ---- the pass ---- */
+/* ---- the arrays ---- */
 
 /* Notes the arrays: gradients of logits, and probabilities; false if there are none. */
 static bool find_arrays(struct lift *l, const struct cr_module *module)
@@ -508,23 +507,21 @@ static bool find_arrays(struct lift *l, const struct cr_module *module)
     return any;
 }
 
-/* Leaves the graph as it is if there is nothing to lift. */
-void cr_pass_lift_grads(struct cr_module *module)
+bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users)
 {
     size_t n = (size_t)module->graph->n_nodes;
-    struct cr_users users;
-    cr_users_list(&users, module->graph);
     struct lift l = {.g = module->graph,
-                     .users = &users,
+                     .users = users,
                      .views = cr_calloc(n, sizeof *l.views),
                      .is_probs = cr_calloc(n, sizeof *l.is_probs),
                      .lifted = cr_calloc(n, sizeof *l.lifted)};
-    if (find_arrays(&l, module))
+    bool any = find_arrays(&l, module);
+    if (any)
         find_lifted(&l);
     if (l.any)
         rewrite(&l, module);
-    cr_users_free(&users);
     free(l.views);
     free(l.is_probs);
     free(l.lifted);
+    return any;
 }

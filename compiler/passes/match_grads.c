@@ -223,6 +223,19 @@ bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *use
     return match_dlogits(&search, id, found);
 }
 
+bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users)
+{
+    const struct search s = {module, module->graph, users};
+    struct cr_attention_backward b;
+    bool *marks = cr_calloc((size_t)s.g->n_nodes, sizeof *marks);
+    for (cr_id id = 0; id < s.g->n_nodes; id++) {
+        marks[id] = match_dlogits(&s, id, &b);
+        for (int i = 0; i < s.g->nodes[id].n_in && cr_kind_of(s.g, id) == CR_KIND_ELEMENTWISE; i++)
+            marks[id] |= marks[cr_in(s.g, id, i)];
+    }
+    return marks;
+}
+
 /* Goes down from T through elementwise work to dS, within `budget` nodes. */
 static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
                          int *budget)
@@ -448,8 +461,8 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
 {
     const struct search search = {module, module->graph, users}, *s = &search;
     const struct cr_graph *g = s->g;
-    if (!is_op(s, dq, CR_OP_matmul))
-        return false;
+    if (!is_op(s, dq, CR_OP_matmul) || cr_n_users(users, cr_in(g, dq, 0)) < 2)
+        return false; /* dk is made of T, too */
     int budget = CR_MAX_VALUES;
     cr_id t = cr_in(g, dq, 0);
     *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
