@@ -81,7 +81,7 @@ static const struct variant {
     {"gqaExpand", 3, causal, 0},
     {"mqa", 3, causal, 0},
     {"softcap", 3, causal, 0},
-    {"qkNorm", 4, causal, 0},
+    {"qkNorm", 3, causal, 0},
     {"softmaxOne", 3, causal, 0},
     {"softmaxOneShifted", 3, causal, 0},
     {"softmaxOneMaximum", 3, causal, 0},
@@ -95,11 +95,11 @@ static const struct variant {
     {"relu", 3, causal, 0},
     {"biased", 3, causal, 0},
     {"biasedSome", 4, causal, 0},
-    {"rope", 7, causal, 0},
-    {"ropeHalf", 8, causal, 0},
-    {"ropeInterleaved", 7, causal, 0},
-    {"ropeGqa", 7, causal, 0},
-    {"ropeBiased", 7, causal, 0},
+    {"rope", 3, causal, 0},
+    {"ropeHalf", 3, causal, 0},
+    {"ropeInterleaved", 3, causal, 0},
+    {"ropeGqa", 3, causal, 0},
+    {"ropeBiased", 3, causal, 0},
 };
 
 /* ---- results ---- */

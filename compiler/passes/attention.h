@@ -21,6 +21,13 @@ struct cr_region {
 bool cr_find_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                     cr_id to, struct cr_region *region);
 
+/* True if each item of an attention may compute the rows of its keys itself: a few operations for a
+ * number that is multiplied by as many queries. */
+static inline bool cr_computes_keys(int64_t queries, int64_t keys)
+{
+    return 8 * queries >= keys;
+}
+
 /* The matmul that logits are computed from, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);
 

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
@@ -11,6 +12,59 @@ static int stop_at(struct cr_evaluate *ev, cr_id id)
 {
     ev->obstacle = id;
     return -1;
+}
+
+/* A piece of the columns: so many, from the start on, `step` apart. */
+static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64_t size)
+{
+    struct cr_row_parts *pieces = &ev->pieces;
+    if (pieces->n < CR_MAX_PARTS) {
+        ev->piece_size[pieces->n] = size;
+        pieces->items[pieces->n].start = start;
+        pieces->items[pieces->n].step = step;
+    }
+    pieces->n++; /* too many are none */
+}
+
+/* The columns run along several operands of a concat: a piece for each. */
+static void cut_at_borders(struct cr_evaluate *ev, cr_id concat, const struct cr_affine *at)
+{
+    const struct cr_node *node = &ev->g->nodes[concat];
+    struct cr_affine rest = *at;
+    int64_t begin = -at->base, extent = cr_extent(ev->kernel, ev->col);
+    if (ev->col < 0 || at->coef[ev->col] != 1)
+        return;
+    rest.coef[ev->col] = rest.base = 0;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (rest.coef[a])
+            return;
+    for (int i = 0; i < node->n_in; i++) {
+        int64_t end = begin + ev->g->nodes[cr_in(ev->g, concat, i)].shape[node->axis];
+        int64_t from = begin < 0 ? 0 : begin, to = end > extent ? extent : end;
+        if (from < to)
+            add_piece(ev, from, 1, to - from);
+        begin = end;
+    }
+}
+
+/* A reshape cuts the columns into (extent / low) x low: one of the two is few. */
+static void cut_at_reshape(struct cr_evaluate *ev, const struct cr_split *split)
+{
+    if (split->atom != ev->col || ev->col < 0)
+        return;
+    int64_t low = split->low, high = cr_extent(ev->kernel, ev->col) / low;
+    for (int64_t i = 0; i < low && low <= CR_MAX_PARTS; i++)
+        add_piece(ev, i, low, high);
+    for (int64_t i = 0; i < high && low > CR_MAX_PARTS && high <= CR_MAX_PARTS; i++)
+        add_piece(ev, i * low, 1, low);
+}
+
+void cr_evaluate_again(struct cr_evaluate *ev, struct cr_tiles *tiles, int n_refs)
+{
+    free(tiles->values);
+    tiles->values = NULL;
+    tiles->n = 0;
+    ev->kernel->n_refs = n_refs;
 }
 
 void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
@@ -26,6 +80,7 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
     ev->col = col;
     ev->may_reduce = may_reduce;
     ev->n_visible = 0;
+    ev->pieces.n = 0;
 }
 
 bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom)
@@ -129,6 +184,7 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
     case CR_MAP_OK:
         return true;
     case CR_MAP_SPLIT:
+        cut_at_reshape(ev, &ev->split);
         ev->wants_split = !(ev->fixed >> ev->split.atom & 1);
         /* fall through */
     default:
@@ -283,6 +339,31 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
     return push_reduction(ev, id, value, &(struct cr_map){0});
 }
 
+/* An operand of a concat, if all that is wanted lies in it. */
+static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id];
+    const struct cr_affine *at = &map->axis[node->axis];
+    int64_t least = at->base, most = at->base, start = 0;
+    for (int a = 0; a < ev->kernel->atoms.n; a++) {
+        int64_t way = at->coef[a] * (ev->kernel->atoms.extent[a] - 1);
+        least += way < 0 ? way : 0;
+        most += way > 0 ? way : 0;
+    }
+    for (int i = 0; i < node->n_in; i++) {
+        cr_id in = cr_in(ev->g, id, i);
+        int64_t size = ev->g->nodes[in].shape[node->axis];
+        if (least >= start && most < start + size) {
+            struct cr_map operand = *map;
+            operand.axis[node->axis].base -= start;
+            return cr_evaluate(ev, in, &operand);
+        }
+        start += size;
+    }
+    cut_at_borders(ev, id, at);
+    return stop_at(ev, id);
+}
+
 /* A gather reads rows of a stored table; the index of the row is computed at run time. */
 static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
@@ -353,6 +434,8 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
         return evaluate_reduce(ev, id, map);
     case CR_KIND_GATHER:
         return evaluate_gather(ev, id, map);
+    case CR_KIND_CONCAT:
+        return evaluate_concat(ev, id, map);
     case CR_KIND_RANDOM:
         return evaluate_random(ev, id, map);
     default:

@@ -41,6 +41,11 @@ struct cr_evaluate {
     struct cr_choice visible[CR_MAX_BOUNDS]; /* masks taken to hide nothing */
     int n_visible;
 
+    /* where a program's columns, over `col`, must be cut so that each part comes from one operand of a
+     * concat; none if that is not what stands in the way */
+    struct cr_row_parts pieces;        /* without atoms */
+    int64_t piece_size[CR_MAX_PARTS];
+
     /* why evaluation failed: an atom has to be cut, or a node has to be stored */
     bool wants_split;
     struct cr_split split;
@@ -59,6 +64,10 @@ int cr_evaluate_number(struct cr_evaluate *ev, double number, cr_id like);
 
 /* The reduction of a value, over columns or, at the end of a COLUMNS program, over rows; or -1. */
 int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value);
+
+/* Gives back the values of a program that failed, and the operands that were met since there were
+ * n_refs, so that it can be begun anew. */
+void cr_evaluate_again(struct cr_evaluate *ev, struct cr_tiles *tiles, int n_refs);
 
 /* Finds where the element of a node lies; false if the node is no view of a stored one. */
 bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,

@@ -47,6 +47,7 @@ struct fusion {
     int *spread;  /* by node: the same, with what is repeated along rows stored, too */
     bool *by_row; /* by node: several kernels compute it, from such stored numbers of a row */
     int *depth;   /* by node: the longest way to it from stored nodes */
+    bool *computed; /* by node: rows of queries or keys, which attention computes as it goes */
     bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
     int *cleared; /* by node: its kernels were made when so many nodes were stored, or more */
     int n_stored; /* from 1 on */
@@ -207,6 +208,97 @@ static bool *find_scores(const struct fusion *f)
     return scores;
 }
 
+/* ---- rows of queries and keys ---- */
+
+/* The nodes that rows are computed by: what leads to them from memory by elementwise work, moves,
+ * reductions and concats. */
+struct rows {
+    cr_id nodes[CR_MAX_VALUES];
+    bool own[CR_MAX_VALUES]; /* a concat or a reduction, or made of one: computed for the rows alone */
+    int n;
+    bool too_many;
+};
+
+static int find_row(const struct rows *rows, cr_id id)
+{
+    for (int i = 0; i < rows->n; i++)
+        if (rows->nodes[i] == id)
+            return i;
+    return -1;
+}
+
+/* Enters a node behind those it is made of; true if it is the rows' own. */
+static bool collect_rows(const struct fusion *f, struct rows *rows, cr_id id)
+{
+    enum cr_kind kind = cr_kind_of(f->g, id);
+    bool joins = kind == CR_KIND_CONCAT && !is_leaf(f, id);
+    bool reduces = kind == CR_KIND_REDUCE && !cr_goes_down(f->g, id);
+    bool made = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE || joins || reduces;
+    bool own = joins || reduces;
+    int known = find_row(rows, id);
+    if (known >= 0)
+        return rows->own[known];
+    if (!made || (f->m->materialised[id] && !joins))
+        return false;
+    for (int i = 0; i < f->g->nodes[id].n_in; i++)
+        own |= collect_rows(f, rows, cr_in(f->g, id, i));
+    rows->too_many |= rows->n == CR_MAX_VALUES;
+    if (rows->too_many)
+        return false;
+    rows->nodes[rows->n] = id;
+    rows->own[rows->n++] = own;
+    return own;
+}
+
+static bool is_output(const struct fusion *f, cr_id id)
+{
+    for (int i = 0; i < f->g->n_outputs; i++)
+        if (f->g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+/* True if nothing but the product reads what is the rows' own. */
+static bool are_for(const struct fusion *f, const struct rows *rows, cr_id product)
+{
+    for (int i = 0; i < rows->n; i++) {
+        cr_id id = rows->nodes[i];
+        if (!rows->own[i])
+            continue;
+        if (is_output(f, id))
+            return false;
+        for (int u = f->users.first[id]; u < f->users.first[id + 1]; u++)
+            if (f->users.list[u] != product && find_row(rows, f->users.list[u]) < 0)
+                return false;
+    }
+    return true;
+}
+
+/*
+ * An attention computes the rows of its queries and keys as it needs them, if nothing else reads them:
+ * a rotation of halves (Su et al. 2021), whose concat is then not stored, or a norm of each head's
+ * rows.
+ */
+static void compute_rows(struct fusion *f, cr_id scores, int operand)
+{
+    struct rows rows = {.n = 0};
+    const struct cr_node *node = &f->g->nodes[scores];
+    cr_id id = cr_in(f->g, scores, operand);
+    if (!cr_computes_keys(node->shape[node->rank - 2], node->shape[node->rank - 1]) ||
+        !collect_rows(f, &rows, id) || rows.too_many || !are_for(f, &rows, scores))
+        return;
+    for (int i = 0; i < rows.n; i++)
+        f->m->materialised[rows.nodes[i]] = false;
+    f->computed[id] = true;
+}
+
+static void compute_heads(struct fusion *f)
+{
+    for (int i = 0; i < f->m->n_attentions; i++)
+        for (int operand = 0; operand < 2; operand++)
+            compute_rows(f, f->m->attentions[i].scores, operand);
+}
+
 static void store_epilogues(struct fusion *f)
 {
     bool *scores = find_scores(f);
@@ -250,9 +342,9 @@ static void store_packed(struct fusion *f)
         if (f->g->nodes[id].op != CR_OP_matmul || f->inside[id])
             continue;
         cr_id left = cr_in(f->g, id, 0), right = cr_in(f->g, id, 1);
-        if (!weights[right])
+        if (!weights[right] && !f->computed[right])
             store_operand(f, right);
-        if (!weights[left] && is_transposed(f, left))
+        if (!weights[left] && !f->computed[left] && is_transposed(f, left))
             store_operand(f, left);
     }
     free(weights);
@@ -602,6 +694,7 @@ void cr_pass_fuse(struct cr_module *module)
     f.spread = cr_calloc(n, sizeof *f.spread);
     f.by_row = cr_calloc(n, sizeof *f.by_row);
     f.depth = cr_calloc(n, sizeof *f.depth);
+    f.computed = cr_calloc(n, sizeof *f.computed);
     f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
     f.first_need = cr_calloc(n, sizeof *f.first_need);
@@ -615,6 +708,7 @@ void cr_pass_fuse(struct cr_module *module)
     find_backwards(&f);
     store_obvious(&f);
     cr_find_attentions(module, &f.users);
+    compute_heads(&f);
     store_epilogues(&f);
     store_packed(&f);
     find_costs(&f);
@@ -632,6 +726,7 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.spread);
     free(f.by_row);
     free(f.depth);
+    free(f.computed);
     free(f.apart);
     free(f.cleared);
     free(f.needs);

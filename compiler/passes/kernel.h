@@ -27,6 +27,7 @@
 #include "compiler/passes/index_map.h"
 
 enum { CR_MAX_VALUES = 96, CR_MAX_REFS = 24, CR_MAX_STREAMS = 8, CR_MAX_BOUNDS = 4, CR_MAX_ARRAYS = 3 };
+enum { CR_MAX_PARTS = 4 }; /* of a row */
 
 enum cr_source {
     CR_LOAD,   /* an element of ref at `at` */
@@ -113,6 +114,21 @@ enum {
 #undef KIND
 };
 
+/*
+ * Rows that are computed before a product, column after column, may be made of several parts, each by
+ * a program of its own: the halves of a rotated query, say.  Column c of a part is column
+ * start + c * step of the row; c is an atom.
+ */
+struct cr_row_part {
+    int atom;
+    int64_t start, step;
+};
+
+struct cr_row_parts {
+    struct cr_row_part items[CR_MAX_PARTS];
+    int n; /* 0: the rows are in memory; 1: a whole row, whose atom is that of the product's sum */
+};
+
 /* An operand of a contraction: an element is at ref[at]. */
 struct cr_operand {
     int ref;
@@ -123,7 +139,9 @@ struct cr_operand {
  * it has at most.  A kind has some of them; the others are all zero. */
 enum {
     CR_PROLOGUE,
-    CR_SINK,
+    CR_MORE_QUERIES,
+    CR_KEYS = CR_MORE_QUERIES + CR_MAX_PARTS - 1,
+    CR_SINK = CR_KEYS + CR_MAX_PARTS,
     CR_SCORES,
     CR_DROPOUT,
     CR_PROGRAM,
@@ -175,7 +193,11 @@ struct cr_kernel {
 
     union {
         struct {
-            struct cr_tiles prologue; /* rows of A (or Q) over (row, k), if n > 0 */
+            struct cr_tiles prologue; /* rows of A (or Q) over (row, k), if n > 0; or the first of
+                                       * their parts, ... */
+            struct cr_tiles more_queries[CR_MAX_PARTS - 1]; /* ATTENTION: ... and the others */
+            struct cr_tiles key_rows[CR_MAX_PARTS]; /* ATTENTION, if n > 0: rows of K over (key, k),
+                                                     * by parts */
             struct cr_tiles sink;     /* ATTENTION, if n > 0: over row, one score more of each query
                                        * in its softmax, which is of no key */
             struct cr_tiles scores;   /* ATTENTION: from CORE over (row, key) to what softmax is
@@ -224,6 +246,7 @@ struct cr_kernel {
         struct {
             int64_t K, N, keys;
             cr_id core;           /* ATTENTION: the matmul with V */
+            struct cr_row_parts query_parts, key_parts; /* of what is computed before */
             double factor;        /* softmax is taken of this times scores */
             bool direct;          /* there is no softmax: what the scores' program makes are the
                                    * weights of the values, and of a hidden key 0 */

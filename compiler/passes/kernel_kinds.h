@@ -21,6 +21,7 @@ enum {
     CR_LOOP_SUM = 8, /* the atom k */
     CR_LOOP_KEY = 16,
     CR_LOOP_BUCKET = 32, /* the rows of a table */
+    CR_LOOP_PART = 64, /* the columns of a part of a row */
 };
 
 /* A tile program; the kind has none like it if no loops may stand in its indices. */
@@ -39,7 +40,7 @@ struct cr_operand_part {
     unsigned loops; /* that may stand in its index */
 };
 
-enum { CR_MAX_NUMBERS = 48 };
+enum { CR_MAX_NUMBERS = 64 };
 
 struct cr_kernel_parts {
     struct cr_program_part programs[CR_PROGRAMS];
@@ -87,6 +88,9 @@ static inline int cr_n_results_of(const struct cr_kernel *kernel)
     bool gradients = kernel->kind == CR_KERNEL_ATTENTION_BACKWARD;
     return gradients ? 3 + kernel->attention.n_arrays : 1;
 }
+
+/* The atom that goes along the columns of a program's tiles, or -1. */
+int cr_column_atom(const struct cr_kernel *kernel, int program);
 
 /* The numbers of a kernel by its row; of kernels that are alike they are the same. */
 static inline int cr_kernel_numbers(const struct cr_kernel *kernel, int64_t *numbers)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "attention.h"
 #include "factors.h"
 #include "lower_common.h"
 #include "mask.h"
@@ -100,6 +101,97 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
            cr_evaluate_end(ev, &k->dropout, k->row);
 }
 
+/* An atom for the columns of a part of a row; parts of one size share it. */
+static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
+{
+    const struct cr_kernel *k = lw->k;
+    const struct cr_row_parts *all[] = {&k->attention.query_parts, &k->attention.key_parts};
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < all[i]->n; p++) {
+            *atom = all[i]->items[p].atom;
+            if (*atom != k->k && *atom >= 0 && k->atoms.extent[*atom] == size)
+                return true;
+        }
+    if (!cr_new_atom(&lw->ev, size, 0, atom) || *atom < 0)
+        return false;
+    lw->ev.fixed |= 1u << *atom;
+    return true;
+}
+
+/*
+ * The rows of queries or keys are computed: by one program over all columns or, where they come from
+ * several operands of a concat, by one for each part.  `first` is the program of the first part,
+ * axis `along` of the map goes along the columns.
+ */
+static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_map *map, int along,
+                            struct cr_row_parts *parts, struct cr_tiles *first)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    int n_refs = k->n_refs;
+    cr_evaluate_begin(ev, first, CR_NONE, k->k, true);
+    first->result = cr_evaluate(ev, id, map);
+    *parts = (struct cr_row_parts){.items = {{k->k, 0, 1}}, .n = 1};
+    if (first->result >= 0)
+        return cr_evaluate_end(ev, first, k->k);
+    const struct cr_row_parts pieces = ev->pieces;
+    cr_evaluate_again(ev, first, n_refs);
+    parts->n = 0;
+    if (pieces.n < 2 || pieces.n > CR_MAX_PARTS)
+        return false;
+    for (int p = 0; p < pieces.n; p++) {
+        struct cr_map part = *map;
+        struct cr_tiles *program = first + p;
+        struct cr_row_part *item = &parts->items[p];
+        *item = pieces.items[p];
+        if (!part_atom(lw, ev->piece_size[p], &item->atom))
+            return false;
+        parts->n++;
+        part.axis[along] = (struct cr_affine){.base = item->start};
+        part.axis[along].coef[item->atom] = item->step;
+        cr_evaluate_begin(ev, program, CR_NONE, item->atom, true);
+        program->result = cr_evaluate(ev, id, &part);
+        if (program->result < 0 || !cr_evaluate_end(ev, program, item->atom))
+            return false;
+    }
+    return true;
+}
+
+/* Queries: in memory, or computed row by row. */
+static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    if (!lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 1, &k->attention.query_parts,
+                         &k->prologue))
+        return false;
+    const struct cr_value *only = &k->prologue.values[0];
+    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
+    if (k->attention.query_parts.n > 1 || k->prologue.n != 1 || only->source != CR_LOAD || !is_float)
+        return true;
+    k->a = (struct cr_operand){only->ref, only->at};
+    k->attention.query_parts.n = k->prologue.n = 0;
+    return true;
+}
+
+/* Keys: in memory, or computed for each item anew, as long as that is little beside the work of its
+ * queries. */
+static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    int n_refs = k->n_refs;
+    if (cr_evaluate_operand(&lw->ev, id, map, &k->b))
+        return true;
+    k->n_refs = n_refs;
+    cr_id obstacle = lw->ev.obstacle;
+    if (!cr_computes_keys(cr_extent(k, k->row), k->attention.keys) ||
+        !lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 2, &k->attention.key_parts,
+                         k->key_rows)) {
+        lw->ev.obstacle = obstacle;
+        return false;
+    }
+    return true;
+}
+
 /* Q[row, e] and K[e, key], from where the scores are needed. */
 static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
                             const struct cr_map *at)
@@ -118,7 +210,19 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
     q_map.axis[r - 1] = k_map.axis[r - 2] = cr_affine_atom(k->k);
-    return cr_lower_rows(lw, q, &q_map) && cr_evaluate_operand(&lw->ev, key, &k_map, &k->b);
+    return lower_queries(lw, q, &q_map) && lower_keys(lw, key, &k_map);
+}
+
+static int part_numbers(const struct cr_row_parts *parts, int64_t *numbers)
+{
+    int n = 0;
+    numbers[n++] = parts->n;
+    for (int i = 0; i < parts->n; i++) {
+        numbers[n++] = parts->items[i].atom;
+        numbers[n++] = parts->items[i].start;
+        numbers[n++] = parts->items[i].step;
+    }
+    return n;
 }
 
 static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
@@ -145,6 +249,8 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.serial;
     for (int i = 0; i < k->attention.n_arrays; i++)
         numbers[n++] = k->attention.arrays[i];
+    n += part_numbers(&k->attention.query_parts, numbers + n);
+    n += part_numbers(&k->attention.key_parts, numbers + n);
     for (int i = 0; i < k->attention.n_bounds; i++) {
         n += edge_numbers(&k->attention.bounds[i].first, numbers + n);
         n += edge_numbers(&k->attention.bounds[i].last, numbers + n);
@@ -152,13 +258,28 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(8 + 2 * 3 * CR_MAX_BOUNDS <= CR_MAX_NUMBERS, "the numbers of an attention");
+_Static_assert(10 + CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+                   CR_MAX_NUMBERS,
+               "the numbers of an attention");
+
+/* Rows, whole or by parts. */
+#define ROWS(of, text)                                                                             \
+    {                                                                                              \
+        .loops = CR_LOOP_OUTER | (of) | CR_LOOP_SUM | CR_LOOP_PART, .across = CR_LOOP_SUM,         \
+        .reduces = true, .title = (text)                                                           \
+    }
+#define QUERIES(text) ROWS(CR_LOOP_ROW, text)
+#define KEYS(text) ROWS(CR_LOOP_KEY, text)
 
 const struct cr_kernel_parts cr_parts_attention = {
-    .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
-                                  .across = CR_LOOP_SUM,
-                                  .reduces = true,
-                                  .title = "queries first"},
+    .programs = {[CR_PROLOGUE] = QUERIES("queries first"),
+                 [CR_MORE_QUERIES] = QUERIES("the second part of queries"),
+                 [CR_MORE_QUERIES + 1] = QUERIES("the third part of queries"),
+                 [CR_MORE_QUERIES + 2] = QUERIES("the fourth part of queries"),
+                 [CR_KEYS] = KEYS("keys first"),
+                 [CR_KEYS + 1] = KEYS("the second part of keys"),
+                 [CR_KEYS + 2] = KEYS("the third part of keys"),
+                 [CR_KEYS + 3] = KEYS("the fourth part of keys"),
                  [CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
                               .across = CR_LOOP_ROW,
                               .title = "one score more"},

@@ -77,6 +77,13 @@ static void print_program(FILE *out, const struct cr_kernel *k, int p)
 {
     const char *const titles[CR_PROGRAMS] = {
         [CR_PROLOGUE] = "rows of the left operand",
+        [CR_MORE_QUERIES] = "rows of the left operand, part 2",
+        [CR_MORE_QUERIES + 1] = "rows of the left operand, part 3",
+        [CR_MORE_QUERIES + 2] = "rows of the left operand, part 4",
+        [CR_KEYS] = "rows of keys",
+        [CR_KEYS + 1] = "rows of keys, part 2",
+        [CR_KEYS + 2] = "rows of keys, part 3",
+        [CR_KEYS + 3] = "rows of keys, part 4",
         [CR_SINK] = "one score more",
         [CR_SCORES] = "scores",
         [CR_DROPOUT] = k->dropout.n && k->attention.chooses

@@ -11,8 +11,12 @@
  * NaN.  So hidden blocks are skipped only if all values are finite: the result does not depend on
  * which blocks are skipped.
  */
+#include <stdio.h>
+
 #include "compiler/ir/text.h"
 #include "schedule_attention.h"
+
+enum { KEY_ROWS = 64 }; /* computed at a time */
 
 /* How the rows of an attention kernel are cut, and what is its own. */
 struct attention {
@@ -50,6 +54,8 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
     const struct cr_kernel *k = b->k;
     int64_t block = cr_min(s->keys, CR_KEY_BLOCK) * CR_PANEL_FLOATS;
     s->values = take(b, "values", s->keys * s->width, "packed values");
+    if (k->key_rows->n)
+        s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
     s->v.queries = take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
     s->v.product = s->v.scores = take(b, "scores", block, "a block of keys x queries");
     if (k->dropout.n)
@@ -144,29 +150,85 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
     if (!k->prologue.n)
         fetches[n++] = (struct cr_fetch){&k->a, k->row, k->k, k->attention.K};
     if (s->M <= s->keys) {
-        fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->attention.K};
+        if (!k->key_rows->n)
+            fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->attention.K};
         fetches[n++] = (struct cr_fetch){&k->v, k->key, k->col, k->attention.N};
     }
     cr_fetch_next_head(b, &s->v, n, fetches);
 }
 
-/* Computes the rows of queries of a step. */
+/* ---- rows that are computed ---- */
+
+/* Rows of queries or keys that programs make, part by part. */
+struct made_rows {
+    const struct cr_row_parts *parts;
+    const struct cr_tiles *first; /* the program of the first part */
+    int row;                      /* their atom */
+    int64_t most;                 /* at a time */
+    int from;                     /* the first one: a variable */
+    cr_expr count;
+};
+
+/* One part of some rows, into rows of K numbers; a part with steps goes there from a tile of its
+ * own. */
+static void make_part(struct cr_builder *b, const struct made_rows *rows, int p,
+                      struct cr_address to)
+{
+    const struct cr_row_part *part = &rows->parts->items[p];
+    int64_t K = b->k->attention.K, size = cr_extent(b->k, part->atom);
+    struct cr_tile_job job = {.tiles = rows->first + p,
+                              .row = rows->row,
+                              .col = part->atom,
+                              .max_rows = rows->most,
+                              .max_cols = size,
+                              .first_row = rows->from,
+                              .first_col = CR_NONE,
+                              .rows = rows->count,
+                              .cols = cr_number(b, size),
+                              .dest = {to, K}};
+    job.dest.address.base += part->start;
+    if (part->step == 1) {
+        cr_schedule_tiles(b, &job);
+        return;
+    }
+    to.base += part->start;
+    char name[24];
+    snprintf(name, sizeof name, "part%d", b->n_temps++);
+    int tile = take(b, name, rows->most * size, "columns that lie apart in a row");
+    job.dest = (struct cr_tile){cr_start_of(tile), size};
+    cr_schedule_tiles(b, &job);
+    CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_x(rows->count), cr_n(b, size), cr_at(to),
+            cr_n(b, K), cr_n(b, part->step), cr_at_slot(tile), cr_n(b, size));
+}
+
+static void make_rows(struct cr_builder *b, const struct made_rows *rows, struct cr_address to)
+{
+    for (int p = 0; p < rows->parts->n; p++)
+        make_part(b, rows, p, to);
+}
+
+/* The keys that the rows of an item see, for all its steps. */
+static void compute_keys(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_steps j = cr_begin_steps(b, "j", "n", cr_number(b, 0), cr_var(b, s->visible),
+                                       KEY_ROWS, CR_NONE);
+    struct made_rows rows = {&k->attention.key_parts, k->key_rows, k->key,
+                             cr_min(s->keys, KEY_ROWS), j.first, cr_var(b, j.count)};
+    make_rows(b, &rows,
+              cr_offset(b, cr_start_of(s->v.keys), j.first, CR_NONE, k->attention.K));
+    cr_end(b);
+}
+
+/* The queries of a step. */
 static struct cr_address compute_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    int rows = take(b, "rows", s->rows * k->attention.K, "of queries");
-    struct cr_tile_job job = {.tiles = &k->prologue,
-                              .row = k->row,
-                              .col = k->k,
-                              .max_rows = s->rows,
-                              .max_cols = k->attention.K,
-                              .first_row = s->v.i.first,
-                              .first_col = CR_NONE,
-                              .rows = cr_var(b, s->v.i.count),
-                              .cols = cr_number(b, k->attention.K),
-                              .dest = {cr_start_of(rows), k->attention.K}};
-    cr_schedule_tiles(b, &job);
-    return cr_start_of(rows);
+    int slot = take(b, "rows", s->rows * k->attention.K, "of queries");
+    struct made_rows rows = {&k->attention.query_parts, &k->prologue, k->row, s->rows,
+                             s->v.i.first, cr_var(b, s->v.i.count)};
+    make_rows(b, &rows, cr_start_of(slot));
+    return cr_start_of(slot);
 }
 
 /* Packs the queries of a step, from memory or from where the prologue computed them. */
@@ -346,6 +408,8 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
     pack_values(b, &s, i.last);
+    if (b->k->key_rows->n)
+        compute_keys(b, &s);
     s.v.i = cr_begin_steps(b, "i", "m", cr_var(b, i.first), cr_var(b, i.last), s.rows, CR_NONE);
     start_rows(b, &s);
     fetch_next(b, &s);

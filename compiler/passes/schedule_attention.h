@@ -11,6 +11,7 @@
 struct cr_attention_vars {
     int queries, scores, dropout;     /* slots; see take_..._scratch */
     int product;                      /* a slot: what scores are made of, or the same */
+    int keys;                         /* slot: rows of keys, if they are computed */
     int max, sum, scale;              /* slots: a number for each query of the step */
     struct cr_steps i, j;
     int first, last; /* of the keys that the step's queries see */

@@ -63,6 +63,18 @@ static bool take_role(struct check *c, int atom, unsigned role)
     return true;
 }
 
+/* Parts of rows may share an atom; a whole row has that of the product's sum. */
+static bool take_part_roles(struct check *c, const struct cr_row_parts *parts)
+{
+    bool fine = parts->n >= 0 && parts->n <= CR_MAX_PARTS;
+    for (int i = 0; fine && i < parts->n; i++) {
+        int atom = parts->items[i].atom;
+        bool known = atom >= 0 && atom < c->k->atoms.n && c->roles[atom] == CR_LOOP_PART;
+        fine = known || (parts->n == 1 && atom == c->k->k) || take_role(c, atom, CR_LOOP_PART);
+    }
+    return fine;
+}
+
 /* Atoms have extents, and none has two parts.  Notes the part of each. */
 static int verify_loops(struct check *c)
 {
@@ -77,6 +89,9 @@ static int verify_loops(struct check *c)
                 take_role(c, k->k, CR_LOOP_SUM) && take_role(c, k->key, CR_LOOP_KEY);
     if (fine && k->kind == CR_KERNEL_ATTENTION_BACKWARD)
         fine = take_role(c, k->attention.bucket, CR_LOOP_BUCKET);
+    if (k->kind == CR_KERNEL_ATTENTION)
+        fine = fine && take_part_roles(c, &k->attention.query_parts) &&
+               take_part_roles(c, &k->attention.key_parts);
     for (int i = 0; fine && i < k->n_outer; i++)
         fine = k->outer[i] >= 0 && take_role(c, k->outer[i], CR_LOOP_OUTER);
     return fine ? 0 : broken(c, "an atom has two parts, or does not exist");
@@ -120,14 +135,8 @@ static int verify_index(const struct check *c, const struct cr_affine *at, unsig
 struct program_rule {
     const char *name;
     const struct cr_program_part *part;
+    int across; /* the atom along the columns of its tiles, or -1 */
 };
-
-/* The atom that goes along the columns of a program's tiles, or -1. */
-static int column_atom(const struct cr_kernel *k, const struct program_rule *rule)
-{
-    unsigned across = rule->part->across;
-    return across == CR_LOOP_COL ? k->col : across == CR_LOOP_SUM ? k->k : k->row;
-}
 
 /* What a value reads from memory: inside of it, and in even steps along columns. */
 static int verify_access(const struct check *c, const struct program_rule *rule,
@@ -198,7 +207,7 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     const struct cr_value *v = &tiles->values[i];
     const struct cr_node *node = &c->g->nodes[v->node];
     enum cr_kind kind = cr_ops[node->op].kind;
-    int across = column_atom(c->k, rule);
+    int across = rule->across;
     bool down = c->k->kind == CR_KERNEL_COLUMNS && i == tiles->result;
     switch (v->source) {
     case CR_MAP:
@@ -243,7 +252,7 @@ static int verify_value(const struct check *c, const struct program_rule *rule,
     for (int a = 0; a < cr_value_args(v); a++)
         if (v->arg[a] < 0 || v->arg[a] >= i)
             return broken(c, "%s: value %d is made of value %d", rule->name, i, v->arg[a]);
-    if (v->by_row && !is_by_row(c, tiles, v, column_atom(c->k, rule)))
+    if (v->by_row && !is_by_row(c, tiles, v, rule->across))
         return broken(c, "%s: value %d is not the same in all columns", rule->name, i);
     return verify_source(c, rule, tiles, i);
 }
@@ -274,7 +283,8 @@ static int verify_program(const struct check *c, const struct program_rule *rule
 static int verify_programs(const struct check *c)
 {
     for (int i = 0; i < CR_PROGRAMS; i++) {
-        const struct program_rule rule = {cr_program_names[i], &cr_parts_of(c->k)->programs[i]};
+        const struct program_rule rule = {cr_program_names[i], &cr_parts_of(c->k)->programs[i],
+                                          cr_column_atom(c->k, i)};
         const struct cr_tiles *tiles = &c->k->programs[i];
         if (!rule.part->loops && tiles->n)
             return broken(c, "it has a tile program that its kind has not");
@@ -297,7 +307,8 @@ static int64_t elements_read(const struct cr_kernel *k, const struct cr_operand 
 /* Whether an operand is computed, or packed when weights are loaded, instead of read. */
 static bool is_replaced(const struct cr_kernel *k, const struct cr_operand *operand)
 {
-    return (operand == &k->a && k->prologue.n) || (operand == &k->b && cr_packed(k) != CR_NONE);
+    return (operand == &k->a && k->prologue.n) ||
+           (operand == &k->b && k->kind == CR_KERNEL_ATTENTION && k->key_rows->n) || (operand == &k->b && cr_packed(k) != CR_NONE);
 }
 
 static int verify_operand(const struct check *c, int i)
@@ -403,6 +414,27 @@ static int verify_arrays(const struct check *c)
     return 0;
 }
 
+/* The parts of rows make each of their columns once, with a program for each. */
+static int verify_row_parts(const struct check *c, const struct cr_row_parts *parts, int first)
+{
+    const struct cr_kernel *k = c->k;
+    int64_t K = k->attention.K, made = 0;
+    bool *there = cr_calloc((size_t)K, sizeof *there), fine = true;
+    for (int p = 0; p < parts->n; p++) {
+        const struct cr_row_part *part = &parts->items[p];
+        for (int64_t col = 0; fine && col < cr_extent(k, part->atom); col++) {
+            int64_t at = part->start + col * part->step;
+            fine = at >= 0 && at < K && !there[at];
+            if (fine)
+                there[at] = true;
+            made++;
+        }
+        fine &= k->programs[p ? first + p : first == CR_KEYS ? CR_KEYS : CR_PROLOGUE].n > 0;
+    }
+    free(there);
+    return fine && (made == K || !parts->n) ? 0 : broken(c, "the parts of its rows are no rows");
+}
+
 /* Both kinds; the backward pass does not end with a matmul of the graph. */
 static int verify_attention(const struct check *c)
 {
@@ -411,7 +443,8 @@ static int verify_attention(const struct check *c)
         return broken(c, "K or N is not the extent of its loop");
     if (k->attention.keys != cr_extent(k, k->key))
         return broken(c, "there are not as many keys as its loop has");
-    if (verify_bounds(c))
+    if (verify_bounds(c) || verify_row_parts(c, &k->attention.query_parts, CR_PROLOGUE) ||
+        verify_row_parts(c, &k->attention.key_parts, CR_KEYS))
         return -1;
     if (k->kind == CR_KERNEL_ATTENTION_BACKWARD)
         return verify_arrays(c);
