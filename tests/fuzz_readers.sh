@@ -12,7 +12,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 
 # ---- seeds ----
 
-mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script"
+mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -63,6 +63,12 @@ for steps in 0 1; do
     "$crescent" train tests/scripts/train_one.lua --input "$FUZZ_IDS" --input "$FUZZ_TARGETS" \
         --steps $steps --checkpoint "$T/checkpoint/$steps" >/dev/null 2>&1 || exit 1
 done
+
+# Values for options.
+printf '{"n": 4, "x": -2.5e-1, "b": false, "s": ["a", 1.5, null], "c": "two"}' >"$T/config/json"
+printf '{"t": {"n": null, "s": "\\u00e9"}, "list": [[1, {}], {"a": true}], "many": {"0": 1e3}}' \
+    >"$T/config/nested"
+printf 'return {n = 2 * 3, t = {s = "b"}, list = {{1}, 2}, c = "two", b = not true}' >"$T/config/lua"
 
 # Scripts, and graphs as a pass leaves them.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"
