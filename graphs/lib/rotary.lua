@@ -31,7 +31,8 @@ function rotary.llama3(w, factor, low, high, n)
     return scaled
 end
 
--- cos(t w) and sin(t w), [T, d/2] each, of the positions from 0 on.
+-- cos(t w) and sin(t w), [T, d/2] each, of the positions from 0 on.  Angles are float32, as in
+-- transformers: off by 2^-24 of themselves, which is 0.004 at position 100,000.
 function rotary.angles(T, w)
     local angle = float(iota({T, 1}, 1)) * const(w)
     return {cos = cos(angle), sin = sin(angle)}
