@@ -26,7 +26,8 @@ local function attend(x)
     local qkv = scope("query_key_value", nn.linear, x, 3 * o.hidden_size, o.attention_bias)
     qkv = qkv:reshape{o.B, o.T, H, 3, d}
     local function part(i)
-        return qkv:slice({0, 0, 0, i, 0}, {o.B, o.T, H, 1, d}):reshape{o.B, o.T, H, d}:transpose(2, 3)
+        local heads = qkv:slice({0, 0, 0, i, 0}, {o.B, o.T, H, 1, d}):reshape{o.B, o.T, H, d}
+        return (heads:transpose(2, 3))
     end
     local q = tap("q", rotary.halves(part(0), angles))
     local k = tap("k", rotary.halves(part(1), angles))
