@@ -46,7 +46,7 @@ static void make_text(lua_State *L, const char *path, const char *key)
 static void take_text(lua_State *L, struct cr_run *run, const char *key)
 {
     struct cr_config_value *value = CR_PUSH(run->values, run->n_values, run->cap_values);
-    *value = (struct cr_config_value){cr_strdup(key), NULL};
+    *value = (struct cr_config_value){cr_strdup(key), NULL, 0};
     value->text = lua_isnil(L, -1) ? NULL : cr_strdup(lua_tostring(L, -1));
 }
 

@@ -12,9 +12,14 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
 #include "language.h"
+#include "limits.h"
 #include "script_state.h"
+#include "seal.h"
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096 };
+
+/* Of a value of the file of --config, in place of the number of an option. */
+enum { UNKNOWN = -1, IGNORED = -2 };
 
 static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 
@@ -34,45 +39,20 @@ static const struct cr_setting *setting_of(const struct cr_run *run, const char 
     return NULL;
 }
 
-/* Whether a key of the file of values is in the table of meanings at `meanings`, or a key of a table
- * that it is in: true and the option's name, or "" if it has no meaning. */
-static bool meaning_of(lua_State *L, int meanings, const char *key, const char **option)
+/* The value of the file for option number `option`: of several that mean it, the last one. */
+static const struct cr_config_value *config_value_of(const struct cr_run *run, int option)
 {
-    for (size_t size = strlen(key); lua_istable(L, meanings) && size > 0; size--) {
-        bool whole = key[size] == '\0';
-        if (!whole && key[size] != '.')
-            continue;
-        lua_pushlstring(L, key, size);
-        lua_gettable(L, meanings);
-        bool none = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
-        *option = none ? "" : whole && lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-        lua_pop(L, 1); /* a text stays alive in the table */
-        if (*option)
-            return true;
-    }
-    return false;
-}
-
-/* What the file of values has for an option, under its name or one that means it. */
-static const struct cr_config_value *config_value_of(lua_State *L, const struct cr_run *run,
-                                                     int meanings, const char *name)
-{
-    const char *option;
-    for (int i = run->n_values - 1; i >= 0; i--) {
-        const char *key = run->values[i].key;
-        if (strcmp(key, name) == 0 ||
-            (meaning_of(L, meanings, key, &option) && strcmp(option, name) == 0))
+    for (int i = run->n_values - 1; i >= 0; i--)
+        if (run->values[i].option == option)
             return &run->values[i];
-    }
     return NULL;
 }
 
 /* A setting counts for more than the file of values, and that for more than an optional setting. */
-static struct given given_for(lua_State *L, const struct cr_run *run, int meanings,
-                              const char *name)
+static struct given given_for(const struct cr_run *run, int option)
 {
-    const struct cr_setting *setting = setting_of(run, name);
-    const struct cr_config_value *value = config_value_of(L, run, meanings, name);
+    const struct cr_setting *setting = setting_of(run, run->options[option].name);
+    const struct cr_config_value *value = config_value_of(run, option);
     if (value && (!setting || setting->optional))
         return (struct given){value->text ? value->text : "", !value->text, run->config};
     return (struct given){setting ? setting->value : NULL, false, NULL};
@@ -121,11 +101,45 @@ static void list_options(const struct cr_run *run, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", run->options[i].name);
 }
 
-static bool is_option(const struct cr_run *run, const char *name)
+/* The number of the option of that name, or UNKNOWN. */
+static int option_of(const struct cr_run *run, const char *name)
 {
-    struct cr_script_option key = {(char *)name, NULL};
-    return run->n_options &&
-           bsearch(&key, run->options, (size_t)run->n_options, sizeof key, by_name);
+    struct cr_script_option key = {(char *)name, NULL}, *found = NULL;
+    if (run->n_options)
+        found = bsearch(&key, run->options, (size_t)run->n_options, sizeof key, by_name);
+    return found ? (int)(found - run->options) : UNKNOWN;
+}
+
+/* What the table of meanings at `meanings` says of a key of the file of values, or of a table that
+ * the key is in: the number of an option, IGNORED or UNKNOWN. */
+static int meaning_of(lua_State *L, const struct cr_run *run, int meanings, const char *key)
+{
+    int option = UNKNOWN;
+    for (size_t size = strlen(key); option == UNKNOWN && size > 0; size--) {
+        bool whole = key[size] == '\0';
+        if (!whole && key[size] != '.')
+            continue;
+        cr_work(L, 1);
+        lua_pushlstring(L, key, size);
+        lua_rawget(L, meanings);
+        if (whole && lua_type(L, -1) == LUA_TSTRING)
+            option = option_of(run, lua_tostring(L, -1));
+        else if (lua_isboolean(L, -1) && !lua_toboolean(L, -1))
+            option = IGNORED;
+        lua_pop(L, 1);
+    }
+    return option;
+}
+
+/* Finds the option of each value of the file; `meanings` is a table, or 0. */
+static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
+{
+    for (int i = 0; i < run->n_values; i++) {
+        struct cr_config_value *value = &run->values[i];
+        value->option = option_of(run, value->key);
+        if (value->option == UNKNOWN && meanings)
+            value->option = meaning_of(L, run, meanings, value->key);
+    }
 }
 
 /* Refuses a setting that is no option: it may be a typing error. */
@@ -133,7 +147,7 @@ static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {
         const char *name = run->settings[i].key;
-        if (run->settings[i].optional || is_option(run, name))
+        if (run->settings[i].optional || option_of(run, name) != UNKNOWN)
             continue;
         char known[MAX_LIST];
         list_options(run, known, sizeof known);
@@ -154,14 +168,12 @@ static void near_option(const struct cr_run *run, const char *name, char *text, 
 
 /* Refuses a value of the file that the script knows nothing of, as the model may not be what the
  * file describes; but for null, which says that there is none. */
-static void check_config(lua_State *L, const struct cr_run *run, int meanings)
+static void check_config(lua_State *L, const struct cr_run *run)
 {
     char near[300];
     for (int i = 0; i < run->n_values; i++) {
         const struct cr_config_value *value = &run->values[i];
-        const char *option;
-        if (!value->text || is_option(run, value->key) ||
-            (meaning_of(L, meanings, value->key, &option) && (!*option || is_option(run, option))))
+        if (!value->text || value->option != UNKNOWN)
             continue;
         near_option(run, value->key, near, sizeof near);
         cr_raise_in(L, run->config, 0, "%.100s %.100s: %.200s has no such option%s", value->key,
@@ -174,7 +186,8 @@ void cr_check_settings(lua_State *L, struct cr_run *run)
     if (run->options_declared)
         return;
     check_known(L, run);
-    check_config(L, run, lua_gettop(L) + 1); /* no table of meanings */
+    resolve_config(L, run, 0);
+    check_config(L, run);
 }
 
 /* A finite number from all of a text. */
@@ -339,17 +352,19 @@ int cr_lua_options(lua_State *L)
     run->options_declared = true;
     declare(L, run);
     check_known(L, run);
+    cr_unseal(L, 2);
+    resolve_config(L, run, lua_istable(L, 2) ? 2 : 0);
     lua_newtable(L);
     for (int i = 0; i < run->n_options; i++) {
         struct cr_script_option *option = &run->options[i];
         lua_pushstring(L, option->name);
         lua_rawget(L, 1);
-        push_value(L, option->name, given_for(L, run, 2, option->name));
+        push_value(L, option->name, given_for(run, i));
         option->value = value_text(L);
         lua_setfield(L, 3, option->name);
         lua_settop(L, 3);
     }
-    check_config(L, run, 2);
+    check_config(L, run);
     lua_newtable(L);
     lua_pushcfunction(L, undeclared);
     lua_setfield(L, -2, "__index");

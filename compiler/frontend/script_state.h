@@ -37,6 +37,7 @@ struct cr_line {
 /* A value of the file of --config; those of tables within have names with dots, "a.b". */
 struct cr_config_value {
     char *key, *text; /* as --set would have it; null where JSON says null */
+    int option;       /* that it is for; see script_options.c */
 };
 
 /* One run of a script. */
