@@ -59,6 +59,7 @@
     CR_FUNCTION(store, void, (long rows, long cols, int *y, long rs, long cs, const int *x, long ldx)) \
     CR_FUNCTION(iota, void, (long rows, long cols, int *y, long ldy, long base, long rs, long cs)) \
         /* y[r, c] = base + r * rs + c * cs, an index */ \
+    CR_FUNCTION(cumsum, void, (long rows, long cols, int *y, long ldy, const int *x, long ldx)) /* only for cumsum */ \
     CR_FUNCTION(gather, void, (long rows, long cols, int *y, long ldy, const int *table, long ldt, \
                                long table_rows, const int *index))
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of -2^31 */

@@ -83,6 +83,8 @@
     CR_FUNCTION(scatter_tile, void, (long rows, long cols, float *y, long n, const float *x, long ldx, \
                                      const int *index, long ldi)) /* only for scatter_tile */ \
         /* y[index[r, c]] += x[r, c] where 0 <= index[r, c] < n: the columns of a row, row after row */ \
+    CR_FUNCTION(cumsum, void, (long rows, long cols, float *y, long ldy, const float *x, long ldx)) /* only for cumsum */ \
+        /* y[0, :] = x[0, :], and then row by row y[r, :] = y[r - 1, :] + x[r, :] */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
         /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
          * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \

@@ -562,9 +562,69 @@ def make_training(name, options):
           (name, losses[0], losses[-1], error))
 
 
+# ---- Ops ------------------------------------------------------------------------------
+
+
+def all_ops(x, z, w, i, at):
+    """What tests/scripts/ops.lua computes: a row with a gradient and one of integers."""
+    sines = torch.sin(torch.arange(1, 7, dtype=torch.float64)).float().to(x.dtype)
+    signs = torch.tensor([1, -2, 3, -4, 5, -6], dtype=torch.int32)
+    y = [torch.sin(8 * x), torch.cos(8 * x), torch.floor(3 * x), torch.round(3 * x),
+         torch.pow(z.abs() + 0.5, x), w.abs() ** 2.5, 1.5 ** x, x % z,
+         torch.floor(x / z).detach(), x.cumsum(1), x.cumsum(2), (x * z).cumsum(0), x.gather(1, at),
+         x.scatter(1, at, z[:, :3]), x.sum((0, 2)), (x * z).amax((1, 2)), x.sum(), x @ w, w @ x.transpose(1, 2), x * sines,
+         x[:, -2:-1], x[:, 1:4]]
+    n = i.int()
+    integers = [(20 * x).int(), torch.floor_divide(n, 7), n % 7, torch.floor_divide(n, -5), n % -5,
+                n.cumsum(1), n.cumsum(2), x.argmax(1), x.argmax(2), n.argmax(), n.gather(1, at),
+                n.scatter(1, at, at.int() * 3), n.sum((1, 2)), n.max(), n + signs]
+    return (torch.cat([t.flatten() for t in y]),
+            torch.cat([t.flatten().long() for t in integers]))
+
+
+def make_ops(name):
+    rng = np.random.RandomState(zlib.crc32(name.encode()))
+    x = rng.standard_normal((2, 5, 6)).astype(np.float32)
+    z = rng.standard_normal((2, 5, 6)).astype(np.float32)
+    z += np.sign(z) * np.float32(0.25)
+    w = rng.standard_normal(6).astype(np.float32)
+    i = rng.randint(-100, 100, (2, 5, 6))
+    at = np.argsort(rng.rand(2, 5, 6), axis=1)[:, :3]  # no index twice
+    folder = os.path.join(HERE, "fixtures", name)
+    os.makedirs(folder, exist_ok=True)
+
+    def run(dtype):
+        a, b, c = (torch.from_numpy(t).to(dtype).requires_grad_() for t in (x, z, w))
+        y, integers = all_ops(a, b, c, torch.from_numpy(i), torch.from_numpy(at))
+        return y, integers, (a, b, c)
+
+    y, integers, leaves = run(torch.float64)
+    low, low_integers, low_leaves = run(torch.float32)
+    assert torch.equal(integers, low_integers)
+    c = (2 * rng.standard_normal(y.shape) + 0.5).astype(np.float32)
+    (y * torch.from_numpy(c)).sum().backward()
+    (low * torch.from_numpy(c)).sum().backward()
+    write_safetensors(os.path.join(folder, "model.safetensors"), {"w": w})
+    write_safetensors(os.path.join(folder, "grads.safetensors"),
+                      {key: leaf.grad.float().numpy() for key, leaf in zip("xzw", leaves)})
+    for file, array in (("x", x), ("z", z), ("i", i), ("at", at), ("c", c),
+                        ("y", y.detach().numpy()), ("integers", integers.double().numpy())):
+        np.save(os.path.join(folder, file + ".npy"), array)
+    error = (y - low).abs().max().item()
+    grad_error = max((a.grad - b.grad).abs().max().item() for a, b in zip(leaves, low_leaves))
+    with open(os.path.join(folder, "case.txt"), "w") as f:
+        f.write("script tests/scripts/ops.lua\ninput x\ninput z\ninput i\ninput at\n")
+        f.write("expect y\nexpect integers\n")
+        f.write("atol %s\n" % round_up(max(5e-6, 5 * error)))
+        f.write("grad_atol %s\n" % round_up(max(2e-5, 5 * grad_error)))
+    print("%-18s PyTorch's float32 is off by %.1e, gradients by %.1e" % (name, error, grad_error))
+
+
 def main(names):
-    for name in names or list(CASES) + list(TRAINING):
-        if name in TRAINING:
+    for name in names or list(CASES) + list(TRAINING) + ["ops"]:
+        if name == "ops":
+            make_ops(name)
+        elif name in TRAINING:
             make_training(name, TRAINING[name])
         elif name in CASES:
             make_case(name, *CASES[name])

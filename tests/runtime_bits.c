@@ -267,6 +267,7 @@ static void try_moves(const struct cr_runtime *k, struct lines *lines)
         k->scatter_add(4, o.cols, y, o.ld, 0, 7, a_tame, o.ld, index));
     TRY("scatter_tile", FLOAT_OPERANDS,
         k->scatter_tile(2, 7, y, o.cols, a_tame, o.ld, index, 0));
+    TRY("cumsum", FLOAT_OPERANDS, k->cumsum(9, o.cols, y, o.ld, a_tame, o.ld));
     TRY("random, rows", FLOAT_OPERANDS, k->random(9, o.cols, y, o.ld, &seed, 3, 100, 200, 1));
     TRY("random, columns", FLOAT_OPERANDS, k->random(9, o.cols, y, o.ld, &seed, 3, 9, 1, 200));
     TRY("random, strides", FLOAT_OPERANDS, k->random(9, o.cols, y, o.ld, &seed, 3, 0, 3, 7));

@@ -495,6 +495,34 @@ static struct tensor iota(struct model *m, int axis)
     return t;
 }
 
+/* Down or across, from the first or from the last. */
+static struct tensor cumsum(struct model *m, struct tensor a, int axis, bool reverse)
+{
+    struct cr_attr attr = {.axis = axis, .index = {reverse}};
+    struct tensor t = add(m, CR_OP_cumsum, 1, &a.id, &attr);
+    int step = axis ? 1 : C, n = axis ? C : R;
+    for (int way = 0; way < N / n; way++)
+        for (int i = 0; i < n; i++) {
+            int at = (axis ? way * C : way) + (reverse ? n - 1 - i : i) * step;
+            double before = i ? t.value[reverse ? at + step : at - step] : 0;
+            t.value[at] = (double)wrap((int64_t)before + (int64_t)a.value[at]);
+        }
+    return t;
+}
+
+/* The values as data of the program. */
+static struct tensor literal(struct model *m, struct tensor a)
+{
+    struct cr_attr attr = {.dtype = CR_I32, .rank = 2, .shape = {R, C}};
+    uint32_t words[N];
+    for (int i = 0; i < N; i++)
+        words[i] = (uint32_t)(int32_t)a.value[i];
+    attr.value = cr_add_literal(m->g, &(struct cr_literal){CR_I32, N, words});
+    struct tensor t = add(m, CR_OP_literal, 0, NULL, &attr);
+    memcpy(t.value, a.value, N * sizeof *t.value);
+    return t;
+}
+
 /* Rows of an [R, C] table by a list of indices. */
 static struct tensor gather(struct model *m, struct tensor table, struct tensor index)
 {
@@ -582,6 +610,9 @@ static void add_others(struct model *m, struct tensor a, struct tensor b)
                 out(m, reduce(m, reductions[j].op, of[i], axis));
             out(m, map2(m, CR_OP_sub, of[i], expand(m, reduce(m, CR_OP_sum, of[i], axis))));
         }
+        for (int way = 0; way < 4; way++)
+            out(m, cumsum(m, of[i], way % 2, way / 2));
+        out(m, map2(m, CR_OP_mul, of[i], literal(m, b)));
         out(m, permute(m, of[i]));
         out(m, slice(m, of[i], 3, 2, 5, C - 4));
         out(m, concat(m, of[i], permute(m, of[i])));

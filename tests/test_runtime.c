@@ -910,6 +910,27 @@ START_TEST(test_lookup)
 END_TEST
 
 /* Row by row in the order of the indices, which is told by sums that round. */
+/* Down the columns, in order, down or up, with the bits of additions one by one. */
+START_TEST(test_cumsum)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    enum { ROWS = 9, COLS = 37, LD = 41 };
+    float *x = filled(ROWS * LD, mixed, 4), y[ROWS * LD], want[ROWS * LD];
+    for (long cols = 1; k && cols <= COLS; cols++)
+        for (int up = 0; up < 2; up++) {
+            long first = up ? (ROWS - 1) * LD : 0, step = up ? -LD : LD;
+            memcpy(y, x, sizeof y);
+            memcpy(want, x, sizeof want);
+            for (long r = 1; r < ROWS; r++)
+                for (long c = 0; c < cols; c++)
+                    want[first + r * step + c] += want[first + (r - 1) * step + c];
+            k->cumsum(ROWS, cols, y + first, step, x + first, step);
+            assert_same(y, want, ROWS * LD, "cumsum", isas[_i]);
+        }
+    free(x);
+}
+END_TEST
+
 START_TEST(test_scatter_add)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1542,6 +1563,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_zeros, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_lookup, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_cumsum, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_tile, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));

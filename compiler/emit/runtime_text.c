@@ -33,6 +33,8 @@
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \
     F(lookup, "runtime/lookup.inc")                                                                \
+    F(scan, "runtime/scan.inc")                                                                    \
+    F(i32_scan, "runtime/i32_scan.inc")                                                            \
     F(scatter, "runtime/scatter.inc")                                                              \
     F(scatter_tile, "runtime/scatter_tile.inc")                                                    \
     F(move, "runtime/move.inc")                                                                    \

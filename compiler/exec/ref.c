@@ -504,6 +504,25 @@ static int do_write(struct interpreter *in, const struct cr_node *node, struct v
     return 0;
 }
 
+/* Each element but the first of its way becomes the sum with the one before it. */
+static int do_scan(struct interpreter *in, const struct cr_node *node, struct value *out)
+{
+    cr_evaluator *add = cr_evaluator_of(CR_OP_add, node->dtype);
+    int64_t step = cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1);
+    int64_t n = node->shape[node->axis], ways = cr_elements(node->rank, node->shape) / n;
+    if (own_all(in, out, node))
+        return -1;
+    copy(node->rank, node->shape, out->data, out->stride, &in->values[cr_inputs(in->graph, node)[0]]);
+    for (int64_t way = 0; way < ways; way++) {
+        double *at = out->data + way / step * step * n + way % step;
+        for (int64_t i = 1; i < n; i++) {
+            double *to = at + (node->index[0] ? n - 1 - i : i) * step;
+            *to = add(CR_OP_add, to[node->index[0] ? step : -step], *to, 0);
+        }
+    }
+    return 0;
+}
+
 static int do_random(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     double seed = in->values[cr_inputs(in->graph, node)[0]].data[0];
@@ -517,6 +536,7 @@ static int do_random(struct interpreter *in, const struct cr_node *node, struct 
 
 /* ---- the interpreter ---- */
 
+/* What the graph holds itself is made here; all else was handed in. */
 static int do_leaf(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     switch (node->op) {
@@ -537,6 +557,7 @@ static int (*const by_kind[])(struct interpreter *, const struct cr_node *, stru
     [CR_KIND_MOVE] = do_move,     [CR_KIND_CONCAT] = do_concat,
     [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
     [CR_KIND_WRITE] = do_write,   [CR_KIND_RANDOM] = do_random,
+    [CR_KIND_SCAN] = do_scan,
 };
 
 /* Finds where each value is read last; what no wanted output needs is never computed. */

@@ -167,7 +167,26 @@ static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
     return expand_to(L, id, &batch);
 }
 
-/* matmul(a, b): all axes but the last two broadcast */
+/* A vector as a matrix of one row, or of one column. */
+static cr_id as_matrix(lua_State *L, cr_id id, bool row)
+{
+    struct cr_node node = node_of(L, id);
+    struct cr_attr attr = {.rank = 2, .shape = {row ? 1 : node.shape[0], row ? node.shape[0] : 1}};
+    return node.rank == 1 ? cr_add(L, CR_OP_reshape, 1, &id, &attr) : id;
+}
+
+/* Without the last axis but one, or the last, of size 1. */
+static cr_id without_axis(lua_State *L, cr_id id, bool row)
+{
+    struct cr_node node = node_of(L, id);
+    struct cr_attr attr = {.rank = node.rank - 1};
+    memcpy(attr.shape, node.shape, sizeof attr.shape);
+    if (row)
+        attr.shape[node.rank - 2] = node.shape[node.rank - 1];
+    return cr_add(L, CR_OP_reshape, 1, &id, &attr);
+}
+
+/* matmul(a, b): all axes but the last two broadcast; a vector is a row of a, a column of b. */
 int cr_lua_matmul(lua_State *L)
 {
     cr_arg_count(L, "matmul", 2, 2);
@@ -176,15 +195,24 @@ int cr_lua_matmul(lua_State *L)
     char left[200], right[200];
     cr_shape_text(left, sizeof left, a.rank, a.shape);
     cr_shape_text(right, sizeof right, b.rank, b.shape);
-    if (a.rank < 2 || b.rank < 2)
-        cr_raise(L, "matmul: %s and %s: both need rank 2 or more", left, right);
-    if (a.shape[a.rank - 1] != b.shape[b.rank - 2])
+    if (a.rank < 1 || b.rank < 1)
+        cr_raise(L, "matmul: %s and %s: both need rank 1 or more", left, right);
+    int64_t inner = b.shape[b.rank == 1 ? 0 : b.rank - 2];
+    if (a.shape[a.rank - 1] != inner)
         cr_raise(L, "matmul: %s and %s: inner dimensions %lld and %lld differ", left, right,
-                 (long long)a.shape[a.rank - 1], (long long)b.shape[b.rank - 2]);
+                 (long long)a.shape[a.rank - 1], (long long)inner);
+    bool row = a.rank == 1, column = b.rank == 1;
+    in[0] = as_matrix(L, in[0], true);
+    in[1] = as_matrix(L, in[1], false);
+    a = node_of(L, in[0]);
+    b = node_of(L, in[1]);
     struct shape batch = {0, {0}};
     if (!broadcast_to(&batch, a.rank - 2, a.shape) || !broadcast_to(&batch, b.rank - 2, b.shape))
         cr_raise(L, "matmul: %s and %s: batch dimensions do not broadcast", left, right);
     in[0] = expand_batch(L, in[0], batch);
     in[1] = expand_batch(L, in[1], batch);
-    return cr_return(L, CR_OP_matmul, 2, in, NULL);
+    cr_id product = cr_add(L, CR_OP_matmul, 2, in, NULL);
+    product = column ? without_axis(L, product, false) : product;
+    cr_push_tensor(L, row ? without_axis(L, product, !column) : product);
+    return 1;
 }

@@ -117,9 +117,30 @@ static void take_shape(lua_State *L, const struct reading *r, int index, struct 
                  (long long)r->room, expected);
 }
 
+/* Equal values are a plain constant; in a printed graph they stay what they were. */
+static bool is_uniform(lua_State *L, const struct reading *r)
+{
+    int64_t i = 1;
+    while (i < r->n && r->words[i] == r->words[0])
+        i++;
+    return i == r->n && !cr_run_of(L)->in_dump;
+}
+
+static double first_value(const struct reading *r)
+{
+    float value;
+    memcpy(&value, r->words, sizeof value);
+    return r->dtype == CR_I32 ? (double)(int32_t)r->words[0] : (double)value;
+}
+
 int cr_lua_literal(lua_State *L)
 {
     cr_arg_count(L, "const", 1, 3);
+    if (lua_type(L, 2) == LUA_TSTRING && lua_isnoneornil(L, 3)) { /* the type alone */
+        lua_settop(L, 2);
+        lua_pushnil(L);
+        lua_insert(L, 2);
+    }
     struct reading r = {.dtype = cr_arg_dtype(L, 3, "const")};
     struct cr_attr attr = {.dtype = r.dtype};
     lua_settop(L, 3);
@@ -130,6 +151,10 @@ int cr_lua_literal(lua_State *L)
     lua_insert(L, -2);
     read_level(L, &r, 0);
     const struct cr_literal literal = {r.dtype, r.n, r.words};
+    if (is_uniform(L, &r)) {
+        attr.value = first_value(&r);
+        return cr_return(L, CR_OP_const, 0, NULL, &attr);
+    }
     attr.value = cr_add_literal(cr_run_of(L)->graph, &literal);
     return cr_return(L, CR_OP_literal, 0, NULL, &attr);
 }

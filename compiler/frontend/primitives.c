@@ -8,6 +8,7 @@
 #include "args.h"
 #include "blame.h"
 #include "broadcast.h"
+#include "composites.h"
 #include "limits.h"
 #include "literal.h"
 #include "luaapi.h"
@@ -260,32 +261,57 @@ static int make_iota(lua_State *L)
     return cr_return(L, CR_OP_iota, 0, NULL, &attr);
 }
 
-/* Another view of the same elements without one axis, which has size 1. */
-static cr_id drop_axis(lua_State *L, cr_id id, int axis)
+/* Another view of the same elements without some axes, of size 1: those with a bit in `axes`. */
+static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
 {
     struct cr_attr attr = {0};
     const struct cr_node *node = node_at(L, id);
     for (int i = 0; i < node->rank; i++)
-        if (i != axis)
+        if (!(axes >> i & 1))
             attr.shape[attr.rank++] = node->shape[i];
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* A reduction as a function, NAME(a, axis [, keep]); which one is the upvalue.  The axis stays
- * unless keep is false. */
+/* The axes that a reduction names, a bit each: one, those of a list, or all if none is named. */
+static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
+{
+    int64_t list[CR_MAX_RANK];
+    unsigned axes = 0;
+    if (lua_isnoneornil(L, index))
+        return (1u << rank) - 1;
+    if (lua_type(L, index) != LUA_TTABLE)
+        return 1u << cr_arg_axis(L, index, op, rank);
+    int n = cr_arg_list(L, index, op, "axes", list);
+    for (int i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)list[i]);
+        unsigned axis = 1u << cr_arg_axis(L, -1, op, rank);
+        lua_pop(L, 1);
+        if (axes & axis)
+            cr_raise(L, "%s: axis %lld stands twice among the axes", op, (long long)list[i]);
+        axes |= axis;
+    }
+    return axes;
+}
+
+/* A reduction as a function, NAME(a [, axis [, keep]]); which one is the upvalue.  An axis stays
+ * unless keep is false; where none is named, all go unless keep is true.  The last is reduced first. */
 static int reduce(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
     const char *name = cr_ops[op].name;
-    cr_arg_count(L, name, 2, 3);
-    cr_id a = cr_arg_tensor(L, 1, name);
-    struct cr_attr attr = {.axis = cr_arg_axis(L, 2, name, node_at(L, a)->rank)};
+    cr_arg_count(L, name, 1, 3);
+    cr_id id = cr_arg_tensor(L, 1, name);
+    int rank = node_at(L, id)->rank;
+    unsigned axes = read_axes(L, 2, name, rank);
+    bool keep = !lua_isnoneornil(L, 2);
     if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
         cr_raise(L, "%s: keep: found %s, true or false is expected", name, cr_type_name(L, 3));
-    cr_id id = cr_add(L, op, 1, &a, &attr);
-    if (lua_isboolean(L, 3) && !lua_toboolean(L, 3))
-        id = drop_axis(L, id, attr.axis);
-    cr_push_tensor(L, id);
+    if (lua_isboolean(L, 3))
+        keep = lua_toboolean(L, 3);
+    for (int axis = rank - 1; axis >= 0; axis--)
+        if (axes >> axis & 1)
+            id = cr_add(L, op, 1, &id, &(struct cr_attr){.axis = axis});
+    cr_push_tensor(L, keep || !axes ? id : drop_axes(L, id, axes));
     return 1;
 }
 
@@ -371,22 +397,41 @@ static int make_expand(lua_State *L)
     return cr_return(L, CR_OP_expand, 1, &a, &attr);
 }
 
-/* slice(a, start, size): element indices count from 0 */
+/* Raises if a list has more items than there are axes. */
+static void check_axes(lua_State *L, const char *op, const char *what, int n, cr_id a)
+{
+    if (n > node_at(L, a)->rank)
+        check_length(L, op, what, n, a);
+}
+
+/* slice(a, start, size): element indices count from 0, backwards from -1.  A size of -1 is what is
+ * left; axes that the lists do not name are taken whole. */
 static int make_slice(lua_State *L)
 {
     struct cr_attr attr = {0};
     cr_arg_count(L, "slice", 3, 3);
     cr_id a = cr_arg_tensor(L, 1, "slice");
-    check_length(L, "slice", "starts", cr_arg_list(L, 2, "slice", "starts", attr.index), a);
-    check_length(L, "slice", "sizes", cr_arg_list(L, 3, "slice", "sizes", attr.shape), a);
+    int n_starts = cr_arg_list(L, 2, "slice", "starts", attr.index);
+    int n_sizes = cr_arg_list(L, 3, "slice", "sizes", attr.shape);
+    check_axes(L, "slice", "starts", n_starts, a);
+    check_axes(L, "slice", "sizes", n_sizes, a);
     attr.rank = node_at(L, a)->rank;
+    for (int i = 0; i < attr.rank; i++) {
+        int64_t size = node_at(L, a)->shape[i];
+        if (i < n_starts && attr.index[i] < 0)
+            attr.index[i] += size;
+        if (i >= n_sizes || attr.shape[i] == -1)
+            attr.shape[i] = size - attr.index[i];
+    }
     return cr_return(L, CR_OP_slice, 1, &a, &attr);
 }
 
-/* gather(table, index) */
+/* gather(table, index), or along an axis gather(a, index, axis) */
 static int make_gather(lua_State *L)
 {
-    cr_arg_count(L, "gather", 2, 2);
+    cr_arg_count(L, "gather", 2, 3);
+    if (!lua_isnoneornil(L, 3))
+        return cr_lua_gather_along(L);
     cr_id in[] = {cr_arg_tensor(L, 1, "gather"), cr_arg_tensor(L, 2, "gather")};
     return cr_return(L, CR_OP_gather, 2, in, NULL);
 }
@@ -399,6 +444,18 @@ static int make_scatter_add(lua_State *L)
     cr_id in[] = {cr_arg_tensor(L, 1, "scatter_add"), cr_arg_tensor(L, 2, "scatter_add")};
     attr.shape[0] = cr_arg_integer(L, 3, "scatter_add", "n");
     return cr_return(L, CR_OP_scatter_add, 2, in, &attr);
+}
+
+/* cumsum(a, axis [, reverse]) */
+static int make_cumsum(lua_State *L)
+{
+    cr_arg_count(L, "cumsum", 2, 3);
+    cr_id a = cr_arg_tensor(L, 1, "cumsum");
+    struct cr_attr attr = {.axis = cr_arg_axis(L, 2, "cumsum", node_at(L, a)->rank)};
+    if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
+        cr_raise(L, "cumsum: reverse: found %s, true or false is expected", cr_type_name(L, 3));
+    attr.index[0] = lua_toboolean(L, 3);
+    return cr_return(L, CR_OP_cumsum, 1, &a, &attr);
 }
 
 /* random(seed, shape [, stream]) */
@@ -459,6 +516,10 @@ void cr_add_primitives(lua_State *L)
                                          {"scatter_add", make_scatter_add},
                                          {"grad", cr_lua_grad},
                                          {"random", make_random},
+                                         {"cumsum", make_cumsum},
+                                         {"scatter", cr_lua_scatter},
+                                         {"argmax", cr_lua_argmax},
+                                         {"narrow", cr_lua_narrow},
                                          {"parameters", all_parameters},
                                          {NULL, NULL}};
     cr_add_functions(L, functions);

@@ -417,6 +417,17 @@ static bool infer_random(struct build *b)
     return take_shape(b, b->attr->rank, b->attr->shape);
 }
 
+/* The shape stays, and integers are added modulo 2^32. */
+static bool infer_scan(struct build *b)
+{
+    copy_shape(b, b->in[0]);
+    b->node->dtype = b->in[0]->dtype;
+    begin_index(b)[0] = b->attr->index[0] != 0;
+    if (b->node->dtype == CR_BOOL)
+        return misfit(b, "operand is bool, a number is expected");
+    return take_axis(b, b->node->rank);
+}
+
 /* The rule for each kind of op. */
 static bool (*const infer[])(struct build *) = {
     [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
@@ -424,6 +435,7 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_MOVE] = infer_move,     [CR_KIND_CONCAT] = infer_concat,
     [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
     [CR_KIND_WRITE] = infer_write,   [CR_KIND_RANDOM] = infer_random,
+    [CR_KIND_SCAN] = infer_scan,
 };
 
 /* A node of which nothing is known but its op.  Field by field, as every node is inferred several

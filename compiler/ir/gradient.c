@@ -521,6 +521,13 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
+/* cumsum: each element is in all sums behind it. */
+static void back_scan(struct walk *w, cr_id id, cr_id g)
+{
+    struct cr_attr attr = {.axis = w->g->nodes[id].axis, .index = {!w->g->nodes[id].index[0]}};
+    hand_over(w, cr_in(w->g, id, 0), make(w, CR_OP_cumsum, g, &attr));
+}
+
 /* ---- the walk ---- */
 
 typedef void rule_function(struct walk *w, cr_id id, cr_id g);

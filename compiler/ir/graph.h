@@ -61,6 +61,7 @@ enum cr_kind {
     CR_KIND_SCATTER,
     CR_KIND_WRITE,
     CR_KIND_RANDOM,
+    CR_KIND_SCAN, /* along one axis, which stays */
 };
 
 /* How element types of an elementwise op relate, or of which a reduction may be; see
@@ -110,9 +111,10 @@ struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand, random: of `shape` */
     int64_t shape[CR_MAX_RANK]; /* theirs; the sizes of slice; the rows of scatter_add, first */
-    int axis;                   /* iota, reductions, concat, write; from 0 */
+    int axis;                   /* iota, reductions, concat, write, cumsum; from 0 */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; input: of an axis whose size is a
-                                 * length, 1 + its number, else 0 */
+                                 * length, 1 + its number, else 0; cumsum: first 1 if it goes from
+                                 * the last element to the first */
     double value;               /* const; the bound of an init; the stream of random; the number of
                                  * a literal */
     const char *name;           /* input, param, state */

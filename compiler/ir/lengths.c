@@ -171,6 +171,15 @@ static int find_scatter(struct finder *f)
     return 0;
 }
 
+/* Sums run over whole axes. */
+static int find_scan(struct finder *f)
+{
+    for (int a = 0; a < f->node->rank; a++)
+        if (of_operand(f, 0)[a])
+            return fail_at(f, "cannot run along the", a);
+    return 0;
+}
+
 /* The axis is that of what is written over; rows may be of a length. */
 static int find_write(struct finder *f)
 {
@@ -196,6 +205,7 @@ static int (*const find[])(struct finder *) = {
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_meeting,
     [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_scatter,
     [CR_KIND_WRITE] = find_write,       [CR_KIND_RANDOM] = find_random,
+    [CR_KIND_SCAN] = find_scan,
 };
 
 /* A state is whole after each run. */

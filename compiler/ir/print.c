@@ -168,6 +168,9 @@ static void print_attributes(FILE *out, const struct cr_node *node)
     case CR_OP_scatter_add:
         fprintf(out, ", %lld", (long long)node->shape[0]);
         break;
+    case CR_OP_cumsum:
+        fprintf(out, node->index[0] ? ", %d, true" : ", %d", node->axis + 1);
+        break;
     default:
         if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_CONCAT ||
             cr_ops[node->op].kind == CR_KIND_WRITE)

@@ -118,15 +118,17 @@ static void store_outputs(struct fusion *f)
         f->m->materialised[f->g->outputs[i].id] = true;
 }
 
-/* What is scattered or reduced down its columns; concats, unless made of weights, which are joined
- * as they are loaded. */
+/* What is scattered, summed up along an axis or reduced down its columns; concats, unless made of
+ * weights, which are joined as they are loaded. */
 static void store_obvious(struct fusion *f)
 {
     bool *weights = cr_find_weights(f->g);
     for (cr_id id = 0; id < f->g->n_nodes; id++)
         if (!f->inside[id] && cr_goes_down(f->g, id))
             f->m->materialised[last_reshape(f, id)] = true;
-        else if ((cr_kind_of(f->g, id) == CR_KIND_SCATTER && !f->inside[id]) ||
+        else if (((cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
+                   cr_kind_of(f->g, id) == CR_KIND_SCAN) &&
+                  !f->inside[id]) ||
                  cr_kind_of(f->g, id) == CR_KIND_WRITE ||
                  (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;

@@ -18,6 +18,7 @@
  *   ATTENTION_BACKWARD  root = dQ, dK and dV, one after another, of such an attention
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root has not
  *   SCATTER     root[r] = sum of those rows of A whose index in B is r
+ *   SCAN        root = running sums of A along an axis
  *   WRITE       the rows of program(loads), each at a row of the root found at run time
  */
 #ifndef CR_KERNEL_H
@@ -216,7 +217,7 @@ struct cr_kernel {
     union {
         struct {
             /* GEMM: A[row, k] B[k, col]; ATTENTION: Q[row, e] K[e, key]; SCATTER: A and B as a
-             * whole */
+             * whole; SCAN: A as a whole */
             struct cr_operand a, b;
             struct cr_operand v; /* ATTENTION: V[key, col] */
             struct cr_operand g; /* ATTENTION_BACKWARD: the gradient of the output: G[row, col] */
@@ -265,6 +266,10 @@ struct cr_kernel {
         struct {
             int64_t rows, width; /* of A */
         } scatter;
+        struct {
+            int64_t items, rows, cols; /* before, of and behind the axis of the sums */
+            bool reverse;
+        } scan;
         struct cr_write write; /* where the rows go that its program makes */
     };
 

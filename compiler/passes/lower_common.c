@@ -185,3 +185,12 @@ bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id)
 {
     return cr_goes_down(lw->g, id) && (id == lw->k->root || !cr_is_stored(&lw->ev, id));
 }
+
+bool cr_lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand)
+{
+    const struct cr_map start = {0};
+    while (!cr_is_stored(&lw->ev, id) && lw->g->nodes[id].op == CR_OP_reshape)
+        id = cr_in(lw->g, id, 0);
+    lw->ev.obstacle = id;
+    return cr_is_stored(&lw->ev, id) && cr_evaluate_operand(&lw->ev, id, &start, operand);
+}

@@ -62,6 +62,9 @@ bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core);
 /* Rows of A (or of queries): in memory already, or computed by a prologue. */
 bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map);
 
+/* An operand that is stored, from its first element to its last. */
+bool cr_lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand);
+
 /* True if a node is a reduction down columns that this kernel has to compute. */
 bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id);
 

@@ -19,16 +19,6 @@ bool cr_fits_scatter(const struct cr_lowering *lw)
     return cr_kind_of(lw->g, lw->k->root) == CR_KIND_SCATTER && lw->k->buffer == lw->k->root;
 }
 
-/* An operand that is stored from its first element to its last. */
-static bool lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand)
-{
-    const struct cr_map start = {0};
-    while (!cr_is_stored(&lw->ev, id) && lw->g->nodes[id].op == CR_OP_reshape)
-        id = cr_in(lw->g, id, 0);
-    lw->ev.obstacle = id;
-    return cr_is_stored(&lw->ev, id) && cr_evaluate_operand(&lw->ev, id, &start, operand);
-}
-
 bool cr_lower_scatter(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
@@ -37,7 +27,7 @@ bool cr_lower_scatter(struct cr_lowering *lw)
     k->scatter.rows = cr_elements(positions->rank, positions->shape);
     k->scatter.width = cr_elements(root->rank - 1, root->shape + 1);
     cr_assign_rows(lw, 0);
-    return lower_whole(lw, rows, &k->a) && lower_whole(lw, index, &k->b);
+    return cr_lower_whole(lw, rows, &k->a) && cr_lower_whole(lw, index, &k->b);
 }
 
 double cr_flops_scatter(const struct cr_kernel *k, double elements)

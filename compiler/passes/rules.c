@@ -122,22 +122,6 @@ static cr_id merge_moves(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, d->op, 1, &below, &attr);
 }
 
-/* A literal of equal elements is a constant. */
-static cr_id settle_literal(struct cr_rewrite *rw, const struct cr_draft *d)
-{
-    const struct cr_node node = {.value = d->attr->value};
-    const struct cr_literal *literal = cr_literal_of(rw->to, &node);
-    for (int64_t i = 1; i < literal->n; i++)
-        if (literal->words[i] != literal->words[0])
-            return CR_NONE;
-    struct cr_attr attr = *d->attr;
-    float value;
-    memcpy(&value, literal->words, sizeof value);
-    attr.value = literal->dtype == CR_I32 ? (double)(int32_t)literal->words[0] : (double)value;
-    attr.name = NULL;
-    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
-}
-
 static cr_id constant_like(struct cr_rewrite *rw, cr_id id, double value)
 {
     struct cr_attr attr = cr_attr_of(&rw->to->nodes[id]);
@@ -562,7 +546,6 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 _Static_assert(CR_OP_COUNT <= 64, "a set of ops is a word");
 
 static const struct cr_rewrite_rule rules[] = {
-    {settle_literal, OF(literal)},
     {fold_constants, ELEMENTWISE},
     {fold_reduction, REDUCTIONS},
     {drop_neutral, OF(mul) | OF(div) | OF(neg) | OF(where) | OF(detach) | OF(concat)},

@@ -296,9 +296,11 @@ static int verify_programs(const struct check *c)
 
 /* ---- operands ---- */
 
-/* Elements that a scatter reads of an operand from its index on; all others read one. */
+/* Elements that a scatter or a scan reads of an operand from its index on; all others read one. */
 static int64_t elements_read(const struct cr_kernel *k, const struct cr_operand *operand)
 {
+    if (k->kind == CR_KERNEL_SCAN)
+        return k->scan.items * k->scan.rows * k->scan.cols;
     if (k->kind != CR_KERNEL_SCATTER)
         return 1;
     return operand == &k->a ? k->scatter.rows * k->scatter.width : k->scatter.rows;
@@ -459,6 +461,17 @@ static int verify_scatter(const struct check *c)
     return 0;
 }
 
+static int verify_scan(const struct check *c)
+{
+    const struct cr_kernel *k = c->k;
+    int64_t rows = k->scan.rows, cols = k->scan.cols;
+    if (k->scan.items < 1 || rows < 1 || cols < 1 || rows > CR_MAX_ELEMENTS / cols ||
+        k->scan.items > CR_MAX_ELEMENTS / rows / cols ||
+        k->scan.items * rows * cols != elements(c, k->root))
+        return broken(c, "its sums are not those of its root");
+    return 0;
+}
+
 /* What a kind has of its own repeats what the atoms and the nodes say. */
 static int verify_sizes(const struct check *c)
 {
@@ -466,6 +479,8 @@ static int verify_sizes(const struct check *c)
         return verify_attention(c);
     if (c->k->kind == CR_KERNEL_GEMM)
         return verify_gemm(c);
+    if (c->k->kind == CR_KERNEL_SCAN)
+        return verify_scan(c);
     return c->k->kind == CR_KERNEL_SCATTER ? verify_scatter(c) : 0;
 }
 

@@ -422,6 +422,33 @@ static void add_scatter(struct evaluation *e)
     }
 }
 
+/* Each is a sum of those before it. */
+static void add_scan(struct evaluation *e)
+{
+    const struct cr_node *node = e->node;
+    const struct cr_bounds *a = bounds_of(e, 0);
+    int64_t step = cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1);
+    int64_t n = node->shape[node->axis];
+    double rounding = node->dtype == CR_F32 && !e->exact ? unit : 0;
+    e->eval = cr_evaluator_of(CR_OP_add, node->dtype);
+    for (int64_t way = 0; way < e->n / n; way++) {
+        int64_t first = way / step * step * n + way % step, next = step;
+        double size = 0, carried = 0, value = 0;
+        if (node->index[0])
+            first += (n - 1) * step, next = -step;
+        for (int64_t i = 0, at = first; i < n; i++, at += next) {
+            value = i ? e->eval(CR_OP_add, value, a->value[at], 0) : a->value[at];
+            carried += a->error[at];
+            size += isfinite(a->value[at]) ? fabs(a->value[at]) : 0;
+            double error = sum_error(value, carried, size, i ? (double)(i + 1) * rounding : 0);
+            if (node->dtype == CR_F32 && size > (double)FLT_MAX)
+                error = INFINITY;
+            e->out->value[at] = value;
+            e->out->error[at] = stored(node, value, error);
+        }
+    }
+}
+
 /* What is written over, and over it those rows that have a place there. */
 static void add_write(struct evaluation *e)
 {
@@ -493,6 +520,9 @@ static void evaluate(const struct cr_graph *g, cr_id id, const void *data, struc
         break;
     case CR_KIND_RANDOM:
         add_random(&e);
+        break;
+    case CR_KIND_SCAN:
+        add_scan(&e);
         break;
     }
 }

@@ -118,11 +118,20 @@ void cr_graph_origin(struct cr_graph *to, const struct cr_graph *from, cr_id id)
     to->here.scope = cr_intern(to, where->scope);
 }
 
+struct cr_attr cr_attr_for(struct cr_graph *to, const struct cr_graph *from,
+                           const struct cr_node *node)
+{
+    struct cr_attr attr = cr_attr_of(node);
+    if (node->op == CR_OP_literal)
+        attr.value = cr_add_literal(to, cr_literal_of(from, node));
+    return attr;
+}
+
 cr_id cr_graph_copy_node(struct cr_graph *to, const struct cr_graph *from, cr_id id,
                          const cr_id *in)
 {
     const struct cr_node *node = &from->nodes[id];
-    struct cr_attr attr = cr_attr_of(node);
+    struct cr_attr attr = cr_attr_for(to, from, node);
     cr_graph_origin(to, from, id);
     cr_id made = cr_build(to, node->op, node->n_in, in, &attr);
     if (made != CR_NONE)

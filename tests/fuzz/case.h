@@ -46,6 +46,10 @@ struct cr_graph *cr_graph_copy_nodes(const struct cr_graph *g);
 /* Nodes added to `to` from here on have the origin of node `id` of `from`. */
 void cr_graph_origin(struct cr_graph *to, const struct cr_graph *from, cr_id id);
 
+/* The attributes of a node for a graph that has other strings and literals. */
+struct cr_attr cr_attr_for(struct cr_graph *to, const struct cr_graph *from,
+                           const struct cr_node *node);
+
 /* Copies node `id` of `from` to the end of `to`, with operands `in` there. */
 cr_id cr_graph_copy_node(struct cr_graph *to, const struct cr_graph *from, cr_id id,
                          const cr_id *in);

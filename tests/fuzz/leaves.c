@@ -141,6 +141,10 @@ static void fill_floats(float *data, int64_t n, const char *kind, uint64_t *stat
 void *cr_leaf_data(const struct cr_graph *g, const struct cr_node *leaf)
 {
     int64_t n = cr_elements(leaf->rank, leaf->shape);
+    if (leaf->op == CR_OP_literal) {
+        void *words = cr_calloc((size_t)n, sizeof(uint32_t));
+        return memcpy(words, cr_literal_of(g, leaf)->words, (size_t)n * sizeof(uint32_t));
+    }
     uint64_t state = cr_seed_of_text(g->name) ^ 3 * cr_seed_of_text(leaf->name);
     const char *bar = strrchr(leaf->name, '_'), *kind = bar ? bar + 1 : "";
     void *data = cr_calloc((size_t)n, sizeof(float));

@@ -200,6 +200,7 @@ static cr_id part_by_kind(struct parting *p, const struct range *r)
         return part_of_all(p, r);
     case CR_KIND_REDUCE:
     case CR_KIND_CONCAT:
+    case CR_KIND_SCAN:
         return r->axis == node->axis ? CR_NONE : part_of_all(p, r);
     case CR_KIND_CONTRACT:
         return part_of_product(p, r);

@@ -25,6 +25,11 @@ static bool is_scatter(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_SCATTER;
 }
 
+static bool is_scan(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_SCAN;
+}
+
 static bool is_write(const struct cr_kernel *k)
 {
     return k->kind == CR_KERNEL_WRITE;
@@ -179,6 +184,7 @@ static const struct {
 } kinds[] = {
     {"gather", is_gather},
     {"scatter", is_scatter},
+    {"running sums", is_scan},
     {"write of rows", is_write},
     {"random numbers", is_random},
     {"row reduction", is_reduction},

@@ -98,7 +98,7 @@ static cr_id rebuild_node(struct reduction *r, const struct change *c, struct cr
         return new_ones(to, node);
     if (here && c->what == BYPASS)
         return in[c->which];
-    struct cr_attr attr = cr_attr_of(node);
+    struct cr_attr attr = cr_attr_for(to, r->g, node);
     change_extents(c, r->g, id, in, to, &attr);
     if (c->what != CLEAN)
         cr_graph_origin(to, r->g, id);

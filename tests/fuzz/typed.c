@@ -68,6 +68,35 @@ static cr_id new_constant(struct cr_maker *m, const struct wish *w)
     return cr_make(m, CR_OP_const, 0, NULL, &attr);
 }
 
+/* Few values, so that they meet again, or any. */
+static uint32_t random_word(struct cr_maker *m, enum cr_dtype dtype)
+{
+    float value = (float)(cr_below(m, 17) - 8) / 4;
+    uint32_t word = (uint32_t)cr_below(m, 9) - 3;
+    if (dtype == CR_I32)
+        return m->wild && cr_chance(m, 20) ? (uint32_t)cr_next(m) : word;
+    if (dtype == CR_BOOL)
+        value = (float)cr_below(m, 2);
+    else if (m->wild && cr_chance(m, 10))
+        value = cr_chance(m, 50) ? NAN : -INFINITY;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+static cr_id new_literal(struct cr_maker *m, const struct wish *w)
+{
+    struct cr_attr attr = {.dtype = w->dtype, .rank = w->rank};
+    uint32_t words[512];
+    int64_t n = elements(w);
+    if (n > (int64_t)(sizeof words / sizeof *words))
+        return new_constant(m, w);
+    memcpy(attr.shape, w->shape, sizeof attr.shape);
+    for (int64_t i = 0; i < n; i++)
+        words[i] = random_word(m, w->dtype);
+    attr.value = cr_add_literal(m->g, &(struct cr_literal){w->dtype, n, words});
+    return cr_make(m, CR_OP_literal, 0, NULL, &attr);
+}
+
 static cr_id grant_leaf(struct cr_maker *m, const struct wish *w)
 {
     if (w->dtype == CR_I32 && w->rank > 0 && cr_chance(m, 40)) {
@@ -75,6 +104,8 @@ static cr_id grant_leaf(struct cr_maker *m, const struct wish *w)
         memcpy(attr.shape, w->shape, sizeof attr.shape);
         return cr_make(m, CR_OP_iota, 0, NULL, &attr);
     }
+    if (cr_chance(m, 10))
+        return new_literal(m, w);
     return cr_chance(m, 25) ? new_constant(m, w) : new_leaf(m, w);
 }
 
@@ -266,6 +297,15 @@ static cr_id grant_scatter(struct cr_maker *m, const struct wish *w)
     return cr_make(m, CR_OP_scatter_add, 2, in, &(struct cr_attr){.shape = {w->shape[0]}});
 }
 
+static cr_id grant_scan(struct cr_maker *m, const struct wish *w)
+{
+    if (w->rank == 0 || w->dtype == CR_BOOL)
+        return grant_elementwise(m, w);
+    cr_id in = grant_other(m, w, w->dtype);
+    struct cr_attr attr = {.axis = (int)cr_below(m, w->rank), .index = {cr_below(m, 2)}};
+    return cr_make(m, CR_OP_cumsum, 1, &in, &attr);
+}
+
 static cr_id grant_random(struct cr_maker *m, const struct wish *w)
 {
     if (w->dtype != CR_F32)
@@ -281,6 +321,7 @@ static cr_id (*const by_kind[])(struct cr_maker *, const struct wish *) = {
     grant_elementwise, grant_elementwise, grant_elementwise, grant_elementwise, grant_move,
     grant_move,        grant_move,        grant_join,        grant_reduce,      grant_reduce,
     grant_product,     grant_gather,      grant_scatter,     grant_random,      grant_leaf,
+    grant_scan,
 };
 
 static cr_id grant(struct cr_maker *m, const struct wish *w)

@@ -1,0 +1,228 @@
+/* Functions of the language that are made of several ops; see composites.h. */
+#include "composites.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "args.h"
+#include "blame.h"
+#include "node.h"
+#include "script_state.h"
+#include "tensor.h"
+
+static struct cr_node node_of(lua_State *L, cr_id id)
+{
+    return cr_run_of(L)->graph->nodes[id];
+}
+
+/* ---- nodes by another's shape ---- */
+
+static cr_id constant(lua_State *L, cr_id like, enum cr_dtype dtype, double value)
+{
+    struct cr_node node = node_of(L, like);
+    struct cr_attr attr = {.dtype = dtype, .rank = node.rank, .value = value};
+    memcpy(attr.shape, node.shape, sizeof attr.shape);
+    return cr_add(L, CR_OP_const, 0, NULL, &attr);
+}
+
+static cr_id two(lua_State *L, enum cr_op op, cr_id a, cr_id b)
+{
+    return cr_add(L, op, 2, (cr_id[]){a, b}, NULL);
+}
+
+static cr_id with_number(lua_State *L, enum cr_op op, cr_id a, double number)
+{
+    return two(L, op, a, constant(L, a, node_of(L, a).dtype, number));
+}
+
+static cr_id choose(lua_State *L, cr_id condition, cr_id a, cr_id b)
+{
+    return cr_add(L, CR_OP_where, 3, (cr_id[]){condition, a, b}, NULL);
+}
+
+static cr_id shaped(lua_State *L, enum cr_op op, cr_id a, int rank, const int64_t *shape)
+{
+    struct cr_node node = node_of(L, a);
+    struct cr_attr attr = {.rank = rank};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    bool same = node.rank == rank && memcmp(node.shape, shape, (size_t)rank * sizeof *shape) == 0;
+    return same ? a : cr_add(L, op, 1, &a, &attr);
+}
+
+/* The index of each element along an axis. */
+static cr_id positions(lua_State *L, int rank, const int64_t *shape, int axis)
+{
+    struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return cr_add(L, CR_OP_iota, 0, NULL, &attr);
+}
+
+static cr_id reduced(lua_State *L, enum cr_op op, cr_id a, int axis)
+{
+    return cr_add(L, op, 1, &a, &(struct cr_attr){.axis = axis});
+}
+
+/* ---- elements along an axis ---- */
+
+/* A tensor seen as [outer, size, inner] around an axis. */
+struct grid {
+    int64_t outer, size, inner;
+};
+
+static struct grid grid_of(const struct cr_node *node, int axis)
+{
+    return (struct grid){cr_elements(axis, node->shape), node->shape[axis],
+                         cr_elements(node->rank - axis - 1, node->shape + axis + 1)};
+}
+
+/* An index whose other axes are those of a, from one whose axes are these or 1. */
+static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
+{
+    struct cr_node from = node_of(L, a), node = node_of(L, index);
+    struct cr_attr wide = cr_attr_of(&from);
+    char left[200], right[200];
+    bool fits = node.rank == from.rank;
+    for (int i = 0; fits && i < node.rank; i++)
+        fits = i == axis || node.shape[i] == from.shape[i] || node.shape[i] == 1;
+    cr_shape_text(left, sizeof left, from.rank, from.shape);
+    cr_shape_text(right, sizeof right, node.rank, node.shape);
+    if (!fits)
+        cr_raise(L, "%s: %s and index %s: all sizes but that of axis %d must be equal, or 1 of the "
+                 "index", name, left, right, axis + 1);
+    if (node.dtype != CR_I32)
+        cr_raise(L, "%s: index is %s, i32 is expected", name, cr_dtype_name(node.dtype));
+    wide.shape[axis] = node.shape[axis];
+    return shaped(L, CR_OP_expand, index, wide.rank, wide.shape);
+}
+
+/* The number in a of each element that an index names along an axis, or -1 if there is none. */
+static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
+{
+    struct cr_node from = node_of(L, a), node = node_of(L, index);
+    struct grid all = grid_of(&from, axis), some = grid_of(&node, axis);
+    const int64_t shape[] = {some.outer, some.size, some.inner};
+    if (cr_elements(from.rank, from.shape) > INT32_MAX)
+        cr_raise(L, "gather: a tensor of more than 2147483647 elements, which no i32 counts");
+    cr_id at = shaped(L, CR_OP_reshape, index, 3, shape);
+    cr_id inside = two(L, CR_OP_logical_and, with_number(L, CR_OP_ge, at, 0),
+                       with_number(L, CR_OP_lt, at, (double)all.size));
+    cr_id number = at;
+    if (all.outer > 1)
+        number = two(L, CR_OP_add, number,
+                     with_number(L, CR_OP_mul, positions(L, 3, shape, 0), (double)all.size));
+    if (all.inner > 1)
+        number = two(L, CR_OP_add, with_number(L, CR_OP_mul, number, (double)all.inner),
+                     positions(L, 3, shape, 2));
+    return choose(L, inside, number, constant(L, number, CR_I32, -1));
+}
+
+int cr_lua_gather_along(lua_State *L)
+{
+    cr_id a = cr_arg_tensor(L, 1, "gather"), index = cr_arg_tensor(L, 2, "gather");
+    int axis = cr_arg_axis(L, 3, "gather", node_of(L, a).rank);
+    index = index_along(L, "gather", a, index, axis);
+    struct cr_node from = node_of(L, a), to = node_of(L, index);
+    const int64_t flat[] = {cr_elements(from.rank, from.shape)};
+    cr_id numbers = numbers_along(L, a, index, axis);
+    cr_id taken = two(L, CR_OP_gather, shaped(L, CR_OP_reshape, a, 1, flat), numbers);
+    cr_push_tensor(L, shaped(L, CR_OP_reshape, taken, to.rank, to.shape));
+    return 1;
+}
+
+/*
+ * For each element of a [outer, size, inner] the last position along the axis of an index
+ * [outer, n, inner] that names it, or -1: the largest of those positions, over the axis in the middle
+ * of [outer, size, n, inner].
+ */
+static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int64_t n)
+{
+    const int64_t some[] = {a->outer, 1, n, a->inner}, all[] = {a->outer, a->size, n, a->inner};
+    cr_id named = shaped(L, CR_OP_expand, shaped(L, CR_OP_reshape, index, 4, some), 4, all);
+    cr_id at = positions(L, 4, all, 2);
+    cr_id hit = two(L, CR_OP_eq, named, positions(L, 4, all, 1));
+    cr_id last = reduced(L, CR_OP_max, choose(L, hit, at, constant(L, at, CR_I32, -1)), 2);
+    return shaped(L, CR_OP_reshape, last, 3, (int64_t[]){a->outer, a->size, a->inner});
+}
+
+int cr_lua_scatter(lua_State *L)
+{
+    cr_arg_count(L, "scatter", 4, 4);
+    cr_id a = cr_arg_tensor(L, 1, "scatter"), values = cr_arg_tensor(L, 2, "scatter");
+    cr_id index = cr_arg_tensor(L, 3, "scatter");
+    struct cr_node node = node_of(L, a), given = node_of(L, values);
+    int axis = cr_arg_axis(L, 4, "scatter", node.rank);
+    index = index_along(L, "scatter", a, index, axis);
+    struct cr_node places = node_of(L, index);
+    char left[200], right[200];
+    cr_shape_text(left, sizeof left, given.rank, given.shape);
+    cr_shape_text(right, sizeof right, places.rank, places.shape);
+    if (!cr_same_shape(&given, &places) || given.dtype != node.dtype)
+        cr_raise(L, "scatter: values are %s %s, %s %s as the index is expected",
+                 cr_dtype_name(given.dtype), left, cr_dtype_name(node.dtype), right);
+    struct grid grid = grid_of(&node, axis);
+    cr_id last = last_positions(L, &grid, index, places.shape[axis]);
+    last = shaped(L, CR_OP_reshape, last, node.rank, node.shape);
+    const int64_t flat[] = {cr_elements(given.rank, given.shape)};
+    cr_id numbers = numbers_along(L, values, last, axis);
+    cr_id taken = two(L, CR_OP_gather, shaped(L, CR_OP_reshape, values, 1, flat), numbers);
+    taken = shaped(L, CR_OP_reshape, taken, node.rank, node.shape);
+    cr_push_tensor(L, choose(L, with_number(L, CR_OP_ge, last, 0), taken, a));
+    return 1;
+}
+
+/* ---- the largest ---- */
+
+/* The positions of the largest, negated so that the largest of them is the first; NaN is largest. */
+static cr_id first_largest(lua_State *L, cr_id a, int axis)
+{
+    struct cr_node node = node_of(L, a);
+    cr_id largest = shaped(L, CR_OP_expand, reduced(L, CR_OP_max, a, axis), node.rank, node.shape);
+    cr_id hit = two(L, CR_OP_eq, a, largest);
+    if (node.dtype == CR_F32)
+        hit = two(L, CR_OP_logical_or, hit, two(L, CR_OP_ne, a, a));
+    cr_id at = positions(L, node.rank, node.shape, axis);
+    at = cr_add(L, CR_OP_neg, 1, &at, NULL);
+    at = reduced(L, CR_OP_max, choose(L, hit, at, constant(L, at, CR_I32, INT32_MIN)), axis);
+    return cr_add(L, CR_OP_neg, 1, &at, NULL);
+}
+
+int cr_lua_argmax(lua_State *L)
+{
+    cr_arg_count(L, "argmax", 1, 3);
+    cr_id a = cr_arg_tensor(L, 1, "argmax");
+    struct cr_node node = node_of(L, a);
+    int64_t shape[CR_MAX_RANK];
+    int axis = 0, rank = 0;
+    bool all = lua_isnoneornil(L, 2), keep = !all;
+    if (!lua_isnoneornil(L, 3) && !lua_isboolean(L, 3))
+        cr_raise(L, "argmax: keep: found %s, true or false is expected", cr_type_name(L, 3));
+    if (lua_isboolean(L, 3))
+        keep = lua_toboolean(L, 3);
+    if (all)
+        a = shaped(L, CR_OP_reshape, a, 1, (int64_t[]){cr_elements(node.rank, node.shape)});
+    else
+        axis = cr_arg_axis(L, 2, "argmax", node.rank);
+    cr_id result = first_largest(L, a, axis);
+    for (int i = 0; i < node.rank; i++)
+        if (keep || (!all && i != axis))
+            shape[rank++] = all || i == axis ? 1 : node.shape[i];
+    cr_push_tensor(L, shaped(L, CR_OP_reshape, result, rank, shape));
+    return 1;
+}
+
+/* ---- parts ---- */
+
+int cr_lua_narrow(lua_State *L)
+{
+    cr_arg_count(L, "narrow", 3, 4);
+    cr_id a = cr_arg_tensor(L, 1, "narrow");
+    struct cr_node node = node_of(L, a);
+    int axis = cr_arg_axis(L, 2, "narrow", node.rank);
+    int64_t size = node.shape[axis], start = cr_arg_integer(L, 3, "narrow", "start");
+    struct cr_attr attr = cr_attr_of(&node);
+    memset(attr.index, 0, sizeof attr.index);
+    attr.index[axis] = start < 0 ? start + size : start;
+    attr.shape[axis] = lua_isnoneornil(L, 4) ? size - attr.index[axis]
+                                             : cr_arg_integer(L, 4, "narrow", "size");
+    return cr_return(L, CR_OP_slice, 1, &a, &attr);
+}

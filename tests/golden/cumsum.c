@@ -1,0 +1,218 @@
+
+/*
+ * k1_cumsum: cumsum, tests/golden/cumsum.lua:3
+ * out[2, 5, 700]
+ * reads x[2, 5, 700]
+ * steps: mul
+ * 21 kflop, reads 28 kB, writes 28 kB
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *x;
+    float *out;
+};
+
+static void k1_cumsum(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    static const float c_2 = 2.0f;
+    for (long item = begin; item < end; item++) {
+        const long i = item * 2;
+        const long m = 10 - i < 2 ? 10 - i : 2;
+        rt->mul_vs(m, 700, a->out + i * 700, 700, a->x + i * 700, 700, &c_2, 0);
+    }
+}
+
+/*
+ * k2_y: y, tests/golden/cumsum.lua:3
+ * out[2, 5, 700] = running sums over 5
+ * reads k1_cumsum[2, 5, 700]
+ * 7 kflop, reads 28 kB, writes 28 kB
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *k1_cumsum;
+    float *out;
+};
+
+static void k2_y(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long row = item / 2;
+        const long j0 = item % 2 * 350;
+        const long j1 = j0 + 350 < 700 ? j0 + 350 : 700;
+        rt->cumsum(5, j1 - j0, a->out + row * 3500 + j0, 700, a->k1_cumsum + row * 3500 + j0, 700);
+    }
+}
+
+/*
+ * k3_cumsum: cumsum, tests/golden/cumsum.lua:4
+ * out[2, 5, 700]
+ * reads k2_y[2, 5, 700]
+ * steps: add
+ * 14 kflop, reads 28 kB, writes 28 kB
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const float *k2_y;
+    float *out;
+};
+
+static void k3_cumsum(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i = item * 2;
+        const long m = 10 - i < 2 ? 10 - i : 2;
+        rt->add_vv(m, 700, a->out + i * 700, 700, a->k2_y + i * 700, 700, a->k2_y + i * 700, 700);
+    }
+}
+
+/*
+ * k4_cumsum: cumsum, tests/golden/cumsum.lua:3
+ * out[2, 5, 700] = running sums over 5, from the last
+ * reads k3_cumsum[2, 5, 700]
+ * 7 kflop, reads 28 kB, writes 28 kB
+ */
+struct k4_args {
+    const struct cr_runtime *rt;
+    const float *k3_cumsum;
+    float *out;
+};
+
+static void k4_cumsum(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long row = item / 2;
+        const long j0 = item % 2 * 350;
+        const long j1 = j0 + 350 < 700 ? j0 + 350 : 700;
+        rt->cumsum(5, j1 - j0, a->out + row * 3500 + j0 + 2800, -700,
+            a->k3_cumsum + row * 3500 + j0 + 2800, -700);
+    }
+}
+
+/*
+ * k5_cumsum: cumsum, tests/golden/cumsum.lua:5
+ * out[5, 9]
+ * 45 flop, reads 0 B, writes 180 B
+ */
+struct k5_args {
+    const struct cr_runtime *rt;
+    int *out;
+};
+
+static void k5_cumsum(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    int *const ti0 = (int *)scratch; /* 5 x 9 */
+    for (long item = begin; item < end; item++) {
+        rt->i32->iota(5, 9, ti0, 9, 0, 0, 1);
+        rt->i32->load(5, 9, a->out, 9, ti0, 9, 1);
+    }
+}
+
+/*
+ * k6_i: i, tests/golden/cumsum.lua:5
+ * out[5, 9] = running sums over 9, from the last
+ * reads k5_cumsum[5, 9]
+ * 45 flop, reads 180 B, writes 180 B
+ */
+struct k6_args {
+    const struct cr_runtime *rt;
+    const int *k5_cumsum;
+    int *out;
+};
+
+static void k6_i(const void *args, long begin, long end, float *scratch)
+{
+    const struct k6_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long row = item;
+        const long j0 = 0;
+        const long j1 = 1;
+        rt->i32->cumsum(9, j1 - j0, a->out + row * 9 + j0 + 8, -1, a->k5_cumsum + row * 9 + j0 + 8,
+            -1);
+    }
+}
+
+/* Computes the outputs. */
+int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 48; /* for each thread */
+    float *const scratch = arena + 14016;
+    const float *const in0 = inputs[0]; /* x[2, 5, 700] */
+    float *const out0 = outputs[0]; /* g[2, 5, 700] */
+    int *const out1 = outputs[1]; /* i[5, 9] */
+    float *const out2 = outputs[2]; /* y[2, 5, 700] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = arena,
+        };
+        rt->parallel(pool, 5, 5, k1_cumsum, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .k1_cumsum = arena,
+            .out = out2,
+        };
+        rt->parallel(pool, 4, 4, k2_y, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .k2_y = out2,
+            .out = arena,
+        };
+        rt->parallel(pool, 5, 5, k3_cumsum, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .k3_cumsum = arena,
+            .out = arena + 7008,
+        };
+        rt->parallel(pool, 4, 4, k4_cumsum, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = arena + 7008,
+            .out = out0,
+        };
+        rt->parallel(pool, 5, 5, k1_cumsum, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .out = (int *)arena,
+        };
+        rt->parallel(pool, 1, 1, k5_cumsum, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k6_args args = {
+            .rt = rt,
+            .k5_cumsum = (int *)arena,
+            .out = out1,
+        };
+        rt->parallel(pool, 5, 1, k6_i, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
