@@ -637,8 +637,8 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
         const long j1 = j0 + 32 < 64 ? j0 + 32 : 64;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 32, a->embedding + i * 32, 32, 1, a->w + j * 32, 1024,
                     a->out + i * 64 + j, 64, a->hidden_bias + j, 0, 0, 16384);
             }
@@ -702,8 +702,8 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
         const long j1 = 10;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 64, a->act + i * 64, 64, 1, a->w + j * 64, 2048, a->out + i * 10 + j,
                     10, a->output_bias + j, 0, 0, 16384);
             }
@@ -1022,13 +1022,13 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     const struct k17_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
-    float *const t0 = scratch + 704; /* 22 x 32 */
+    float *const t0 = scratch + 768; /* 24 x 32 */
     static const float c_0_071354814 = 0.071354814f;
-    float *const t1 = scratch + 1408; /* 22 x 32 */
+    float *const t1 = scratch + 1536; /* 24 x 32 */
     static const float c_1_5957692 = 1.5957692f;
-    float *const t2 = scratch + 2112; /* 22 x 32 */
+    float *const t2 = scratch + 2304; /* 24 x 32 */
     static const float c_1 = 1.0f;
-    float *const t3 = scratch + 2816; /* 22 x 32 */
+    float *const t3 = scratch + 3072; /* 24 x 32 */
     static const float c_0_21406445 = 0.21406445f;
     for (long item = begin; item < end; item++) {
         const long i0 = 0;
@@ -1037,8 +1037,8 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
         const long j1 = j0 + 32 < 64 ? j0 + 32 : 64;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 10, a->d_output + i * 10, 10, 1, a->w + j * 10, 320, product, 32, 0,
                     0, 0, 16384);
                 /* act */
@@ -1116,8 +1116,8 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
         const long j1 = 32;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 64, a->d_hidden + i * 64, 64, 1, a->w + j * 64, 2048,
                     a->out + i * 32 + j, 32, 0, 0, 0, 16384);
             }

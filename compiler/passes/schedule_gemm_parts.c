@@ -7,12 +7,15 @@
 
 /* ---- sizes ---- */
 
-/* Rows of one call: two tiles of the micro-kernel.  If there are three in all, one call does them:
- * two calls of one and a half would fill their tiles only in part. */
+/* Rows of one call: two tiles of the micro-kernel, or four of half their height with AVX2; all are
+ * full but in the last call.  If there are three in all, one call does them: two calls of one and a
+ * half would fill their tiles only in part. */
 static int64_t step_rows(int64_t block, const struct cr_target *t)
 {
     int64_t tiles = cr_ceil_div(block, t->gemm_step_rows / 2);
-    return tiles == 3 ? block : cr_ceil_div(block, cr_ceil_div(tiles, 2));
+    int64_t even = cr_ceil_div(block, cr_ceil_div(tiles, 2));
+    int64_t full = cr_round_up(even, cr_max(1, t->gemm_step_rows / 4));
+    return tiles == 3 ? block : cr_min(block, full);
 }
 
 /* Columns are whole panels.  gemm_step_cols, 128, divides the usual widths of models (768, 2304,

@@ -24,8 +24,8 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
         const long j1 = j0 + 32 < 36 ? j0 + 32 : 36;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 12, a->x + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 36 + j,
                     36, 0, 0, 0, 16384);
             }
@@ -124,8 +124,8 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
         const long j1 = 12;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 12, a->y + i * 12, 12, 1, a->w + j * 12, 384, a->out + i * 12 + j,
                     12, 0, 0, 0, 16384);
             }
@@ -297,8 +297,8 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
         const long j1 = 12;
         for (long j = j0; j < j1; j += 32) {
             const long n = j1 - j < 32 ? j1 - j : 32;
-            for (long i = i0; i < i1; i += 22) {
-                const long m = i1 - i < 22 ? i1 - i : 22;
+            for (long i = i0; i < i1; i += 24) {
+                const long m = i1 - i < 24 ? i1 - i : 24;
                 rt->gemm(m, n, 36, a->d_qkv + i * 36, 36, 1, a->w + j * 36, 1152,
                     a->out + i * 12 + j, 12, 0, 0, 0, 16384);
             }
