@@ -342,6 +342,10 @@ bench-peers: all
 	    mv $(BUILD)/bench-peers.md.new docs/bench/$$(python3 tests/bench_peers.py --file)
 	@cat docs/bench/$$(python3 tests/bench_peers.py --file)
 
+# The table of docs/variants.md: what ways to attend cost beside plain attention.
+variants: all
+	@CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/variants.sh docs/variants.md
+
 # ---- Housekeeping --------------------------------------------------------------------
 
 format:
@@ -383,6 +387,7 @@ help:
 	@echo '                       ROWS="gpt2_block:T=128 gpt2_block:T=32,grads ..." THREADS="1 2" BENCH_SECONDS=1'
 	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there, into'
 	@echo '                       docs/bench/PROCESSOR.md'
+	@echo 'make variants          what ways to attend cost, into the table of docs/variants.md'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, graphs'
 	@echo 'make clean             remove build/'
@@ -390,4 +395,4 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
-    test train-demo tsan valgrind
+    test train-demo tsan valgrind variants

@@ -59,6 +59,7 @@ static bool can_take(const struct cr_graph *g, cr_id id, const struct range *r, 
     return true;
 }
 
+/* Makes the range of a node that can_take says can be made. */
 static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
 {
     const struct cr_graph *g = rw->to;

@@ -398,6 +398,10 @@ static int own_cost(const struct fusion *f, cr_id id)
 static bool is_total(const struct fusion *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
+    for (int i = 0; i < node->n_in; i++)
+        if (cr_kind_of(f->g, cr_in(f->g, id, i)) == CR_KIND_ELEMENTWISE &&
+            f->g->nodes[cr_in(f->g, id, i)].op != CR_OP_add)
+            return false; /* a denominator, say, of one row */
     return node->op == CR_OP_add && cr_elements(node->rank, node->shape) == 1 &&
            f->cost[cr_in(f->g, id, 0)] >= 2 * CHEAP && f->cost[cr_in(f->g, id, 1)] >= 2 * CHEAP;
 }

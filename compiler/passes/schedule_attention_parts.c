@@ -1,5 +1,6 @@
 /* What the kernels of attention and of its gradients share: bounds, blocks of scores, fetches. */
 #include <math.h>
+#include <stdio.h>
 
 #include "schedule_attention.h"
 
@@ -76,13 +77,16 @@ static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool up
     return cr_select(b, farther, moved, at);
 }
 
-/* The same as a variable where it is more than one sum, so that it can be compared. */
-static cr_expr let_edge(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row)
+/* The same as a variable where it is more than one sum, so that it can be compared: of bound i. */
+static cr_expr let_edge(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
+                        int i)
 {
+    char name[24];
     cr_expr at = edge_at(b, edge, upper, row, 0);
     if (!edge->moves || !edge->stays)
         return at;
-    return cr_var(b, cr_let(b, upper ? "sees_before" : "sees_from", at));
+    snprintf(name, sizeof name, i ? "%s_%d" : "%s", upper ? "sees_before" : "sees_from", i + 1);
+    return cr_var(b, cr_let(b, name, at));
 }
 
 void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row, int condition)
@@ -93,7 +97,7 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
         if (!has_only(bound, upper))
             continue;
         edge.at += upper; /* row + offset is behind the last key of the row before */
-        cr_expr at = let_edge(b, &edge, upper, row);
+        cr_expr at = let_edge(b, &edge, upper, row, i);
         cr_expr narrower =
             cr_binary(b, upper ? CR_EXPR_LESS : CR_EXPR_GREATER, at, cr_var(b, var));
         if (condition != CR_NONE)

@@ -53,6 +53,8 @@ static enum cr_tile_shape shape_of_map(const struct finder *f, const struct cr_v
     return shape;
 }
 
+/* Of what is read, a tensor that has neither atom is the same all over a tile; of the rest it depends
+ * on what it is made of. */
 static enum cr_tile_shape shape_of(const struct finder *f, int i)
 {
     const struct cr_value *v = &f->tiles->values[i];

@@ -518,6 +518,39 @@ static cr_id half_of_heads(struct cr_maker *m, cr_id x)
     return cr_make_reshape(m, x, 4, node.shape);
 }
 
+/* Rows whose columns are turned in pairs, of halves or of neighbours, or that come in another order;
+ * some columns may stay. */
+static cr_id rotated(struct cr_maker *m, cr_id x)
+{
+    int last = cr_node_of(m, x)->rank - 1;
+    int64_t all = cr_size_of(m, x, -1), half = all / 2;
+    if (half < 1)
+        return x;
+    cr_id a = cr_make_slice(m, x, last, 0, half), b = cr_make_slice(m, x, last, half, half);
+    cr_id cos = cr_make_broadcast(m, a, false), sin = cr_make_broadcast(m, a, false);
+    cr_id parts[3] = {
+        cr_make2(m, CR_OP_sub, cr_make2(m, CR_OP_mul, a, cos), cr_make2(m, CR_OP_mul, b, sin)),
+        cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, b, cos), cr_make2(m, CR_OP_mul, a, sin))};
+    if (cr_chance(m, 30) && 2 * half == all) { /* rotate_half */
+        cr_id turned = cr_make_concat(m, 2, (cr_id[]){cr_make1(m, CR_OP_neg, b), a}, last);
+        turned = cr_make2(m, CR_OP_mul, turned, cr_make_broadcast(m, x, false));
+        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, cr_make_broadcast(m, x, false)),
+                        turned);
+    }
+    if (cr_chance(m, 30) && last < 5) { /* side by side */
+        struct cr_attr wide = cr_attr_of(cr_node_of(m, parts[0]));
+        wide.shape[last + 1] = 1;
+        for (int i = 0; i < 2; i++)
+            parts[i] = cr_make_reshape(m, parts[i], last + 2, wide.shape);
+        cr_id pairs = cr_make_concat(m, 2, parts, last + 1);
+        wide.shape[last] = 2 * half;
+        return cr_make_reshape(m, pairs, last + 1, wide.shape);
+    }
+    if (2 * half < all || cr_chance(m, 20))
+        parts[2] = cr_make_slice(m, x, last, all - 1, 1);
+    return cr_make_concat(m, parts[2] ? 3 : 2, parts, last);
+}
+
 /* Several heads over one projection to queries, keys and values. */
 static cr_id fused_heads(struct cr_maker *m, cr_id x)
 {
@@ -526,6 +559,12 @@ static cr_id fused_heads(struct cr_maker *m, cr_id x)
     cr_id q = split_heads(m, cr_make_slice(m, qkv, 2, 0, C), heads);
     cr_id k = split_heads(m, cr_make_slice(m, qkv, 2, C, C), heads);
     cr_id v = split_heads(m, cr_make_slice(m, qkv, 2, 2 * C, C), heads);
+    if (cr_chance(m, 20)) {
+        q = rotated(m, q);
+        k = rotated(m, k);
+        if (cr_size_of(m, q, -1) != cr_size_of(m, k, -1))
+            return CR_NONE;
+    }
     if (heads > 1 && cr_chance(m, 20)) { /* one head of keys and values for all queries */
         k = one_head(m, k);
         v = cr_chance(m, 80) ? one_head(m, v) : v;
