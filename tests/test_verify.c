@@ -19,7 +19,10 @@ static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
 static const struct cr_setting bias_settings[] = {{"kind", "bias_and_slopes", false}};
 static const struct cr_setting table_settings[] = {{"kind", "table", false}};
 
-enum { STACK, SORTING, BIAS, TABLE, MODULES };
+/* One that computes rows of queries and keys by parts, and adds biases that are joined. */
+static const struct cr_setting layer_settings[] = {{"variant", "ropeBiased", false}};
+
+enum { STACK, SORTING, BIAS, TABLE, LAYER, MODULES };
 
 static struct cr_module *make_module(int which)
 {
@@ -30,6 +33,8 @@ static struct cr_module *make_module(int which)
         return module_of("tests/scripts/attention_variants.lua", bias_settings, 1);
     case TABLE:
         return module_of("tests/scripts/attention_variants.lua", table_settings, 1);
+    case LAYER:
+        return module_of("tests/variants/layer.lua", layer_settings, 1);
     default:
         return module_of("tests/scripts/stack_training.lua", step_settings, 5);
     }
@@ -509,6 +514,47 @@ DAMAGE(parameter_elsewhere)
             }
 }
 
+static struct cr_kernel *attention_of(struct cr_module *m)
+{
+    return kernel_of(m, CR_KERNEL_ATTENTION);
+}
+
+DAMAGE(no_edge) { attention_of(m)->attention.bounds[0].last.moves = false; }
+DAMAGE(edges_that_both_move) { attention_of(m)->attention.bounds[0].first.moves = true; }
+DAMAGE(columns_not_made) { attention_of(m)->attention.key_parts.n = 1; }
+DAMAGE(part_twice) { attention_of(m)->attention.key_parts.items[1].start = 0; }
+DAMAGE(part_without_program)
+{
+    struct cr_kernel *k = attention_of(m);
+    k->attention.key_parts.items[2] = k->attention.key_parts.items[1];
+    k->attention.key_parts.n = 3;
+}
+DAMAGE(part_of_a_loop)
+{
+    struct cr_kernel *k = attention_of(m);
+    k->attention.query_parts.items[1].atom = k->key;
+}
+
+/* Two biases in each other's place. */
+DAMAGE(biases_exchanged)
+{
+    struct cr_place_info *first = NULL;
+    for (int i = 0; i < m->n_places; i++) {
+        struct cr_place_info *p = &m->places[i];
+        const char *name = m->graph->nodes[p->param].name;
+        if (strcmp(name, "q.bias") && strcmp(name, "k.bias"))
+            continue;
+        if (first) {
+            int64_t target = first->target;
+            first->target = p->target;
+            p->target = target;
+            return;
+        }
+        first = p;
+    }
+    ck_abort_msg("no biases of queries and keys");
+}
+
 /* ---- the table ---- */
 
 /* Properties that the pass of a row claims to break, and to give. */
@@ -525,6 +571,7 @@ static const struct {
 #define ROW(damage, after, breaks, gives, message)                                                 \
     {#damage, after, damage, breaks, gives, STACK, message}
 #define KERNEL(module, damage, message) {#damage, "fuse", damage, KEEP, 0, module, message}
+#define PARTS(damage, after, message) {#damage, after, damage, KEEP, 0, LAYER, message}
     /* the graph */
     ROW(no_such_op, "simplify", MAY, 0, "node %d (?): no such op"),
     ROW(another_op, "simplify", MAY, 0, "node %d (lt): shape or type is not what"),
@@ -612,6 +659,13 @@ static const struct {
     ROW(keys_elsewhere, "fuse", KEEP, 0, "kernel %d: the index of b goes from "),
     ROW(values_by_query, "fuse", KEEP, 0, "kernel %d: the index of v goes along atom %d"),
     ROW(too_many_bounds, "fuse", KEEP, 0, "kernel %d: it has 5 bounds"),
+    PARTS(no_edge, "fuse", "kernel %d: bound 0 has no edge, or two that move"),
+    PARTS(edges_that_both_move, "fuse", "kernel %d: bound 0 has no edge, or two that move"),
+    PARTS(columns_not_made, "fuse", "kernel %d: the parts of its rows are no rows"),
+    PARTS(part_twice, "fuse", "kernel %d: the parts of its rows are no rows"),
+    PARTS(part_without_program, "fuse", "kernel %d: the parts of its rows are no rows"),
+    PARTS(part_of_a_loop, "fuse", "kernel %d: an atom has two parts, or does not exist"),
+    PARTS(biases_exchanged, "plan", "kernel %d: its parameter v[%d] is not where it reads it"),
     ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: it does not store part %d of v[%d]"),
     KERNEL(BIAS, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
     KERNEL(BIAS, array_of_no_kind, "kernel %d: array 0 is not there, or nothing is made of it"),
