@@ -100,6 +100,9 @@ static const struct variant {
     {"ropeInterleaved", 3, causal, 0},
     {"ropeGqa", 3, causal, 0},
     {"ropeBiased", 3, causal, 0},
+    {"ropePart", 3, causal, 0},
+    {"ropeNorm", 3, causal, 0},
+    {"ropeNormHalf", 3, causal, 0},
 };
 
 /* ---- results ---- */

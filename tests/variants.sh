@@ -61,6 +61,9 @@ ropeHalf|rotary positions, `x cos + rotate_half(x) sin`
 ropeInterleaved|rotary positions, neighbours in pairs
 ropeGqa|rotary positions and GQA
 ropeBiased|rotary positions, biased projections
+ropePart|rotary positions of some columns
+ropeNorm|a norm of each head's rows, then rotary positions
+ropeNormHalf|the same by `rotate_half`
 ROWS
 
 settings() {

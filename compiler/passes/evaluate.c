@@ -81,6 +81,7 @@ void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id cor
     ev->may_reduce = may_reduce;
     ev->n_visible = 0;
     ev->pieces.n = 0;
+    ev->rows = NULL;
 }
 
 bool cr_new_atom(struct cr_evaluate *ev, int64_t extent, int length, int *atom)
@@ -301,6 +302,46 @@ static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const str
     return push(ev, &reduction, map);
 }
 
+/* True if a reduction goes over rows of which the program makes one part. */
+static bool spans_parts(const struct cr_evaluate *ev, const struct cr_map *map, int rank,
+                        int64_t extent)
+{
+    return ev->rows && ev->col >= 0 && !depends_on(map, rank, ev->col) &&
+           extent == ev->rows->n * ev->kernel->atoms.extent[ev->col];
+}
+
+/* The reduction of each part, and of these numbers.  That of a part has a place on the reduced axis
+ * that no other value has, so that it is not taken for the whole. */
+static int reduce_parts(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    const struct cr_node *node = &ev->g->nodes[id];
+    enum cr_op op = node->op == CR_OP_max ? CR_OP_maximum : CR_OP_add;
+    int whole = -1;
+    for (int p = 0; p < ev->rows->n; p++) {
+        const struct cr_row_part *part = &ev->rows->items[p];
+        struct cr_map operand = *map, place = *map;
+        operand.axis[node->axis] = (struct cr_affine){.base = part->start};
+        operand.axis[node->axis].coef[ev->col] = part->step;
+        place.axis[node->axis].base = -1 - p;
+        int value = cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
+        if (value < 0)
+            return -1;
+        value = push_reduction(ev, id, value, &place);
+        if (p == 0 || value < 0) {
+            whole = value;
+        } else {
+            bool last = p == ev->rows->n - 1;
+            struct cr_value both = {
+                .source = CR_MAP, .node = id, .op = op, .arg = {whole, value}};
+            place.axis[node->axis].base = -1 - ev->rows->n - p;
+            whole = push(ev, &both, last ? map : &place);
+        }
+        if (whole < 0)
+            return -1;
+    }
+    return whole;
+}
+
 /*
  * All reductions of a program run over its one column atom.  So the reduced axis must have the
  * extent and the length of that atom, and the map must not depend on it.  Otherwise the node has to
@@ -317,6 +358,8 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
             return stop_at(ev, id);
         if (ev->col == CR_COL_UNKNOWN && !choose_col(ev, map, node->rank, extent, length))
             return stop_at(ev, id);
+        if (spans_parts(ev, map, node->rank, extent))
+            return reduce_parts(ev, id, map);
         if (ev->col < 0 || ev->kernel->atoms.extent[ev->col] != extent ||
             ev->kernel->atoms.length[ev->col] != length || depends_on(map, node->rank, ev->col))
             return stop_at(ev, id);

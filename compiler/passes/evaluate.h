@@ -41,6 +41,10 @@ struct cr_evaluate {
     struct cr_choice visible[CR_MAX_BOUNDS]; /* masks taken to hide nothing */
     int n_visible;
 
+    /* the parts of whose rows a program makes one, if they are as long and share the atom `col`; a
+     * reduction over whole rows is then one of those over each part; else null */
+    const struct cr_row_parts *rows;
+
     /* where a program's columns, over `col`, must be cut so that each part comes from one operand of a
      * concat; none if that is not what stands in the way */
     struct cr_row_parts pieces;        /* without atoms */

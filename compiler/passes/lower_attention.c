@@ -112,9 +112,10 @@ static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
             if (*atom != k->k && *atom >= 0 && k->atoms.extent[*atom] == size)
                 return true;
         }
-    if (!cr_new_atom(&lw->ev, size, 0, atom) || *atom < 0)
+    if (!cr_new_atom(&lw->ev, size, 0, atom))
         return false;
-    lw->ev.fixed |= 1u << *atom;
+    if (*atom >= 0)
+        lw->ev.fixed |= 1u << *atom;
     return true;
 }
 
@@ -139,17 +140,23 @@ static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_ma
     parts->n = 0;
     if (pieces.n < 2 || pieces.n > CR_MAX_PARTS)
         return false;
+    bool alike = true;
+    for (int p = 0; p < pieces.n; p++) {
+        parts->items[p] = pieces.items[p];
+        if (!part_atom(lw, ev->piece_size[p], &parts->items[p].atom))
+            return false;
+        parts->n++;
+        alike &= parts->items[p].atom == parts->items[0].atom;
+    }
     for (int p = 0; p < pieces.n; p++) {
         struct cr_map part = *map;
         struct cr_tiles *program = first + p;
-        struct cr_row_part *item = &parts->items[p];
-        *item = pieces.items[p];
-        if (!part_atom(lw, ev->piece_size[p], &item->atom))
-            return false;
-        parts->n++;
+        const struct cr_row_part *item = &parts->items[p];
         part.axis[along] = (struct cr_affine){.base = item->start};
-        part.axis[along].coef[item->atom] = item->step;
+        if (item->atom >= 0)
+            part.axis[along].coef[item->atom] = item->step;
         cr_evaluate_begin(ev, program, CR_NONE, item->atom, true);
+        ev->rows = alike ? parts : NULL;
         program->result = cr_evaluate(ev, id, &part);
         if (program->result < 0 || !cr_evaluate_end(ev, program, item->atom))
             return false;

@@ -69,7 +69,7 @@ static bool take_part_roles(struct check *c, const struct cr_row_parts *parts)
     bool fine = parts->n >= 0 && parts->n <= CR_MAX_PARTS;
     for (int i = 0; fine && i < parts->n; i++) {
         int atom = parts->items[i].atom;
-        bool known = atom >= 0 && atom < c->k->atoms.n && c->roles[atom] == CR_LOOP_PART;
+        bool known = atom == -1 || (atom >= 0 && atom < c->k->atoms.n && c->roles[atom] == CR_LOOP_PART);
         fine = known || (parts->n == 1 && atom == c->k->k) || take_role(c, atom, CR_LOOP_PART);
     }
     return fine;
@@ -200,6 +200,24 @@ static int64_t reduced_size(const struct check *c, cr_id id)
     return c->g->nodes[cr_in(c->g, id, 0)].shape[c->g->nodes[id].axis];
 }
 
+/* So many reductions of a node as a program has, each of a part of its rows. */
+static int count_reductions(const struct cr_tiles *tiles, cr_id id)
+{
+    int n = 0;
+    for (int i = 0; i < tiles->n; i++)
+        n += tiles->values[i].source == CR_REDUCE && tiles->values[i].node == id;
+    return n;
+}
+
+/* True if a value joins the reductions of parts of rows: those of its own node. */
+static bool joins_reductions(const struct check *c, const struct cr_tiles *tiles,
+                             const struct cr_value *v)
+{
+    enum cr_op op = c->g->nodes[v->node].op;
+    return v->op == (op == CR_OP_max ? CR_OP_maximum : CR_OP_add) &&
+           tiles->values[v->arg[0]].node == v->node && tiles->values[v->arg[1]].node == v->node;
+}
+
 /* Value i, whose arguments are fine. */
 static int verify_source(const struct check *c, const struct program_rule *rule,
                          const struct cr_tiles *tiles, int i)
@@ -211,13 +229,15 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     bool down = c->k->kind == CR_KERNEL_COLUMNS && i == tiles->result;
     switch (v->source) {
     case CR_MAP:
-        if (kind != CR_KIND_ELEMENTWISE || node->op != v->op)
+        if (kind == CR_KIND_REDUCE ? !joins_reductions(c, tiles, v)
+                                   : kind != CR_KIND_ELEMENTWISE || node->op != v->op)
             return broken(c, "%s: value %d is no %s", rule->name, i, cr_ops[v->op].name);
         break;
     case CR_REDUCE:
         if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->part->reduces ||
             down != (c->k->kind == CR_KERNEL_COLUMNS) ||
-            reduced_size(c, v->node) != cr_extent(c->k, down ? c->k->row : across))
+            reduced_size(c, v->node) != (down ? 1 : count_reductions(tiles, v->node)) *
+                                            cr_extent(c->k, down ? c->k->row : across))
             return broken(c, "%s: value %d cannot be reduced", rule->name, i);
         break;
     case CR_CORE:

@@ -10,7 +10,7 @@ local o = options {
         "segmentsFull", "alibi", "alibiComputed", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "mqa",
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
-        "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased",
+        "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased", "ropePart", "ropeNorm", "ropeNormHalf",
     },
 }
 local B, T, C, H = o.B, o.T, o.n_embd, o.n_head
@@ -37,10 +37,14 @@ local v = heads(scope("v", nn.linear, n, groups * d, bias), groups)
 local function rotate(u)
     local half = d / 2
     local all, part = {B, u.shape[2], T, half}, {0, 0, 0, half}
-    if variant == "ropeHalf" then
+    if variant == "ropeHalf" or variant == "ropeNormHalf" then
         local cos, sin = input("cos", {T, d}), input("sin", {T, d})
         local turned = concat({-u:slice(part, all), u:slice({0, 0, 0, 0}, all)}, -1)
         return u * cos + turned * sin
+    end
+    if variant == "ropePart" then -- some columns stay as they are
+        half = d % 8 == 0 and d / 4 or 1
+        all, part = {B, u.shape[2], T, half}, {0, 0, 0, half}
     end
     local cos, sin = input("cos", {T, half}), input("sin", {T, half})
     if variant == "ropeInterleaved" then
@@ -52,9 +56,19 @@ local function rotate(u)
         return concat({y0:reshape(one), y1:reshape(one)}, -1):reshape(u.shape)
     end
     local a, b = u:slice({0, 0, 0, 0}, all), u:slice(part, all)
-    return concat({a * cos - b * sin, b * cos + a * sin}, -1)
+    local turned = {a * cos - b * sin, b * cos + a * sin}
+    if d > 2 * half then
+        table.insert(turned, u:slice({0, 0, 0, 2 * half}, {B, u.shape[2], T, d - 2 * half}))
+    end
+    return concat(turned, -1)
 end
 
+-- A norm of each head's rows, with a weight (as Qwen 3 has it).
+local function normed(u, name)
+    return u * rsqrt(sum(u * u, -1) / d + 1e-6) * param(name, {d}, {normal = 1})
+end
+
+if starts("ropeNorm") then q, k = normed(q, "q_norm"), normed(k, "k_norm") end
 if starts("rope") then q, k = rotate(q), rotate(k) end
 
 if variant == "qkNorm" then
