@@ -213,7 +213,7 @@ END_TEST
 static const char *const models[] = {
     "graphs/gpt2_block.lua",    "graphs/heads_block.lua",    "graphs/stream_block.lua",
     "graphs/train_sort.lua",    "graphs/train_add.lua",      "tests/scripts/stack_training.lua",
-    "tests/golden/scatter.lua", "tests/golden/grad_qkv.lua", "tests/scripts/cache.lua",
+    "tests/golden/scatter.lua", "tests/golden/cumsum.lua", "tests/golden/grad_qkv.lua", "tests/scripts/cache.lua",
 };
 
 enum { N_MODELS = sizeof models / sizeof *models };

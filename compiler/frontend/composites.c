@@ -144,6 +144,34 @@ static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int
     return shaped(L, CR_OP_reshape, last, 3, (int64_t[]){a->outer, a->size, a->inner});
 }
 
+/* True if the sizes of some axes are all 1. */
+static bool are_ones(const struct cr_node *node, int first, int last)
+{
+    return cr_elements(last - first, node->shape + first) == 1;
+}
+
+/* The same for a tensor a, in its shape.  What an index says of all other axes alike is found once. */
+static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
+{
+    struct cr_node node = node_of(L, a), named = node_of(L, index), found = node;
+    struct cr_attr narrow = cr_attr_of(&node), wide = narrow;
+    bool outer = are_ones(&named, 0, axis), inner = are_ones(&named, axis + 1, named.rank);
+    if (!outer && !inner) {
+        index = index_along(L, "scatter", a, index, axis);
+    } else {
+        wide.shape[axis] = named.shape[axis];
+        for (int i = 0; i < node.rank; i++)
+            if ((outer && i < axis) || (inner && i > axis))
+                narrow.shape[i] = wide.shape[i] = 1;
+        index = shaped(L, CR_OP_expand, index, wide.rank, wide.shape);
+    }
+    found.shape = narrow.shape;
+    struct grid grid = grid_of(&found, axis);
+    cr_id last = last_positions(L, &grid, index, named.shape[axis]);
+    last = shaped(L, CR_OP_reshape, last, node.rank, narrow.shape);
+    return shaped(L, CR_OP_expand, last, node.rank, node.shape);
+}
+
 int cr_lua_scatter(lua_State *L)
 {
     cr_arg_count(L, "scatter", 4, 4);
@@ -151,17 +179,14 @@ int cr_lua_scatter(lua_State *L)
     cr_id index = cr_arg_tensor(L, 3, "scatter");
     struct cr_node node = node_of(L, a), given = node_of(L, values);
     int axis = cr_arg_axis(L, 4, "scatter", node.rank);
-    index = index_along(L, "scatter", a, index, axis);
-    struct cr_node places = node_of(L, index);
+    struct cr_node places = node_of(L, index_along(L, "scatter", a, index, axis));
     char left[200], right[200];
     cr_shape_text(left, sizeof left, given.rank, given.shape);
     cr_shape_text(right, sizeof right, places.rank, places.shape);
     if (!cr_same_shape(&given, &places) || given.dtype != node.dtype)
         cr_raise(L, "scatter: values are %s %s, %s %s as the index is expected",
                  cr_dtype_name(given.dtype), left, cr_dtype_name(node.dtype), right);
-    struct grid grid = grid_of(&node, axis);
-    cr_id last = last_positions(L, &grid, index, places.shape[axis]);
-    last = shaped(L, CR_OP_reshape, last, node.rank, node.shape);
+    cr_id last = last_along(L, a, index, axis);
     const int64_t flat[] = {cr_elements(given.rank, given.shape)};
     cr_id numbers = numbers_along(L, values, last, axis);
     cr_id taken = two(L, CR_OP_gather, shaped(L, CR_OP_reshape, values, 1, flat), numbers);

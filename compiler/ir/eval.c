@@ -5,7 +5,7 @@
 
 /* The vocabulary of elementwise.h and reductions.h for double. */
 #define CR_ONE 1.0
-#define CR_FLOAT(x) (x)
+#define CR_FLOAT(x) ((double)(float)(x))
 #define CR_ABS(x) fabs(x)
 #define CR_EXP(x) exp(x)
 #define CR_LOG(x) log(x)

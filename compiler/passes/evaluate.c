@@ -295,6 +295,16 @@ static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int ran
     return true;
 }
 
+/* True if the same value is asked for along a loop of the program. */
+static bool is_repeated(const struct cr_evaluate *ev, const struct cr_map *map, int rank)
+{
+    const struct cr_atoms *atoms = &ev->kernel->atoms;
+    for (int a = 0; a < atoms->n; a++)
+        if (atoms->extent[a] > 1 && !depends_on(map, rank, a))
+            return true;
+    return false;
+}
+
 static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const struct cr_map *map)
 {
     struct cr_value reduction = {
@@ -356,8 +366,13 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
     if (extent > 1) {
         if (!ev->may_reduce)
             return stop_at(ev, id);
-        if (ev->col == CR_COL_UNKNOWN && !choose_col(ev, map, node->rank, extent, length))
-            return stop_at(ev, id);
+        if (ev->col == CR_COL_UNKNOWN) {
+            int before = ev->kernel->atoms.n;
+            bool repeated = is_repeated(ev, map, node->rank);
+            if (!choose_col(ev, map, node->rank, extent, length) ||
+                (repeated && ev->kernel->atoms.n > before)) /* else the columns repeat it */
+                return stop_at(ev, id);
+        }
         if (spans_parts(ev, map, node->rank, extent))
             return reduce_parts(ev, id, map);
         if (ev->col < 0 || ev->kernel->atoms.extent[ev->col] != extent ||
@@ -407,19 +422,21 @@ static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return stop_at(ev, id);
 }
 
-/* A gather reads rows of a stored table; the index of the row is computed at run time. */
+/* A gather reads rows of a stored table, or of one whose elements are stored in order; the index of
+ * the row is computed at run time. */
 static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0), index = cr_in(ev->g, id, 1);
     const struct cr_node *t = &ev->g->nodes[table];
     int index_rank = ev->g->nodes[index].rank;
     struct cr_map index_map = {0}, table_map = {0};
-    if (!cr_is_stored(ev, table))
+    cr_id stored = stored_in_order(ev, table);
+    if (stored == CR_NONE)
         return stop_at(ev, table);
     memcpy(index_map.axis, map->axis, (size_t)index_rank * sizeof *map->axis);
     for (int i = 1; i < t->rank; i++)
         table_map.axis[i] = map->axis[index_rank + i - 1];
-    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = ref_of(ev, table)};
+    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = ref_of(ev, stored)};
     value.at = cr_map_linear(&table_map, t->rank, t->shape);
     value.table_rows = t->shape[0];
     value.table_stride = cr_elements(t->rank - 1, t->shape + 1);
