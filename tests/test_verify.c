@@ -15,14 +15,15 @@ static const struct cr_setting step_settings[] = {
 /* One whose values are joined by several kernels. */
 static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
 
-/* Attention whose scores get a bias for each query and key and slopes, and by an index. */
-static const struct cr_setting bias_settings[] = {{"kind", "bias_and_slopes", false}};
+/* Attention whose scores get a bias for each query and key, slopes besides, and by an index. */
+static const struct cr_setting bias_settings[] = {{"kind", "bias", false}};
+static const struct cr_setting slope_settings[] = {{"kind", "bias_and_slopes", false}};
 static const struct cr_setting table_settings[] = {{"kind", "table", false}};
 
 /* One that computes rows of queries and keys by parts, and adds biases that are joined. */
 static const struct cr_setting layer_settings[] = {{"variant", "ropeBiased", false}};
 
-enum { STACK, SORTING, BIAS, TABLE, LAYER, MODULES };
+enum { STACK, SORTING, BIAS, SLOPES, TABLE, LAYER, MODULES };
 
 static struct cr_module *make_module(int which)
 {
@@ -31,6 +32,8 @@ static struct cr_module *make_module(int which)
         return module_of("graphs/train_sort.lua", sort_settings, 1);
     case BIAS:
         return module_of("tests/scripts/attention_variants.lua", bias_settings, 1);
+    case SLOPES:
+        return module_of("tests/scripts/attention_variants.lua", slope_settings, 1);
     case TABLE:
         return module_of("tests/scripts/attention_variants.lua", table_settings, 1);
     case LAYER:
@@ -356,6 +359,24 @@ DAMAGE(sums_for_each_key)
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
     k->attention.arrays[array_of(k, CR_SUM_OVER_KEYS)] = CR_SUM_OVER_QUERIES;
 }
+DAMAGE(stored_nowhere)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = k->n_refs;
+}
+DAMAGE(stored_in_an_input)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    int *ref = &k->attention.stored[array_of(k, CR_WHOLE_ARRAY)];
+    for (int i = 0; i < k->n_refs; i++)
+        if (m->graph->nodes[k->refs[i]].name)
+            *ref = i;
+}
+DAMAGE(stored_as_a_part)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
+    k->attention.stored[array_of(k, CR_WHOLE_ARRAY)] = -1;
+}
 DAMAGE(index_without_table)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
@@ -667,12 +688,15 @@ static const struct {
     PARTS(part_of_a_loop, "fuse", "kernel %d: an atom has two parts, or does not exist"),
     PARTS(biases_exchanged, "plan", "kernel %d: its parameter v[%d] is not where it reads it"),
     ROW(one_gradient_twice, "fuse", KEEP, 0, "kernel %d: it does not store part %d of v[%d]"),
-    KERNEL(BIAS, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
-    KERNEL(BIAS, array_of_no_kind, "kernel %d: array 0 is not there, or nothing is made of it"),
+    KERNEL(SLOPES, stored_nowhere, "kernel %d: there is no operand %d to store array %d in"),
+    KERNEL(BIAS, stored_in_an_input, "kernel %d: it reads v[%d], which is not made yet"),
+    KERNEL(BIAS, stored_as_a_part, "kernel %d: it reads v[%d], which is not made yet"),
+    KERNEL(SLOPES, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
+    KERNEL(SLOPES, array_of_no_kind, "kernel %d: array 0 is not there, or nothing is made of it"),
     KERNEL(BIAS, sums_at_once, "kernel %d: its loops are not those that its arrays are summed"),
     KERNEL(BIAS, array_summed_further, "kernel %d: its loops do not go through the elements"),
-    KERNEL(BIAS, sums_elsewhere, "kernel %d: it does not store part %d of v[%d]"),
-    KERNEL(BIAS, sums_for_each_key, "kernel %d: the index of its result goes along atom"),
+    KERNEL(SLOPES, sums_elsewhere, "kernel %d: it does not store part %d of v[%d]"),
+    KERNEL(SLOPES, sums_for_each_key, "kernel %d: the index of its result goes along atom"),
     KERNEL(BIAS, scores_of_scores, "kernel %d: scores: value 0 is of scores that are not there"),
     KERNEL(TABLE, index_without_table, "kernel %d: it has an index for no table"),
     KERNEL(TABLE, table_without_index, "kernel %d: it has an index for no table, or a table"),

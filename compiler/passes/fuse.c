@@ -49,6 +49,7 @@ struct fusion {
     int *depth;   /* by node: the longest way to it from stored nodes */
     bool *computed; /* by node: rows of queries or keys, which attention computes as it goes */
     bool *apart;  /* by node: a concat of an attention's gradients that one kernel cannot make */
+    cr_id *with;  /* by node: the concat whose kernel stores this output, too, or CR_NONE */
     int *cleared; /* by node: its kernels were made when so many nodes were stored, or more */
     int n_stored; /* from 1 on */
     struct need *needs;
@@ -160,6 +161,9 @@ static void find_backwards(struct fusion *f)
                                 cr_in(f->g, b->ddropped, 0), cr_in(f->g, b->ddropped, 1)};
         for (size_t j = 0; j < sizeof stored / sizeof *stored; j++)
             store_viewed(f, stored[j]);
+        for (int j = 0; j < b->n_arrays; j++)
+            if (b->arrays[j].apart)
+                f->with[b->arrays[j].result] = b->output;
     }
 }
 
@@ -507,6 +511,12 @@ static void find_owners(struct fusion *f)
 
 /* ---- kernels ---- */
 
+/* True if another node's kernel stores this one. */
+static bool is_stored_with(const struct fusion *f, cr_id id)
+{
+    return f->with[id] != CR_NONE && !f->apart[f->with[id]];
+}
+
 /* True if one kernel makes a stored node; else each part of a concat or a write has its own. */
 static bool has_one_kernel(const struct fusion *f, cr_id id)
 {
@@ -517,6 +527,8 @@ static bool has_one_kernel(const struct fusion *f, cr_id id)
 
 static int n_needs_of(const struct fusion *f, cr_id id)
 {
+    if (is_stored_with(f, id))
+        return 0;
     if (has_one_kernel(f, id))
         return 1;
     return f->g->nodes[id].op == CR_OP_write ? 2 : f->g->nodes[id].n_in;
@@ -591,9 +603,18 @@ static bool clear_need(struct fusion *f, int need)
  * attention that one kernel cannot make get a kernel each. */
 static void clear_node(struct fusion *f, cr_id id)
 {
+    if (is_stored_with(f, id)) {
+        f->cleared[id] = f->n_stored;
+        return;
+    }
     if (has_one_kernel(f, id) && !clear_need(f, f->first_need[id])) {
         f->apart[id] = true;
         add_needs(f, id);
+        for (cr_id other = 0; other < f->g->n_nodes; other++)
+            if (f->with[other] == id) {
+                add_needs(f, other);
+                f->cleared[other] = 0;
+            }
     }
     f->cleared[id] = f->n_stored;
     for (int i = 0; i < n_needs_of(f, id) && !has_one_kernel(f, id); i++) {
@@ -703,10 +724,11 @@ void cr_pass_fuse(struct cr_module *module)
     f.computed = cr_calloc(n, sizeof *f.computed);
     f.apart = cr_calloc(n, sizeof *f.apart);
     f.cleared = cr_calloc(n, sizeof *f.cleared);
+    f.with = cr_calloc(n, sizeof *f.with);
     f.first_need = cr_calloc(n, sizeof *f.first_need);
     f.state = cr_calloc(n, sizeof *f.state);
     for (size_t i = 0; i < n; i++)
-        f.owner[i] = f.state[i] = CR_NONE;
+        f.owner[i] = f.state[i] = f.with[i] = CR_NONE;
     for (int i = 0; i < f.g->n_outputs; i++)
         f.state[f.g->outputs[i].id] = f.g->outputs[i].state;
     cr_users_find(&f.users, f.g);
@@ -735,6 +757,7 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.computed);
     free(f.apart);
     free(f.cleared);
+    free(f.with);
     free(f.needs);
     free(f.first_need);
     free(f.state);

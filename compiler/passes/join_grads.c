@@ -199,6 +199,12 @@ static bool is_turned(const struct parts *p, int i)
     return (i == 1 && p->b->dk_turned) || (i == 2 && p->b->dv_turned);
 }
 
+/* True if a part is an output, which goes to its own memory. */
+static bool is_apart(const struct parts *p, int i)
+{
+    return i >= 3 && p->b->arrays[i - 3].apart;
+}
+
 /* A part in the new graph; a product that is transposed is made as the kernel makes it. */
 static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
 {
@@ -212,23 +218,28 @@ static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
 }
 
-/* Joins the parts, and maps each to its slice. */
+/* Joins the parts, and maps each to its slice; but for those that are outputs. */
 static void join(struct cr_rewrite *rw, const struct parts *p)
 {
     struct cr_attr shape[MOST_PARTS];
     cr_id flat[MOST_PARTS];
     int64_t size[MOST_PARTS], start = 0;
+    int n = 0;
     for (int i = 0; i < p->n; i++) {
         cr_id id = copy_part(rw, p, i);
+        if (is_apart(p, i))
+            continue;
         const struct cr_node *node = &rw->to->nodes[id];
         shape[i] = (struct cr_attr){.rank = node->rank};
         memcpy(shape[i].shape, node->shape, sizeof shape[i].shape);
         size[i] = cr_elements(node->rank, node->shape);
         struct cr_attr line = {.rank = 1, .shape = {size[i]}};
-        flat[i] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &line);
+        flat[n++] = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &line);
     }
-    cr_id all = cr_rewrite_add(rw, CR_OP_concat, p->n, flat, &(struct cr_attr){.axis = 0});
+    cr_id all = cr_rewrite_add(rw, CR_OP_concat, n, flat, &(struct cr_attr){.axis = 0});
     for (int i = 0; i < p->n; i++) {
+        if (is_apart(p, i))
+            continue;
         struct cr_attr part = {.shape = {size[i]}, .index = {start}};
         cr_id id = cr_rewrite_add(rw, CR_OP_slice, 1, &all, &part);
         id = cr_rewrite_add(rw, CR_OP_reshape, 1, &id, &shape[i]);

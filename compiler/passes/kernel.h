@@ -257,6 +257,8 @@ struct cr_kernel {
                                        * are 0 outside the bounds */
             enum cr_array_kind arrays[CR_MAX_ARRAYS]; /* ATTENTION_BACKWARD: what is made of them */
             int n_arrays;
+            int stored[CR_MAX_ARRAYS]; /* the ref, an output, that an array goes to, which nothing
+                                        * reads; or -1: to its part of the buffer */
             int bucket;      /* the atom of the rows of a table, or -1 */
             unsigned serial; /* outer loops, as bits, along which a whole array is summed: one
                               * iteration after the other */
@@ -292,6 +294,16 @@ static inline bool cr_attends(const struct cr_kernel *kernel)
 static inline int cr_n_bounds(const struct cr_kernel *kernel)
 {
     return cr_attends(kernel) ? kernel->attention.n_bounds : 0;
+}
+
+/* True if it does not read a ref, but writes it. */
+static inline bool cr_writes_ref(const struct cr_kernel *kernel, int ref)
+{
+    if (kernel->kind == CR_KERNEL_ATTENTION_BACKWARD)
+        for (int i = 0; i < kernel->attention.n_arrays; i++)
+            if (kernel->attention.stored[i] == ref)
+                return true;
+    return false;
 }
 
 /* The node whose weights it reads packed, or CR_NONE. */

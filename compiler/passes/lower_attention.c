@@ -254,8 +254,10 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.hides_gradients;
     numbers[n++] = k->attention.bucket;
     numbers[n++] = k->attention.serial;
-    for (int i = 0; i < k->attention.n_arrays; i++)
+    for (int i = 0; i < k->attention.n_arrays; i++) {
         numbers[n++] = k->attention.arrays[i];
+        numbers[n++] = k->attention.stored[i];
+    }
     n += part_numbers(&k->attention.query_parts, numbers + n);
     n += part_numbers(&k->attention.key_parts, numbers + n);
     for (int i = 0; i < k->attention.n_bounds; i++) {
@@ -265,7 +267,7 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(10 + CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+_Static_assert(10 + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
                    CR_MAX_NUMBERS,
                "the numbers of an attention");
 
@@ -489,8 +491,8 @@ static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *
     return false;
 }
 
-/* The same of element [i, j] of a matrix for each (batch, head), or for some of them. */
-static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_affine *dest)
+/* Element [i, j] of a matrix for each (batch, head), or for some of them. */
+static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i, int j)
 {
     const struct cr_node *node = &lw->g->nodes[id];
     struct cr_map map = lw->root_map;
@@ -499,7 +501,29 @@ static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct 
     for (int axis = 0; axis < node->rank; axis++)
         if (node->shape[axis] == 1)
             map.axis[axis] = cr_affine_atom(CR_NO_ATOM);
+    return map;
+}
+
+/* Where it goes in the concat. */
+static bool lower_result(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_affine *dest)
+{
+    struct cr_map map = map_of_matrix(lw, id, i, j);
     return lower_part(lw, id, &map, j, dest);
+}
+
+/* Where it goes in an output, which may show it under another shape; the output becomes a ref. */
+static bool lower_output(struct cr_lowering *lw, cr_id id, int *ref, struct cr_affine *dest)
+{
+    struct cr_kernel *k = lw->k;
+    const struct cr_node *node = &lw->g->nodes[id];
+    cr_id whole = node->op == CR_OP_reshape ? cr_in(lw->g, id, 0) : id;
+    struct cr_map map = map_of_matrix(lw, whole, k->row, k->key);
+    if (k->n_refs == CR_MAX_REFS || !map_up(lw, id, whole, &map))
+        return false;
+    *ref = k->n_refs++;
+    k->refs[*ref] = id;
+    *dest = cr_map_linear(&map, node->rank, node->shape);
+    return k->key < 0 || dest->coef[k->key] == 1;
 }
 
 /* The same of a row of the tables that an array is scattered to. */
@@ -525,8 +549,10 @@ static bool lower_results(struct cr_lowering *lw, const struct cr_attention_back
         bool keys = b->arrays[i].kind == CR_SUM_OVER_KEYS, tables = b->arrays[i].kind == CR_SCATTERED;
         struct cr_affine *dest = &k->dest_array[i];
         cr_id result = b->arrays[i].result;
-        bool fits = tables ? lower_table(lw, result, dest)
-                           : lower_result(lw, result, k->row, keys ? CR_NO_ATOM : k->key, dest);
+        k->attention.stored[i] = -1;
+        bool fits = b->arrays[i].apart ? lower_output(lw, result, &k->attention.stored[i], dest)
+                    : tables           ? lower_table(lw, result, dest)
+                             : lower_result(lw, result, k->row, keys ? CR_NO_ATOM : k->key, dest);
         if (!fits)
             return false;
         for (int o = 0; b->arrays[i].kind == CR_WHOLE_ARRAY && o < k->n_outer; o++)

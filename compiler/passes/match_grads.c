@@ -319,20 +319,32 @@ static bool is_scattered(const struct search *s, cr_id array, cr_id id)
     return true;
 }
 
+/* True if a node is handed out, and nothing reads it. */
+static bool is_last(const struct search *s, cr_id id)
+{
+    for (int i = 0; i < cr_n_results(s->g); i++)
+        if (s->g->outputs[i].id == id)
+            return cr_n_users(s->users, id) == 0;
+    return false;
+}
+
 /* What a reader makes of an array of queries by keys. */
 static struct cr_array_gradient array_gradient(const struct search *s, cr_id array, cr_id reader)
 {
     const struct cr_node *node = &s->g->nodes[reader];
-    struct cr_array_gradient none = {CR_WHOLE_ARRAY, array, array};
     if (node->op == CR_OP_sum && node->axis == node->rank - 1)
-        return (struct cr_array_gradient){CR_SUM_OVER_KEYS, array, reader};
+        return (struct cr_array_gradient){CR_SUM_OVER_KEYS, array, reader, false};
     if (node->op == CR_OP_sum && node->axis == node->rank - 2)
-        return (struct cr_array_gradient){CR_SUM_OVER_QUERIES, array, reader};
-    if (node->op == CR_OP_sum)
-        return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, last_outer_sum(s, reader)};
+        return (struct cr_array_gradient){CR_SUM_OVER_QUERIES, array, reader, false};
     if (is_scattered(s, array, reader))
-        return (struct cr_array_gradient){CR_SCATTERED, array, only_user(s, reader)};
-    return none;
+        return (struct cr_array_gradient){CR_SCATTERED, array, only_user(s, reader), false};
+    cr_id sum = node->op == CR_OP_sum ? last_outer_sum(s, reader) : array;
+    cr_id last = sum == array ? reader : only_user(s, sum);
+    if (sum != array && is_last(s, sum))
+        return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, true};
+    if (is_op(s, last, CR_OP_reshape) && is_last(s, last))
+        return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, last, true};
+    return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, false};
 }
 
 /* Adds one, unless it is there; false if there are too many, or of one kind two that share what
@@ -396,7 +408,8 @@ static bool visit(struct walk *w, cr_id id)
     if (w->seen.n == CR_MAX_VALUES || cr_is_materialised(s->module, id))
         return false;
     w->seen.items[w->seen.n++] = id;
-    if (is_output(s->g, id) && !add_array(w->b, (struct cr_array_gradient){CR_WHOLE_ARRAY, id, id}))
+    if (is_output(s->g, id) &&
+        !add_array(w->b, (struct cr_array_gradient){CR_WHOLE_ARRAY, id, id, false}))
         return false;
     for (int i = s->users->first[id]; i < s->users->first[id + 1]; i++)
         if (!visit_reader(w, id, s->users->list[i]))
@@ -511,11 +524,14 @@ static bool is_part(const struct search *s, cr_id concat, int i, cr_id node, boo
 static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
 {
     const cr_id three[] = {b->dq, b->dk, b->dv};
-    if (b->dk_turned || b->dv_turned || s->g->nodes[concat].n_in != 3 + b->n_arrays)
+    int parts = 3;
+    for (int i = 0; i < b->n_arrays; i++)
+        parts += !b->arrays[i].apart;
+    if (b->dk_turned || b->dv_turned || s->g->nodes[concat].n_in != parts)
         return false;
     for (int p = 0; p < 3 + b->n_arrays; p++) {
         const struct cr_array_gradient *array = p < 3 ? NULL : &b->arrays[p - 3];
-        bool found = false;
+        bool found = array && array->apart;
         for (int i = 0; i < s->g->nodes[concat].n_in; i++)
             found |= is_part(s, concat, i, array ? array->result : three[p],
                              array && array->result == array->array);

@@ -44,6 +44,7 @@ struct cr_attention {
 struct cr_array_gradient {
     enum cr_array_kind kind;
     cr_id array, result; /* the same node, where the array is the result */
+    bool apart;          /* the result is an output that nothing reads: no part of the concat */
 };
 
 /*

@@ -246,6 +246,8 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     char name[32];
     for (int i = 0; i < k->n_refs; i++)
         b->ref[i] = add_operand(s, b, i);
+    for (int i = 0; i < k->n_refs; i++)
+        b->f->slots[b->ref[i]].written = cr_writes_ref(k, i);
     b->weight = CR_NONE;
     if (cr_packed(k) != CR_NONE) {
         b->weight =

@@ -168,22 +168,52 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
     }
 }
 
-/* True where an array is summed along outer loops, in their first iterations. */
-static cr_expr is_first(struct cr_builder *b, const struct cr_affine *dest)
+/* The slot that an array goes to: an output's, or that of the gradients. */
+static int slot_of_array(const struct cr_builder *b, int array)
+{
+    int ref = b->k->attention.stored[array];
+    return ref < 0 ? b->out : b->ref[ref];
+}
+
+/* The outer loops, as bits, along which an array is summed. */
+static unsigned summed_loops(const struct cr_kernel *k, int array)
+{
+    unsigned loops = 0;
+    for (int o = 0; o < k->n_outer; o++)
+        if (k->attention.arrays[array] == CR_WHOLE_ARRAY &&
+            !k->dest_array[array].coef[k->outer[o]])
+            loops |= 1u << o;
+    return loops;
+}
+
+/* Before the heads of an item: whole arrays that several of them add to are set to 0. */
+static void start_sums(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    cr_expr sum = CR_NONE;
-    for (int o = 0; o < k->n_outer; o++) {
-        if (dest->coef[k->outer[o]])
-            continue;
-        cr_expr var = cr_var(b, b->outer[o]);
-        sum = sum == CR_NONE ? var : cr_binary(b, CR_EXPR_ADD, sum, var);
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        unsigned summed = summed_loops(k, i);
+        int loops = 0;
+        char name[16];
+        for (int o = 0; o < k->n_outer && summed; o++) {
+            if (!(k->attention.serial >> k->outer[o] & 1) || summed >> o & 1)
+                continue;
+            snprintf(name, sizeof name, "o%d", o);
+            b->outer[o] = cr_begin_loop(b, name, cr_number(b, 0),
+                                        cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
+            loops++;
+        }
+        if (summed)
+            fill_zeros(b, cr_n(b, s->M), s->keys,
+                       cr_element(b, slot_of_array(b, i), &k->dest_array[i], -1, CR_NONE, -1,
+                                  CR_NONE),
+                       cr_coef(&k->dest_array[i], k->row));
+        for (; loops > 0; loops--)
+            cr_end(b);
     }
-    return sum == CR_NONE ? CR_NONE : cr_not(b, sum);
 }
 
 /* Before the keys of a step: sums over keys set to 0, and rows of whole arrays, of which hidden
- * blocks are not made, or to which each head adds. */
+ * blocks are not made. */
 static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -193,41 +223,36 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
         if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
             CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m,
                     cr_at_slot(s->lanes[i]), m, cr_at_constant(b, 0), n0, n0);
-        cr_expr first = is_first(b, dest);
-        if (k->attention.arrays[i] != CR_WHOLE_ARRAY || (first == CR_NONE && !cr_n_bounds(k)))
-            continue;
-        if (first != CR_NONE)
-            cr_begin_if(b, first, NULL);
-        fill_zeros(b, m, s->keys, result_from(b, dest, k->row, s->v.i.first),
-                   cr_coef(dest, k->row));
-        if (first != CR_NONE)
-            cr_end(b);
+        if (k->attention.arrays[i] == CR_WHOLE_ARRAY && cr_n_bounds(k) && !summed_loops(k, i))
+            fill_zeros(b, m, s->keys,
+                       cr_element(b, slot_of_array(b, i), dest, k->row, s->v.i.first, -1, CR_NONE),
+                       cr_coef(dest, k->row));
     }
 }
 
 /* Where element [i, j] of a whole array goes. */
-static struct cr_argument block_at(struct cr_builder *b, const struct backward *s,
-                                   const struct cr_affine *dest)
+static struct cr_argument block_at(struct cr_builder *b, const struct backward *s, int array)
 {
     const struct cr_kernel *k = b->k;
-    return cr_at(cr_result_at(b, dest, k->row, s->v.i.first, k->key, s->v.j.first));
+    return cr_at(cr_element(b, slot_of_array(b, array), &k->dest_array[array], k->row,
+                            s->v.i.first, k->key, s->v.j.first));
 }
 
 /* Stores a block of a whole array, or adds it to what other heads stored. */
-static void store_block(struct cr_builder *b, const struct backward *s, int block,
-                        const struct cr_affine *dest)
+static void store_block(struct cr_builder *b, const struct backward *s, int block, int array)
 {
+    const struct cr_affine *dest = &b->k->dest_array[array];
     struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
     struct cr_argument key_step = cr_n(b, cr_coef(dest, b->k->key));
     struct cr_argument row_step = cr_n(b, cr_coef(dest, b->k->row));
-    if (is_first(b, dest) != CR_NONE) {
+    if (summed_loops(b->k, array)) {
         CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n, m, cr_at_slot(s->old), ld,
-                block_at(b, s, dest), key_step, row_step);
+                block_at(b, s, array), key_step, row_step);
         CR_CALL_MAP(b, CR_OP_add, CR_FORMAT_f32, 0, n, m, cr_at_slot(s->old), ld,
                     cr_at_slot(s->old), ld, cr_at_slot(block), ld);
         block = s->old;
     }
-    CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, n, m, block_at(b, s, dest), key_step, row_step,
+    CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, n, m, block_at(b, s, array), key_step, row_step,
             cr_at_slot(block), ld);
 }
 
@@ -277,7 +302,7 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
         if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
             sum_queries(b, s, block, &k->dest_array[i]);
         if (k->attention.arrays[i] == CR_WHOLE_ARRAY)
-            store_block(b, s, block, &k->dest_array[i]);
+            store_block(b, s, block, i);
         if (k->attention.arrays[i] == CR_SCATTERED)
             scatter(b, s, block);
     }
@@ -571,7 +596,7 @@ static int64_t serial_heads(const struct cr_kernel *k)
 }
 
 /* Begins the loop over items, and in it those over the heads of one. */
-static void begin_heads(struct cr_builder *b)
+static void begin_heads(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     int64_t below = 1, items = cr_outer_items(k) / serial_heads(k);
@@ -589,6 +614,7 @@ static void begin_heads(struct cr_builder *b)
         b->outer[o] = cr_let(b, name, cr_digit(b, below, size, below * size == items));
         below *= size;
     }
+    start_sums(b, s);
     for (int o = 0; o < k->n_outer; o++) {
         snprintf(name, sizeof name, "o%d", o);
         if (k->attention.serial >> k->outer[o] & 1)
@@ -614,7 +640,7 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     b->f->traffic = cr_attention_traffic(b->k, 3 * cr_ceil_div(s.M, s.rows), 2,
                                          2 * s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);
-    begin_heads(b);
+    begin_heads(b, &s);
     start_item(b, &s);
     s.v.i = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, s.M), s.rows, CR_NONE);
     start_step(b, &s);

@@ -419,6 +419,10 @@ static int verify_arrays(const struct check *c)
     unsigned serial = 0;
     if (n < 0 || n > CR_MAX_ARRAYS)
         return broken(c, "it has %d arrays", n);
+    for (int i = 0; i < n; i++)
+        if (k->attention.stored[i] < -1 || k->attention.stored[i] >= k->n_refs)
+            return broken(c, "there is no operand %d to store array %d in",
+                          k->attention.stored[i], i);
     for (int i = 0; i < CR_MAX_ARRAYS; i++) {
         if ((k->array[i].n > 0) != (i < n) || (i < n && k->attention.arrays[i] > CR_SCATTERED))
             return broken(c, "array %d is not there, or nothing is made of it", i);
@@ -564,6 +568,7 @@ struct made {
     int64_t stored; /* elements */
     int part;       /* of a concat or a write: the operand that is stored next ... */
     int64_t start;  /* ... and where it begins in each run */
+    bool besides;   /* by a kernel that stores another node */
 };
 
 /* How much of each run of a concat, or of a write, an operand takes. */
@@ -574,12 +579,11 @@ static int64_t part_width(const struct check *c, cr_id concat, int part)
     return cr_elements(node->rank - node->axis, operand->shape + node->axis);
 }
 
-/* One result of a kernel: takes its loops through `width` elements of each run from `first` on,
+/* One result of a kernel, in a node's memory: takes its loops through `width` elements of each run from `first` on,
  * each once. */
-static int verify_result(const struct check *c, const struct cr_affine *at, unsigned loops,
-                         int64_t first, int64_t width)
+static int verify_result(const struct check *c, cr_id buffer, const struct cr_affine *at,
+                         unsigned loops, int64_t first, int64_t width)
 {
-    cr_id buffer = c->k->buffer;
     struct runs room = room_of(c, buffer), runs;
     int64_t times = 1;
     bool fits = true;
@@ -624,32 +628,71 @@ static unsigned gradient_loops(const struct check *c, int i)
     return i < 3 ? cr_parts_of(c->k)->results[i] : loops[c->k->attention.arrays[i - 3]];
 }
 
-/* The gradients of an attention, each of which is a part of a concat. */
-static int verify_gradients(struct check *c, struct made *made)
+/* The atoms along which result i is summed, as bits. */
+static unsigned standing_loops(const struct cr_kernel *k, int i)
+{
+    unsigned stands = 0;
+    for (int o = 0; o < k->n_outer && i >= 3; o++)
+        if (k->attention.arrays[i - 3] == CR_WHOLE_ARRAY && !k->results[i].coef[k->outer[o]])
+            stands |= 1u << k->outer[o];
+    return stands;
+}
+
+/* The arrays that go to outputs: each whole, to one that no kernel made. */
+static int verify_outputs(struct check *c, struct made *all)
+{
+    const struct cr_kernel *k = c->k;
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        int ref = k->attention.stored[i];
+        if (ref < 0)
+            continue;
+        cr_id id = k->refs[ref];
+        if (k->attention.arrays[i] != CR_WHOLE_ARRAY || !c->m->materialised[id] ||
+            c->g->nodes[id].name || (all[id].stored && !k->again))
+            return broken(c, "array %d does not go to an output of its own", i);
+        c->stands = standing_loops(k, 3 + i);
+        if (verify_result(c, id, &k->results[3 + i], gradient_loops(c, 3 + i), 0, elements(c, id)))
+            return -1;
+        all[id].stored = elements(c, id);
+        all[id].besides = true;
+    }
+    return 0;
+}
+
+/* The result that begins where the next part of a concat does; -1 if there is none. */
+static int next_gradient(const struct check *c, const struct made *made)
+{
+    const struct cr_kernel *k = c->k;
+    for (int i = 0; i < 3 + k->attention.n_arrays; i++)
+        if (k->results[i].base == made->start && (i < 3 || k->attention.stored[i - 3] < 0))
+            return i;
+    return -1;
+}
+
+/* The gradients of an attention, each of which is a part of a concat, or an output. */
+static int verify_gradients(struct check *c, struct made *all)
 {
     const struct cr_kernel *k = c->k;
     const struct cr_node *node = &c->g->nodes[k->buffer];
-    int n = 3 + k->attention.n_arrays;
+    struct made *made = &all[k->buffer];
+    int n = 3;
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        n += k->attention.stored[i] < 0;
     if (node->op != CR_OP_concat || node->n_in != n)
         return broken(c, "v[%d] is no concat of %d gradients", (int)k->buffer, n);
     for (; made->part < n; made->part++) {
         int64_t width = part_width(c, k->buffer, made->part);
-        int i = 0;
-        while (i < n && k->results[i].base != made->start)
-            i++;
-        if (i == n)
+        int i = next_gradient(c, made);
+        if (i < 0)
             return broken(c, "it does not store part %d of v[%d]", made->part, (int)k->buffer);
-        bool whole = i >= 3 && k->attention.arrays[i - 3] == CR_WHOLE_ARRAY;
-        c->stands = 0;
-        for (int o = 0; whole && o < k->n_outer; o++)
-            if (!k->results[i].coef[k->outer[o]])
-                c->stands |= 1u << k->outer[o];
-        if (verify_result(c, &k->results[i], gradient_loops(c, i), made->start, width))
+        c->stands = standing_loops(k, i);
+        if (verify_result(c, k->buffer, &k->results[i], gradient_loops(c, i), made->start, width))
             return -1;
         made->start += width;
     }
+    int status = verify_outputs(c, all);
     c->stands = 0;
-    return 0;
+    return status;
 }
 
 /* The rows of a write: the row that one goes to is at the number plus where the loops are. */
@@ -684,12 +727,12 @@ static int verify_results(const struct check *c, struct made *made)
     if (k->kind == CR_KERNEL_WRITE && verify_write(c))
         return -1;
     if (write) /* each of the two begins at the first row */
-        return verify_result(c, &k->dest, loops, 0, part_width(c, k->buffer, made->part++));
+        return verify_result(c, k->buffer, &k->dest, loops, 0, part_width(c, k->buffer, made->part++));
     int64_t width = part ? part_width(c, k->buffer, made->part++) : elements(c, k->buffer);
     if (makes_rows(k) && !(loops & CR_LOOP_COL) && cr_extent(k, k->col) > 1 &&
         !k->program.values[k->program.result].by_row)
         return broken(c, "its columns are not reduced");
-    if (verify_result(c, &k->dest, loops, made->start, width))
+    if (verify_result(c, k->buffer, &k->dest, loops, made->start, width))
         return -1;
     made->start += width;
     return 0;
@@ -752,7 +795,7 @@ static int verify_refs(const struct check *c, const struct made *made)
         cr_id ref = k->refs[i];
         if (!is_node(c, ref))
             return broken(c, "it reads v[%d], which does not exist", (int)ref);
-        if (cr_is_joined_vector(c->g, ref))
+        if (cr_is_joined_vector(c->g, ref) || cr_writes_ref(k, i))
             continue;
         if (!c->g->nodes[ref].name && made[ref].stored != elements(c, ref))
             return broken(c, "it reads v[%d], which is not made yet", (int)ref);
@@ -774,7 +817,7 @@ static int verify_kernel(struct check *c, struct made *all)
     bool gradients = k->kind == CR_KERNEL_ATTENTION_BACKWARD;
     bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
     made->stored += below ? 0 : elements(c, k->root); /* a write is whole with its rows */
-    return gradients ? verify_gradients(c, made) : verify_results(c, made);
+    return gradients ? verify_gradients(c, all) : verify_results(c, made);
 }
 
 /* What is stored and what was to be stored are the same; nodes know their kernels. */
@@ -785,8 +828,10 @@ static int verify_stored(const struct check *c, const struct made *all)
         bool stored = c->m->materialised[id];
         if (stored && all[id].stored != elements(c, id))
             return cr_fail(c->error, "node %d: no kernel stores all of it", (int)id);
-        if (stored ? kernel < 0 || kernel >= c->m->n_kernels || c->m->kernels[kernel].buffer != id
-                   : kernel != CR_NONE)
+        bool has_one = stored && !all[id].besides;
+        if (has_one ? kernel < 0 || kernel >= c->m->n_kernels ||
+                          c->m->kernels[kernel].buffer != id
+                    : kernel != CR_NONE)
             return cr_fail(c->error, "node %d: kernel %d does not store it", (int)id, kernel);
     }
     for (int i = 0; i < c->g->n_outputs; i++)

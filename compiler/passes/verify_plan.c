@@ -93,12 +93,16 @@ static int verify_leaf(const struct run *r, int kernel, cr_id id)
     return 0;
 }
 
+/* Results and leaves lie where they are to. */
 static int verify_storage(const struct run *r)
 {
     for (int i = 0; i < r->m->n_kernels; i++) {
         const struct cr_kernel *k = &r->m->kernels[i];
         if (verify_result(r, i, k->buffer))
             return -1;
+        for (int j = 0; j < k->n_refs; j++)
+            if (cr_writes_ref(k, j) && verify_result(r, i, k->refs[j]))
+                return -1;
         for (int j = 0; j < k->n_refs; j++)
             if (is_handed_in(r, k->refs[j]) && verify_leaf(r, i, k->refs[j]))
                 return -1;
@@ -172,9 +176,14 @@ static int run_kernel(struct run *r, int kernel, int now)
         begin_entry(r);
     if (write_result(r, kernel, k->buffer, now))
         return -1;
-    for (int i = 0; i < k->n_refs; i++)
-        if (read_operand(r, kernel, k->refs[i], now))
+    for (int i = 0; i < k->n_refs; i++) {
+        bool writes = cr_writes_ref(k, i);
+        if (writes && !k->again && write_result(r, kernel, k->refs[i], now))
             return -1;
+        if (!writes && read_operand(r, kernel, k->refs[i], now))
+            return -1;
+        r->made[k->refs[i]] += writes && !k->again;
+    }
     r->made[k->buffer]++;
     return 0;
 }
@@ -289,6 +298,9 @@ static void begin_arena(struct run *r)
         cr_id id = r->m->kernels[i].buffer;
         if (!r->parts[id]++ && r->m->storage[id].space == CR_SPACE_ARENA)
             ranges[n++] = range_of(r, id);
+        for (int j = 0; j < r->m->kernels[i].n_refs; j++)
+            if (cr_writes_ref(&r->m->kernels[i], j))
+                r->parts[r->m->kernels[i].refs[j]] = 1;
     }
     cr_last_writer_begin(&r->arena, ranges, n);
     free(ranges);
