@@ -200,13 +200,15 @@ static int64_t reduced_size(const struct check *c, cr_id id)
     return c->g->nodes[cr_in(c->g, id, 0)].shape[c->g->nodes[id].axis];
 }
 
-/* So many reductions of a node as a program has, each of a part of its rows. */
-static int count_reductions(const struct cr_tiles *tiles, cr_id id)
+/* True if a reduction goes over all of its axis, or the program has one for each of its parts, which
+ * are as long. */
+static bool is_reduced(const struct check *c, const struct cr_tiles *tiles, cr_id id,
+                       int64_t extent)
 {
-    int n = 0;
+    int64_t size = reduced_size(c, id), parts = 0;
     for (int i = 0; i < tiles->n; i++)
-        n += tiles->values[i].source == CR_REDUCE && tiles->values[i].node == id;
-    return n;
+        parts += tiles->values[i].source == CR_REDUCE && tiles->values[i].node == id;
+    return size == extent || size == parts * extent;
 }
 
 /* True if a value joins the reductions of parts of rows: those of its own node. */
@@ -236,8 +238,7 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     case CR_REDUCE:
         if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->part->reduces ||
             down != (c->k->kind == CR_KERNEL_COLUMNS) ||
-            reduced_size(c, v->node) != (down ? 1 : count_reductions(tiles, v->node)) *
-                                            cr_extent(c->k, down ? c->k->row : across))
+            !is_reduced(c, tiles, v->node, cr_extent(c->k, down ? c->k->row : across)))
             return broken(c, "%s: value %d cannot be reduced", rule->name, i);
         break;
     case CR_CORE:
