@@ -587,13 +587,14 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
 }
 
-/* Parameters and inputs first, since one node may be the gradient of several tensors. */
+/* Parameters and inputs first, since one node may be the gradient of several tensors.  Literals have
+ * no name of their own. */
 static void name_gradients(struct walk *w, cr_id last)
 {
     if (has_names(w->g))
         return;
     for (cr_id id = 0; id <= last; id++)
-        name_gradient(w, id, w->g->nodes[id].name);
+        name_gradient(w, id, cr_is_interface(&w->g->nodes[id]) ? w->g->nodes[id].name : NULL);
     for (cr_id id = last; id >= 0; id--)
         name_gradient(w, id, w->g->nodes[id].tap);
 }
