@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "compiler/crescent.h"
@@ -308,7 +309,13 @@ END_TEST
 
 /* ---- tuning ---- */
 
-enum { CANDIDATES = 40 }; /* at least */
+enum { CANDIDATES = 40, SECONDS = 4 }; /* so many at least in that time */
+
+/* True if other programs have had the processor for most of the time. */
+static bool is_starved(clock_t before)
+{
+    return (double)(clock() - before) / CLOCKS_PER_SEC < SECONDS / 2.0;
+}
 
 /* All candidates have the bits of the first target, or the tuner would fail; what it keeps is read
  * back as this machine's. */
@@ -320,15 +327,16 @@ START_TEST(tuning)
     crescent_tuner *tuner;
     crescent_trial trial;
     crescent_tuning tuning;
+    clock_t before = clock();
     int n = 0, status;
-    ck_assert_msg(crescent_tuner_open(graph, &config, 4, &tuner) == CRESCENT_OK, "%s",
+    ck_assert_msg(crescent_tuner_open(graph, &config, SECONDS, &tuner) == CRESCENT_OK, "%s",
                   crescent_error(context));
     for (; (status = crescent_tuner_next(tuner, &trial)) == CRESCENT_OK; n++) {
         ck_assert(trial.ratio > 0 && (trial.measured || trial.ratio == 1));
         ck_assert_int_ne(trial.was, trial.value);
     }
     ck_assert_msg(status == CRESCENT_STOPPED, "%s", crescent_error(context));
-    ck_assert_int_ge(n, CANDIDATES);
+    ck_assert_msg(n >= CANDIDATES || is_starved(before), "%d candidates in %d s", n, SECONDS);
     ck_assert_msg(crescent_tuner_finish(tuner, NULL, &tuning) == CRESCENT_OK, "%s",
                   crescent_error(context));
     ck_assert(tuning.before_ns > 0 && tuning.after_ns > 0 && tuning.after_ns <= tuning.before_ns);
