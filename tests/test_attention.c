@@ -439,6 +439,8 @@ static const struct {
     {"--set kind=batch_bias", 0},
     {"--set kind=weighted", 0},
     {"--set kind=bias_and_slopes", 4},
+    {"--set kind=bias --set scaled=true", 4},
+    {"--set kind=slopes --set scaled=true", 0},
     {"--set kind=window", 0},
     {"--set kind=prefix", 0},
     {"--set kind=segments", 0},

@@ -48,6 +48,8 @@ struct lift {
     const struct cr_users *users;
     struct view *views;     /* by node */
     bool *is_probs;         /* by node: it shows probabilities, which products alone read */
+    bool *depends;          /* by node: on an array of gradients */
+    bool *ends;             /* by node: work on sums that is done on the sums, since they are read */
     unsigned char *lifted;  /* by node: an enum lifted */
     bool any;
     struct cr_rewrite *rw;
@@ -159,12 +161,16 @@ static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
     }
 }
 
-/* Elementwise work on what shows one array in one way. */
+/* Elementwise work on what shows one array in one way, with what does not depend on any. */
 static bool see_map(const struct lift *l, cr_id id, struct view *view)
 {
     unsigned viewed = 0;
+    if (l->ends[id])
+        return false;
     for (int i = 0; i < l->g->nodes[id].n_in; i++) {
         const struct view *in = &l->views[cr_in(l->g, id, i)];
+        if (in->of == CR_NONE && l->depends[cr_in(l->g, id, i)])
+            return false;
         if (in->of == CR_NONE || l->is_probs[in->of])
             continue;
         if (viewed && !same_view(in, view))
@@ -272,25 +278,47 @@ static bool is_read(const struct lift *l, cr_id id)
     return read;
 }
 
-/* Finds what nodes show, then what has to be made in another way. */
-static void find_lifted(struct lift *l)
+/* Finds what each node shows, and what has to be made in another way. */
+static void find_views(struct lift *l)
 {
     for (cr_id id = 0; id < l->g->n_nodes; id++) {
         if (l->views[id].of != id)
             l->views[id] = find_view(l, id);
+        l->depends[id] = l->views[id].of != CR_NONE && !l->is_probs[l->views[id].of];
+        for (int i = 0; i < l->g->nodes[id].n_in; i++)
+            l->depends[id] |= l->depends[cr_in(l->g, id, i)];
+        l->lifted[id] = AS_IS;
         if (l->g->nodes[id].op == CR_OP_matmul)
             l->lifted[id] = (unsigned char)lifted_product(l, id);
         else if (sums_inner(l, id))
             l->lifted[id] = SUMMED;
         else if (scatters_inner(l, id))
             l->lifted[id] = SCATTERED;
+    }
+}
+
+/* Ends the lifting where a sum is worked on, and the result is read: the work is done on the sum,
+ * which is there.  True if there is such a place that was not known. */
+static bool end_at_reads(struct lift *l)
+{
+    bool found = false;
+    for (cr_id id = 0; id < l->g->n_nodes; id++)
+        if (l->views[id].of != CR_NONE && l->views[id].summed && !l->ends[id] &&
+            cr_kind_of(l->g, id) == CR_KIND_ELEMENTWISE && is_read(l, id))
+            found = l->ends[id] = true;
+    return found;
+}
+
+static void find_lifted(struct lift *l)
+{
+    do
+        find_views(l);
+    while (end_at_reads(l));
+    for (cr_id id = 0; id < l->g->n_nodes; id++) {
+        if (l->views[id].of != CR_NONE && l->views[id].summed && is_read(l, id))
+            l->lifted[id] = SUMMED;
         l->any |= l->lifted[id] != AS_IS;
     }
-    for (cr_id id = 0; id < l->g->n_nodes; id++)
-        if (l->views[id].of != CR_NONE && l->views[id].summed && is_read(l, id)) {
-            l->lifted[id] = SUMMED;
-            l->any = true;
-        }
 }
 
 /* ---- nodes of the new graph ---- */
@@ -514,6 +542,8 @@ bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users)
                      .users = users,
                      .views = cr_calloc(n, sizeof *l.views),
                      .is_probs = cr_calloc(n, sizeof *l.is_probs),
+                     .depends = cr_calloc(n, sizeof *l.depends),
+                     .ends = cr_calloc(n, sizeof *l.ends),
                      .lifted = cr_calloc(n, sizeof *l.lifted)};
     bool any = find_arrays(&l, module);
     if (any)
@@ -522,6 +552,8 @@ bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users)
         rewrite(&l, module);
     free(l.views);
     free(l.is_probs);
+    free(l.depends);
+    free(l.ends);
     free(l.lifted);
     return any;
 }
