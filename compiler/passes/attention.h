@@ -45,9 +45,10 @@ bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *use
 
 /*
  * Brings what is made of the gradients of attentions' logits into the form that one kernel computes
- * (lift_grads.c).  True if there are such gradients; the graph is another then if it had to be.
+ * (lift_grads.c).  True if there are such gradients.  If the graph had to be made anew, so are the
+ * lists of users.
  */
-bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users);
+bool cr_lift_gradients(struct cr_module *module, struct cr_users *users);
 
 /* The gradients of an attention of which `dq` is that of the queries; false if there are none
  * that one kernel could compute. */

@@ -324,14 +324,8 @@ void cr_pass_join_grads(struct cr_module *module)
 {
     struct joins all = {0};
     struct cr_users users;
-    const struct cr_graph *before = module->graph;
     cr_users_list(&users, module->graph);
-    bool any = cr_lift_gradients(module, &users);
-    if (module->graph != before) {
-        cr_users_free(&users);
-        cr_users_list(&users, module->graph);
-    }
-    if (any && find_joins(module, &users, &all))
+    if (cr_lift_gradients(module, &users) && find_joins(module, &users, &all))
         rewrite(module, &all);
     cr_users_free(&users);
     free(all.items);

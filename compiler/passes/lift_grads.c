@@ -535,7 +535,7 @@ static bool find_arrays(struct lift *l, const struct cr_module *module)
     return any;
 }
 
-bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users)
+bool cr_lift_gradients(struct cr_module *module, struct cr_users *users)
 {
     size_t n = (size_t)module->graph->n_nodes;
     struct lift l = {.g = module->graph,
@@ -548,8 +548,11 @@ bool cr_lift_gradients(struct cr_module *module, const struct cr_users *users)
     bool any = find_arrays(&l, module);
     if (any)
         find_lifted(&l);
-    if (l.any)
+    if (l.any) {
         rewrite(&l, module);
+        cr_users_free(users);
+        cr_users_list(users, module->graph);
+    }
     free(l.views);
     free(l.is_probs);
     free(l.depends);
