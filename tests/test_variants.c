@@ -79,6 +79,8 @@ static const struct variant {
     {"bias", 3, causal, 0},
     {"gqa", 3, causal, 0},
     {"gqaExpand", 3, causal, 0},
+    {"gqaConcat", 3, causal, 0},
+    {"gqaGather", 3, causal, 0},
     {"mqa", 3, causal, 0},
     {"softcap", 3, causal, 0},
     {"qkNorm", 3, causal, 0},

@@ -40,6 +40,8 @@ t5Full|the same by `abs(q - k)`, without a mask
 bias|a bias [H, T, T], a parameter
 gqa|GQA, heads in groups by broadcast (5-D)
 gqaExpand|GQA, keys and values repeated by `expand`
+gqaConcat|GQA, repeated by a concat of slices
+gqaGather|GQA, repeated by a gather of heads
 mqa|MQA, one head of keys and values
 softcap|`30 tanh(s / 30)`
 qkNorm|QK-norm with a trained temperature

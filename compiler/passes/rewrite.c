@@ -99,6 +99,13 @@ static cr_id share_newest(struct cr_rewrite *rw)
 
 /* ---- adding nodes ---- */
 
+cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i)
+{
+    if (draft->all)
+        return draft->all[i];
+    return rw->map[cr_in(rw->from, draft->copied, i)];
+}
+
 /* The node that stands for the draft by the first rule that knows it, or CR_NONE. */
 static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
@@ -120,7 +127,7 @@ cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *i
                      const struct cr_attr *attr)
 {
     static const struct cr_attr none;
-    struct cr_draft draft = {.op = op, .n = n, .attr = attr ? attr : &none};
+    struct cr_draft draft = {.op = op, .n = n, .attr = attr ? attr : &none, .all = in};
     for (int i = 0; i < n && i < 3; i++)
         draft.in[i] = in[i];
     cr_id id = apply_rules(rw, &draft);
@@ -177,7 +184,7 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 {
     static const struct cr_attr none;
     const struct cr_node *node = &rw->from->nodes[id];
-    struct cr_draft draft = {.op = node->op, .n = node->n_in, .attr = &none};
+    struct cr_draft draft = {.op = node->op, .n = node->n_in, .attr = &none, .copied = id};
     struct cr_attr attr;
     cr_rewrite_at(rw, id);
     if (cr_has_attributes(node->op)) {

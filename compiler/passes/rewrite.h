@@ -10,15 +10,19 @@
 
 #include "compiler/ir/graph.h"
 
-/* A node about to be made; of more than three operands the first three. */
+/* A node about to be made; of more than three operands the first three, and cr_draft_operand has all. */
 struct cr_draft {
     enum cr_op op;
     int n;
     cr_id in[3];
     const struct cr_attr *attr;
+    const cr_id *all; /* or null: it is a copy of node `copied` of `from` */
+    cr_id copied;
 };
 
 struct cr_rewrite;
+
+cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
 
 /*
  * A rule, and the ops that it looks at, as bits.  It returns the node that stands for a draft, or

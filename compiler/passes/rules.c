@@ -18,6 +18,7 @@
 
 #include "compiler/ir/eval.h"
 #include "concat_rules.h"
+#include "repeat_rules.h"
 #include "rule_tools.h"
 #include "softmax_rules.h"
 
@@ -552,6 +553,8 @@ static const struct cr_rewrite_rule rules[] = {
     {merge_moves, MOVES},
     {simple_power, OF(pow)},
     {subtract, OF(add) | OF(expand)},
+    {cr_rule_repeat_parts, OF(concat)},
+    {cr_rule_repeat_rows, OF(gather)},
     {cr_rule_work_on_part, OF(slice)},
     {cr_rule_reduce_parts, OF(sum) | OF(max)},
     {cr_rule_normalise_first, OF(div)},

@@ -7,7 +7,7 @@ local o = options {
     variant = {
         "plain", "full", "windowAnd", "windowAbs", "windowAbsCausal", "windowTwice", "windowNot",
         "prefixOr", "prefixMaximum", "prefixWhere", "prefixTensor", "sinkWindow", "segments",
-        "segmentsFull", "alibi", "alibiComputed", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "mqa",
+        "segmentsFull", "alibi", "alibiComputed", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "gqaConcat", "gqaGather", "mqa",
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
         "rope", "ropeHalf", "ropeInterleaved", "ropeGqa", "ropeBiased", "ropePart", "ropeNorm", "ropeNormHalf",
@@ -77,7 +77,24 @@ if variant == "qkNorm" then
 end
 
 -- Keys and values that several heads share.
-if variant == "gqaExpand" then
+if variant == "gqaConcat" then
+    local function repeated(u)
+        local list = {}
+        for h = 0, H - 1 do
+            table.insert(list, u:slice({0, math.floor(h * groups / H), 0, 0}, {B, 1, T, d}))
+        end
+        return concat(list, 2)
+    end
+    k, v = repeated(k), repeated(v)
+elseif variant == "gqaGather" then
+    local zero, index = const(0, {H}, "i32"), nil
+    for group = 1, groups - 1 do
+        local more = where(ge(iota({H}, 1), group * H / groups), 1, zero)
+        index = index and index + more or more
+    end
+    local function repeated(u) return gather(u:transpose(1, 2), index):transpose(1, 2) end
+    k, v = repeated(k), repeated(v)
+elseif variant == "gqaExpand" then
     local function repeated(u)
         local wide = u:reshape{B, groups, 1, T, d}:expand{B, groups, H / groups, T, d}
         return wide:reshape{B, H, T, d}
