@@ -88,6 +88,8 @@ cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
     if (g->nodes[e].op != CR_OP_exp || normalised(g, d->in[1]) != e)
         return CR_NONE;
     cr_id sum = beneath_expand(g, d->in[1]);
+    if (g->nodes[sum].shape[g->nodes[sum].rank - 1] != 1)
+        return CR_NONE; /* what is added was repeated before */
     struct cr_attr shape = cr_attr_of(&g->nodes[e]);
     cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
     cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);
