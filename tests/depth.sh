@@ -37,8 +37,8 @@ same_text 2 "$training" $small --set grads=true
 same_text 4 "$training" $small
 same_text 1 tests/scripts/stack_cache.lua
 
-# Whole models, forward and backward; every other layer of gemma2 has a window, forward also one that
-# hides something.
+# Whole models, forward and backward; every other layer of gemma2 has a window, here also one
+# that hides something.
 same_text 1 graphs/gpt2.lua $small
 same_text 2 graphs/gpt2.lua $small --grads none
 n_layer=num_hidden_layers
@@ -48,6 +48,7 @@ for model in llama mistral qwen2 qwen3 gemma2 gpt_neox phi bert; do
     same_text 2 graphs/$model.lua $tiny --grads none
 done
 same_text 1 graphs/gemma2.lua $tiny --set sliding_window=4
+same_text 2 graphs/gemma2.lua $tiny --set sliding_window=4 --grads none
 same_text 1 graphs/vit.lua ${tiny% --set*} --set image_size=32
 same_text 2 graphs/vit.lua ${tiny% --set*} --set image_size=32 --grads none
 

@@ -18,7 +18,7 @@
 /* ---- repeated sequences ---- */
 
 enum {
-    LONGEST = 64, /* kernels of an iteration */
+    LONGEST = 128, /* kernels of an iteration */
     LEAST = 2,    /* calls that a loop is to save */
 };
 
