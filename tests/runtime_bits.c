@@ -225,6 +225,7 @@ static void try_reductions(const struct cr_runtime *k, struct lines *lines,
 #define TRY_I32_COMPARE(arity, name) TRY_##arity(k, name, COMPARED_OPERANDS)
 #define TRY_I32_SELECT(arity, name) TRY_##arity(k, name, CHOSEN_OPERANDS)
 #define TRY_I32_CONVERT(arity, name) TRY_##arity(k, name, COMPARED_OPERANDS)
+#define TRY_I32_TRUNCATE(arity, name) TRY_##arity(k, name, FLOAT_OPERANDS)
 #define TRY_I32_FLOAT(arity, name)
 #define TRY_I32_LOGIC(arity, name)
 #define TRY_I32(name, arity, rule, expression, description) TRY_I32_##rule(arity, name)
