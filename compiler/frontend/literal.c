@@ -19,6 +19,22 @@ struct reading {
     uint32_t *words;
 };
 
+/* How far the items of the table on the top go: the largest of its keys, which count from 1.  The
+ * length operator does not tell: of a table with holes it may find any, and not the same one under
+ * both Luas. */
+static int64_t count_items(lua_State *L)
+{
+    double most = 0;
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (!(key >= 1) || key != floor(key))
+            cr_raise(L, "const: a table has a key that is no whole number from 1 on, a list of "
+                        "values is expected");
+        most = key > most ? key : most;
+    }
+    return most <= (double)CR_MAX_LITERAL ? (int64_t)most : CR_MAX_LITERAL + 1;
+}
+
 /* The shape of the table on the top, by the first item of each level; leaves the stack as it was. */
 static void find_shape(lua_State *L, struct reading *r)
 {
@@ -28,7 +44,7 @@ static void find_shape(lua_State *L, struct reading *r)
     while (lua_type(L, -1) == LUA_TTABLE) {
         if (r->rank == CR_MAX_RANK)
             cr_raise(L, "const: tables are nested deeper than %d, the largest rank", CR_MAX_RANK);
-        int64_t n = (int64_t)lua_rawlen(L, -1);
+        int64_t n = count_items(L);
         if (n < 1)
             cr_raise(L, "const: a table without values, at least one is expected");
         if (n > CR_MAX_LITERAL / r->room)
@@ -70,7 +86,7 @@ static uint32_t read_element(lua_State *L, const struct reading *r)
 /* The table on the top, which is of a level, row-major. */
 static void read_level(lua_State *L, struct reading *r, int level)
 {
-    if (lua_type(L, -1) != LUA_TTABLE || (int64_t)lua_rawlen(L, -1) != r->shape[level])
+    if (lua_type(L, -1) != LUA_TTABLE || count_items(L) != r->shape[level])
         cr_raise(L, "const: value %lld: found %s, a table of %lld as at the beginning is expected",
                  (long long)r->n + 1, lua_type(L, -1) == LUA_TTABLE ? "a table of another size"
                                                                    : cr_type_name(L, -1),
