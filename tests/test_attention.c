@@ -451,6 +451,8 @@ static const struct {
     {"--set groups=1 --set share=matmul", 0},
     {"--set groups=1 --set share=rank3", 0},
     {"--set groups=1 --set share=matmul --set B=1", 0},
+    {"--set kind=plain --set summed=true", 0}, /* dL/dy is a constant */
+    {"--set kind=cap --set summed=true", 0},
 };
 
 START_TEST(memory_of_the_variants)

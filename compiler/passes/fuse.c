@@ -561,8 +561,9 @@ static void add_needs(struct fusion *f, cr_id id)
 static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     bool gradients = cr_backward_at(f->m, goal->root) && goal->root == goal->buffer;
-    return obstacle != goal->buffer &&
-           !(gradients && (f->inside[obstacle] || is_leaf(f, obstacle)));
+    bool number = f->g->nodes[obstacle].op == CR_OP_const && !f->m->materialised[obstacle];
+    bool leaf = is_leaf(f, obstacle) && !number;
+    return obstacle != goal->buffer && !(gradients && (f->inside[obstacle] || leaf));
 }
 
 static void clear_node(struct fusion *f, cr_id id);

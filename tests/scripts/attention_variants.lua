@@ -8,7 +8,7 @@ local o = options {B = 2, T = 40, keys = 0, width = 8, heads = 4, groups = 4, ca
         "bias_and_slopes", "table", "table_by_column", "offsets", "window", "prefix", "segments",
         "weighted", "both"},
     share = {"matmul", "rank5", "repeat", "transposed", "cycle", "rank3"},
-    drop = false, scaled = false}
+    drop = false, scaled = false, summed = false}
 local B, T, H, G, D = o.B, o.T, o.heads, o.groups, o.width
 local K = o.keys > 0 and o.keys or T
 local q, g = input("q", {B, H, T, D}), input("g", {B, H, T, D})
@@ -88,7 +88,7 @@ if mask then s = where(mask, s, -math.huge) end
 local p = nn.softmax(s)
 if o.drop then p = nn.dropout(p, 0.3, 7) end
 local y = attend(p)
-local loss = sum(sum(sum(sum(y * g, -1), -2), -3), -4)
+local loss = sum(sum(sum(sum(o.summed and y or y * g, -1), -2), -3), -4)
 local d = grad(loss, {q, k, v, w})
 if o.scaled then -- the gradient of w by its own length, as where gradients are clipped
     local square = d[4] * d[4]
