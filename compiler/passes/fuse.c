@@ -44,6 +44,7 @@ struct fusion {
     bool *inside; /* by node: the kernel of an attention's gradients computes it for itself */
     cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
     int *cost;    /* by node: of computing it from stored nodes */
+    bool *index;  /* by node: it depends on indices alone, as masks do */
     int *spread;  /* by node: the same, with what is repeated along rows stored, too */
     bool *by_row; /* by node: several kernels compute it, from such stored numbers of a row */
     int *depth;   /* by node: the longest way to it from stored nodes */
@@ -358,19 +359,23 @@ static void store_packed(struct fusion *f)
 
 /* ---- what several kernels need ---- */
 
-/* Whether a node depends on indices alone, as masks do: those are never worth storing. */
+/* Whether a node depends on indices alone, as masks do: those are never worth storing.  A view of
+ * what is stored is no such node, although it costs nothing. */
 static bool is_index(const struct fusion *f, cr_id id)
 {
+    enum cr_kind kind = cr_kind_of(f->g, id);
+    if (kind == CR_KIND_LEAF)
+        return !f->g->nodes[id].name;
     for (int i = 0; i < f->g->nodes[id].n_in; i++)
-        if (f->cost[cr_in(f->g, id, i)] != 0 || f->m->materialised[cr_in(f->g, id, i)])
+        if (!f->index[cr_in(f->g, id, i)] || f->m->materialised[cr_in(f->g, id, i)])
             return false;
-    return cr_kind_of(f->g, id) == CR_KIND_ELEMENTWISE;
+    return kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE;
 }
 
 /* Whether a node is looked up in a table by indices alone, as biases are by distance. */
 static bool is_lookup(const struct fusion *f, cr_id id)
 {
-    return f->g->nodes[id].op == CR_OP_gather && f->cost[cr_in(f->g, id, 1)] == 0 &&
+    return f->g->nodes[id].op == CR_OP_gather && f->index[cr_in(f->g, id, 1)] &&
            !f->m->materialised[cr_in(f->g, id, 1)];
 }
 
@@ -433,7 +438,8 @@ static int spread_cost(const struct fusion *f, cr_id id)
 static void find_costs(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++) {
-        f->cost[id] = is_index(f, id) ? 0 : own_cost(f, id);
+        f->index[id] = is_index(f, id);
+        f->cost[id] = f->index[id] ? 0 : own_cost(f, id);
         for (int i = 0; i < f->g->nodes[id].n_in; i++)
             if (!f->m->materialised[cr_in(f->g, id, i)])
                 f->cost[id] += f->cost[cr_in(f->g, id, i)];
@@ -719,6 +725,7 @@ void cr_pass_fuse(struct cr_module *module)
     f.inside = cr_calloc(n, sizeof *f.inside);
     f.owner = cr_calloc(n, sizeof *f.owner);
     f.cost = cr_calloc(n, sizeof *f.cost);
+    f.index = cr_calloc(n, sizeof *f.index);
     f.spread = cr_calloc(n, sizeof *f.spread);
     f.by_row = cr_calloc(n, sizeof *f.by_row);
     f.depth = cr_calloc(n, sizeof *f.depth);
@@ -752,6 +759,7 @@ void cr_pass_fuse(struct cr_module *module)
     free(f.inside);
     free(f.owner);
     free(f.cost);
+    free(f.index);
     free(f.spread);
     free(f.by_row);
     free(f.depth);
