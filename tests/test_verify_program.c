@@ -421,7 +421,7 @@ static void move_buffer(struct cr_module *m, int buffer, int64_t offset)
     p->buffers[buffer].offset = offset;
     for (int i = 0; i < p->n_bindings; i++)
         if (p->bindings[i].space != CR_SPACE_NONE &&
-            p->bound[p->bindings[i].first_buffer] == buffer)
+            p->bound[p->bindings[i].first_buffer].what == buffer)
             p->bindings[i].start = offset;
 }
 
@@ -455,7 +455,7 @@ DAMAGE(layer_without_a_loop)
 {
     m->program->bindings[step_of(m, CR_STEP_CALL)->first_binding].form = CR_FORM_EVEN;
 }
-DAMAGE(no_such_buffer) { m->program->bound[0] = m->program->n_buffers; }
+DAMAGE(no_such_buffer) { m->program->bound[0].what = m->program->n_buffers; }
 DAMAGE(bound_beyond) { m->program->bindings[0].first_buffer = m->program->n_bound; }
 DAMAGE(another_stream)
 {
@@ -476,7 +476,7 @@ DAMAGE(entry_ends_in_a_loop)
 {
     m->program->entries[0].n_steps = (int)(step_of(m, CR_STEP_LOOP) - m->program->steps) + 1;
 }
-DAMAGE(not_of_the_entry) { m->program->buffers[m->program->bound[0]].entries = 2; }
+DAMAGE(not_of_the_entry) { m->program->buffers[m->program->bound[0].what].entries = 2; }
 DAMAGE(buffer_beyond_the_arena)
 {
     move_buffer(m, buffer_in(m, CR_SPACE_ARENA), m->program->arena_bytes);
@@ -509,7 +509,7 @@ DAMAGE(weights_written)
     const struct cr_program *p = m->program;
     const struct cr_step *call = step_of(m, CR_STEP_CALL);
     int out = p->functions[call->function].n_bound - 1;
-    p->bound[p->bindings[call->first_binding + out].first_buffer] = buffer_in(m, CR_SPACE_WEIGHTS);
+    p->bound[p->bindings[call->first_binding + out].first_buffer].what = buffer_in(m, CR_SPACE_WEIGHTS);
 }
 DAMAGE(read_before_written)
 {

@@ -81,6 +81,7 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
     default:
         cr_put(t, "%lld", offset);
     }
+    print_plus(t, at.within / cr_formats[format].unit);
 }
 
 /* What goes before and behind the number of a location that depends on the layer. */
@@ -135,6 +136,26 @@ static void print_table(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "]%s", behind(b->space));
 }
 
+/* Where inside a port an argument begins: " + 12 + layer * 24". */
+static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    int unit = cr_formats[format].unit;
+    if (!b->within && !b->within_stride)
+        return;
+    cr_put(t, " + ");
+    print_linear(t, (long long)(b->within / unit), (long long)(b->within_stride / unit));
+}
+
+/* A port that depends on the layer is looked up as a pointer to nothing known, which has to be cast
+ * before one can add to it. */
+static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+{
+    bool looked_up = b->form != CR_FORM_SAME;
+    if (looked_up && (b->within || b->within_stride))
+        cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT || b->space == CR_SPACE_STATE ? "" : "const ",
+               cr_formats[format].c_type);
+}
+
 /* What an argument is, as an expression of the layer's number. */
 static void print_binding(struct cr_text *t, const struct cr_program *p,
                           const struct cr_step *loop, const struct cr_binding *b,
@@ -150,9 +171,10 @@ static void print_binding(struct cr_text *t, const struct cr_program *p,
         print_location(t, b->last, format);
         cr_put(t, " : ");
     }
+    print_cast_of_port(t, b, format);
     switch (b->form) {
     case CR_FORM_SAME:
-        print_location(t, (struct cr_location){b->space, b->start}, format);
+        print_location(t, (struct cr_location){b->space, b->start, 0}, format);
         break;
     case CR_FORM_EVEN:
         print_even(t, b, format);
@@ -164,6 +186,7 @@ static void print_binding(struct cr_text *t, const struct cr_program *p,
         print_table(t, p, b, format);
         break;
     }
+    print_within(t, b, format);
 }
 
 /* ---- steps ---- */
@@ -270,7 +293,7 @@ static void find_named(struct named_ports *named, const struct cr_program *p,
         if (b->last_differs)
             name_port(named, b->last);
         if (b->form == CR_FORM_SAME)
-            name_port(named, (struct cr_location){b->space, b->start});
+            name_port(named, (struct cr_location){b->space, b->start, 0});
     }
 }
 

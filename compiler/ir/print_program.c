@@ -476,6 +476,17 @@ static void put_table(struct printer *p, const struct cr_binding *b)
     cr_put(&p->line, "] by layer from %d on", b->first_layer);
 }
 
+/* " + 48 bytes", inside a port; nothing if it is as a whole. */
+static void put_within(struct printer *p, int64_t within, int64_t stride)
+{
+    if (stride)
+        cr_put(&p->line, " %c %lld bytes * layer", stride < 0 ? '-' : '+',
+               (long long)(stride < 0 ? -stride : stride));
+    if (within)
+        cr_put(&p->line, " %c %lld bytes", within < 0 ? '-' : '+',
+               (long long)(within < 0 ? -within : within));
+}
+
 /* What an argument is in each layer, as a form of the layer's number. */
 static void put_form(struct printer *p, const struct cr_binding *b)
 {
@@ -495,13 +506,16 @@ static void put_form(struct printer *p, const struct cr_binding *b)
         put_table(p, b);
         break;
     }
+    put_within(p, b->within, b->within_stride);
     if (b->first_differs) {
         cr_put(&p->line, ", first ");
         put_location(p, b->first.space, b->first.offset);
+        put_within(p, b->first.within, 0);
     }
     if (b->last_differs) {
         cr_put(&p->line, ", last ");
         put_location(p, b->last.space, b->last.offset);
+        put_within(p, b->last.within, 0);
     }
 }
 
@@ -522,7 +536,8 @@ static void print_single_call(struct printer *p, const struct cr_step *call)
         const struct cr_binding *b = &p->p->bindings[call->first_binding + i];
         bool number = f->slots[i].kind == CR_SLOT_NUMBER;
         cr_put(&p->line, "%s%s = %s%lld", i ? ", " : "", f->slots[i].name, number ? "" : "#",
-               (long long)p->p->bound[b->first_buffer]);
+               (long long)p->p->bound[b->first_buffer].what);
+        put_within(p, p->p->bound[b->first_buffer].start, 0);
     }
     cr_put(&p->line, ")");
     put_shares(p, call);
@@ -540,16 +555,16 @@ static void print_looped_call(struct printer *p, const struct cr_step *loop,
     end_line(p, 0);
     for (int i = 0; i < f->n_bound; i++) {
         const struct cr_binding *b = &p->p->bindings[call->first_binding + i];
-        const int64_t *bound = &p->p->bound[b->first_buffer];
+        const struct cr_given *bound = &p->p->bound[b->first_buffer];
         cr_put(&p->line, "%s = ", f->slots[i].name);
         put_form(p, b);
         if (f->slots[i].kind == CR_SLOT_NUMBER)
             ;
-        else if (bound[0] == bound[loop->count - 1])
-            cr_put(&p->line, "  -- #%lld", (long long)bound[0]);
+        else if (bound[0].what == bound[loop->count - 1].what)
+            cr_put(&p->line, "  -- #%lld", (long long)bound[0].what);
         else
-            cr_put(&p->line, "  -- #%lld to #%lld", (long long)bound[0],
-                   (long long)bound[loop->count - 1]);
+            cr_put(&p->line, "  -- #%lld to #%lld", (long long)bound[0].what,
+                   (long long)bound[loop->count - 1].what);
         end_line(p, 5 + 2 * INDENT);
     }
 }

@@ -271,6 +271,13 @@ enum cr_form {
 struct cr_location {
     enum cr_space space;
     int64_t offset; /* as in cr_buffer */
+    int64_t within; /* of an input, an output, a state or a literal: bytes into it */
+};
+
+/* What an argument is in a call. */
+struct cr_given {
+    int64_t what;  /* a buffer, or a number */
+    int64_t start; /* bytes into the buffer: where the function sees its first element */
 };
 
 /*
@@ -278,7 +285,7 @@ struct cr_location {
  * number is said once more as a form, which is what emitted C computes:
  *     SAME   start                   EVEN   start + layer * stride
  *     TURNS  turns[layer % 2]        TABLE  table[layer - first_layer]
- * The first and the last iteration may be exceptions.
+ * and, inside an input, an output, a state or a literal, within + layer * within_stride.  The first and the last iteration may be exceptions.
  */
 struct cr_binding {
     int first_buffer;     /* program->bound[first_buffer ..], by iteration: buffers, or numbers */
@@ -286,6 +293,7 @@ struct cr_binding {
     enum cr_form form;
     bool relative;        /* EVEN: stride is that of the loop's pointer to the layer */
     int64_t start, stride, turns[2];
+    int64_t within, within_stride;
     int first_row, n_rows, first_layer; /* TABLE: program->table[first_row ..] */
     bool first_differs, last_differs;
     struct cr_location first, last; /* in those iterations */
@@ -354,7 +362,7 @@ struct cr_program {
     int n_steps, cap_steps;
     struct cr_binding *bindings;
     int n_bindings, cap_bindings;
-    int64_t *bound; /* of bindings */
+    struct cr_given *bound; /* of bindings */
     int n_bound, cap_bound;
     int64_t *table;
     int n_table, cap_table;

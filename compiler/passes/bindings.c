@@ -1,6 +1,5 @@
 #include "bindings.h"
 
-
 #include "compiler/ir/guard.h"
 #include "compiler/ir/mem.h"
 
@@ -13,10 +12,18 @@ struct stretch {
 
 /* ---- what locations have in common ---- */
 
+/* The step inside ports from the first iteration to the second; 0 if there is only one. */
+static int64_t within_step(const struct stretch *s)
+{
+    return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].within - s->at[s->begin].within;
+}
+
+/* True if the locations are of one space and, inside ports, at equal distances. */
 static bool is_one_space(const struct stretch *s)
 {
     for (int i = s->begin; i < s->end; i++)
-        if (s->at[i].space != s->at[s->begin].space)
+        if (s->at[i].space != s->at[s->begin].space ||
+            (i > s->begin && s->at[i].within - s->at[i - 1].within != within_step(s)))
             return false;
     return true;
 }
@@ -80,6 +87,12 @@ static void find_even(struct cr_binding *b, const struct stretch *s)
     b->form = b->stride ? CR_FORM_EVEN : CR_FORM_SAME;
 }
 
+static void find_within(struct cr_binding *b, const struct stretch *s)
+{
+    b->within_stride = s->loop ? within_step(s) * s->loop->direction : 0;
+    b->within = s->at[s->begin].within - b->within_stride * layer_of(s, s->begin);
+}
+
 static void find_turns(struct cr_binding *b, const struct stretch *s)
 {
     int odd = layer_of(s, s->begin) % 2;
@@ -114,6 +127,7 @@ void cr_find_form(struct cr_program *program, struct cr_binding *binding,
     binding->last_differs = rest.end < all.end;
     binding->first = locations[all.begin];
     binding->last = locations[all.end - 1];
+    find_within(binding, &rest);
     if (is_even(&rest))
         find_even(binding, &rest);
     else if (takes_turns(&rest))
@@ -122,12 +136,24 @@ void cr_find_form(struct cr_program *program, struct cr_binding *binding,
         find_table(program, binding, &rest);
 }
 
+struct cr_location cr_location_of(const struct cr_program *program, const struct cr_slot *slot,
+                                  struct cr_given given)
+{
+    if (slot->kind == CR_SLOT_NUMBER)
+        return (struct cr_location){slot->length < 0 ? CR_SPACE_NONE : CR_SPACE_LENGTH, given.what,
+                                    0};
+    const struct cr_buffer *b = &program->buffers[given.what];
+    if (b->space == CR_SPACE_ARENA || b->space == CR_SPACE_WEIGHTS)
+        return (struct cr_location){b->space, b->offset + given.start, 0};
+    return (struct cr_location){b->space, b->offset, given.start};
+}
+
 struct cr_location cr_location_in(const struct cr_program *program,
                                   const struct cr_binding *b, const struct cr_step *loop,
                                   int iteration)
 {
     int layer = loop ? loop->start + iteration * loop->direction : 0;
-    struct cr_location at = {b->space, b->start};
+    struct cr_location at = {b->space, b->start, b->within + layer * b->within_stride};
     if (b->first_differs && iteration == 0)
         return b->first;
     if (b->last_differs && iteration == loop->count - 1)

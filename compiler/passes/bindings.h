@@ -16,6 +16,10 @@
 void cr_find_form(struct cr_program *program, struct cr_binding *binding,
                   const struct cr_loop *loop, const struct cr_location *locations);
 
+/* Where what a slot is given lies. */
+struct cr_location cr_location_of(const struct cr_program *program, const struct cr_slot *slot,
+                                  struct cr_given given);
+
 /* The location in the iteration that is the layer of that number; `iteration` counts from 0. */
 struct cr_location cr_location_in(const struct cr_program *program,
                                   const struct cr_binding *binding, const struct cr_step *loop,

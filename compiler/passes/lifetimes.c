@@ -170,12 +170,23 @@ static void keep(struct finder *f, const struct cr_loop *loop, int at)
         (struct field){loop, at, stack_of(f, loop), floats, 0};
 }
 
+/* True if iterations of a loop make parts of one value, which lies somewhere by itself. */
+static bool makes_parts(const struct finder *f, const struct cr_loop *loop, int at)
+{
+    for (int i = 0; i + 1 < loop->count; i++)
+        if (made_by(f, loop, at, i) == made_by(f, loop, at, i + 1))
+            return true;
+    return false;
+}
+
 /* Gives what a loop makes its parts; what is kept becomes a field. */
 static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++) {
         if (f->found->first[made_by(f, loop, at, 0)] != loop->first + at)
             continue; /* a concat of which a part is there */
+        if (makes_parts(f, loop, at))
+            continue;
         if (suffice(f, loop, at, 1))
             share(f, loop, at, 1);
         else if (!outlives(f, loop, at) && suffice(f, loop, at, 2))

@@ -31,6 +31,7 @@ struct origin {
 struct search {
     const struct cr_module *m;
     const int *function; /* by kernel: the first kernel whose code it shares */
+    const struct cr_starts *starts; /* by kernel: where that code begins in its operands */
     struct cr_loops *found;
     int *first_def, *last_def; /* by node: kernels, or -1 */
     struct origin *origin;     /* by node */
@@ -40,6 +41,16 @@ struct search {
                                   from there on goes round, but 3 or 2 may be too often */
     bool *taken;               /* by kernel: it is in a loop that was chosen */
 };
+
+/* True if kernels write the parts of a node one after the other, and no other kernel between: a loop
+ * may be some of them. */
+static bool is_row_of_parts(const struct search *s, cr_id id)
+{
+    for (int i = s->first_def[id]; i <= s->last_def[id]; i++)
+        if (s->m->kernels[i].buffer != id)
+            return false;
+    return true;
+}
 
 /* Finds the first and the last kernel that writes each node, and the borders between kernels that a
  * value crosses because several kernels write it: no iteration may begin or end there. */
@@ -59,8 +70,9 @@ static void find_uses(struct search *s)
     }
     s->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *s->crossed);
     for (int i = 0, last = 0; i < m->n_kernels; i++) {
-        if (last < s->last_def[m->kernels[i].buffer])
-            last = s->last_def[m->kernels[i].buffer];
+        cr_id id = m->kernels[i].buffer;
+        if (last < s->last_def[id] && !is_row_of_parts(s, id))
+            last = s->last_def[id];
         s->crossed[i + 1] = last > i;
     }
 }
@@ -104,6 +116,18 @@ static cr_id operand(const struct search *s, const struct cr_loop *loop, int ite
     return ref == RESULT ? k->buffer : k->refs[ref];
 }
 
+/* Where a kernel begins in an operand, or in its result if RESULT. */
+static int64_t start_of(const struct search *s, int kernel, int ref)
+{
+    return !s->starts ? 0 : s->starts[kernel].at[ref == RESULT ? CR_START_RESULT : ref];
+}
+
+/* True if a kernel is as far behind another where they begin in an operand as it is of two others. */
+static bool starts_step(const struct search *s, int ref, int a, int b, int c, int d)
+{
+    return start_of(s, b, ref) - start_of(s, a, ref) == start_of(s, d, ref) - start_of(s, c, ref);
+}
+
 /* True if node b can follow node a: their origins are of one kind and, unless that is PARAM, as far
  * apart as those of c and d. */
 static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
@@ -121,10 +145,14 @@ static bool is_progression(const struct search *s, const struct cr_loop *loop, i
                            int begin, int end)
 {
     cr_id first = operand(s, loop, begin, at, ref), second = operand(s, loop, begin + 1, at, ref);
-    for (int i = begin; i + 1 < end; i++)
+    int kernel = loop->first + begin * loop->period + at, next = kernel + loop->period;
+    for (int i = begin; i + 1 < end; i++) {
+        int k = loop->first + i * loop->period + at;
         if (!is_step(s, operand(s, loop, i, at, ref), operand(s, loop, i + 1, at, ref), first,
-                     second))
+                     second) ||
+            !starts_step(s, ref, k, k + loop->period, kernel, next))
             return false;
+    }
     return true;
 }
 
@@ -197,6 +225,8 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
         int y = origin_of(s, kernel + period, ref)->at,
             z = origin_of(s, kernel + 2 * period, ref)->at;
         if (x->kind != PARAM && z - y != y - x->at)
+            return false;
+        if (!starts_step(s, ref, kernel, kernel + period, kernel + period, kernel + 2 * period))
             return false;
     }
     return true;
@@ -442,9 +472,11 @@ static void number_layers(const struct search *s, struct cr_loop *loop)
 
 /* ---- all of it ---- */
 
-void cr_find_loops(const struct cr_module *m, const int *function, struct cr_loops *loops)
+void cr_find_loops(const struct cr_module *m, const struct cr_functions *functions,
+                   struct cr_loops *loops)
 {
-    struct search s = {.m = m, .function = function, .found = loops};
+    struct search s = {
+        .m = m, .function = functions->first, .starts = functions->starts, .found = loops};
     *loops = (struct cr_loops){0};
     find_uses(&s);
     find_origins(&s);

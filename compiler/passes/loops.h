@@ -2,7 +2,7 @@
 #ifndef CR_LOOPS_H
 #define CR_LOOPS_H
 
-#include "module.h"
+#include "functions.h"
 
 /* Loops that do not overlap, in the order of their kernels. */
 struct cr_loops {
@@ -12,6 +12,7 @@ struct cr_loops {
 
 /* The loops that save the most calls; `function` is that of cr_find_functions.  Looks at the
  * graph and the kernels, and at nothing else of the module. */
-void cr_find_loops(const struct cr_module *m, const int *function, struct cr_loops *loops);
+void cr_find_loops(const struct cr_module *m, const struct cr_functions *functions,
+                   struct cr_loops *loops);
 
 #endif

@@ -29,6 +29,7 @@ void cr_module_free(struct cr_module *module)
     free(module->backwards);
     free(module->hashes);
     free(module->function);
+    free(module->starts);
     free(module->loops);
     free(module->segments);
     free(module->storage);

@@ -107,6 +107,7 @@ struct cr_storage {
 };
 
 struct cr_target;
+struct cr_starts;
 
 struct cr_module {
     struct cr_graph *graph;
@@ -134,6 +135,8 @@ struct cr_module {
 
     /* outline */
     int *function; /* by kernel: the first kernel whose code it shares */
+    struct cr_starts *starts; /* by kernel: where calls of its code let it begin in its operands,
+                               * which the code itself has no part in; null: always at 0 */
     struct cr_loop *loops;
     int n_loops, cap_loops;
     struct cr_segment *segments;

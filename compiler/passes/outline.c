@@ -1,8 +1,8 @@
 /*
  * outline.c - each distinct kernel becomes one function, repeated sequences a loop.
  *
- * Two kernels share a function if they differ only in which tensors they read and write
- * (functions.c).  A sequence of functions that repeats, as the layers of a model do, becomes a loop
+ * Two kernels share a function if they differ only in which tensors they read and write, and several
+ * even if they begin at different elements of those (functions.c).  A sequence of functions that repeats, as the layers of a model do, becomes a loop
  * (loops.c).  So the backward pass of a stack is a loop too, which goes down the layers that the
  * forward pass went up.
  */
@@ -26,9 +26,11 @@ static void add_segments(struct cr_module *m)
 void cr_pass_outline(struct cr_module *module)
 {
     struct cr_loops loops = {0};
-    module->function = cr_find_functions(module);
+    struct cr_functions functions = cr_find_functions(module);
     if (!module->unrolled)
-        cr_find_loops(module, module->function, &loops);
+        cr_find_loops(module, &functions, &loops);
+    module->function = functions.first;
+    module->starts = functions.starts;
     module->loops = loops.items;
     module->n_loops = loops.n;
     module->cap_loops = loops.cap;

@@ -190,9 +190,10 @@ static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
     struct cr_loops loops = {0};
     struct cr_lifetimes lifetimes;
     if (!unrolled) {
-        int *function = cr_find_functions(m);
-        cr_find_loops(m, function, &loops);
-        free(function);
+        struct cr_functions functions = cr_find_functions(m);
+        cr_find_loops(m, &functions, &loops);
+        free(functions.first);
+        free(functions.starts);
     }
     cr_lifetimes_find(&lifetimes, m, loops.items, loops.n);
     int64_t floats = cr_pack_parts(&lifetimes, m->graph->n_nodes);

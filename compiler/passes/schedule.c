@@ -20,6 +20,7 @@
 #include "lifetimes.h"
 #include "pass_list.h"
 #include "schedule_parts.h"
+#include "starts.h"
 #include "titles.h"
 #include "weights.h"
 
@@ -47,7 +48,7 @@ static struct cr_location location_of(const struct cr_storage *storage)
 {
     bool counted = storage->space != CR_SPACE_ARENA && storage->space != CR_SPACE_WEIGHTS;
     return (struct cr_location){storage->space,
-                                counted ? storage->offset : bytes_of(storage->offset)};
+                                counted ? storage->offset : bytes_of(storage->offset), 0};
 }
 
 /* What parameters that are read as one are called: "bias", after the first. */
@@ -94,7 +95,7 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
 {
     if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
         return;
-    struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats)};
+    struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats), 0};
     struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
     buffer->format = cr_panel_format(s->g, cr_packed(k));
     buffer->rank = 2;
@@ -276,13 +277,26 @@ static void add_own_vars(struct cr_function *f)
     }
 }
 
+/* The kernel as its code has it, for *copy if that is another: where calls say where it begins, it
+ * begins at 0. */
+static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
+                                       struct cr_kernel *copy)
+{
+    if (!s->m->starts)
+        return &s->m->kernels[kernel];
+    cr_kernel_copy(copy, &s->m->kernels[kernel]);
+    cr_begin_at(copy, &s->m->starts[kernel]);
+    return copy;
+}
+
 /* Names and arguments come before the body, which speaks of them; the comment comes last. */
 static void add_function(struct scheduling *s, int kernel)
 {
     struct cr_function *f = CR_PUSH(s->p->functions, s->p->n_functions, s->p->cap_functions);
+    struct cr_kernel copy;
     struct cr_builder b = {.m = s->m,
                            .g = s->g,
-                           .k = &s->m->kernels[kernel],
+                           .k = code_of(s, kernel, &copy),
                            .target = s->m->target,
                            .f = f};
     char title[256];
@@ -295,6 +309,8 @@ static void add_function(struct scheduling *s, int kernel)
     add_arguments(s, &b);
     f->items = cr_number(&b, cr_kernel_kinds[b.k->kind].schedule(&b));
     f->comment = cr_describe(&b, title);
+    if (b.k == &copy)
+        cr_kernel_free(&copy);
     s->function[kernel] = s->p->n_functions - 1;
     if (s->p->scratch_bytes < bytes_of(f->scratch_floats))
         s->p->scratch_bytes = bytes_of(f->scratch_floats);
@@ -329,17 +345,19 @@ static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
     return s->buffer[k->buffer];
 }
 
-static struct cr_location location_at(const struct cr_program *p, const struct cr_slot *slot,
-                                      int64_t bound)
+/* Where in the buffer of a slot the code of a kernel begins, in bytes.  The first slots are its refs,
+ * the last is its result. */
+static int64_t start_in(const struct scheduling *s, int kernel, int slot, int n_bound)
 {
-    if (slot->kind == CR_SLOT_NUMBER)
-        return (struct cr_location){slot->length < 0 ? CR_SPACE_NONE : CR_SPACE_LENGTH, bound};
-    return (struct cr_location){p->buffers[bound].space, p->buffers[bound].offset};
+    int ref = slot == n_bound - 1 ? CR_START_RESULT : slot;
+    if (!s->m->starts || (ref != CR_START_RESULT && slot >= s->m->kernels[kernel].n_refs))
+        return 0;
+    return bytes_of(s->m->starts[kernel].at[ref]);
 }
 
 /* What the argument is in each layer is kept as it is, and found once more as a form. */
 static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
-                        const struct cr_slot *of)
+                        const struct cr_function *f)
 {
     struct cr_program *p = s->p;
     struct cr_binding *binding = CR_PUSH(p->bindings, p->n_bindings, p->cap_bindings);
@@ -347,9 +365,10 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     struct cr_location *at = cr_calloc((size_t)n, sizeof *at);
     *binding = (struct cr_binding){.first_buffer = p->n_bound};
     for (int i = 0; i < n; i++) {
-        int64_t bound = bound_to(s, kernel + (loop ? i * loop->period : 0), slot);
-        *CR_PUSH(p->bound, p->n_bound, p->cap_bound) = bound;
-        at[i] = location_at(p, of, bound);
+        int k = kernel + (loop ? i * loop->period : 0);
+        struct cr_given given = {bound_to(s, k, slot), start_in(s, k, slot, f->n_bound)};
+        *CR_PUSH(p->bound, p->n_bound, p->cap_bound) = given;
+        at[i] = cr_location_of(p, &f->slots[slot], given);
     }
     cr_find_form(p, binding, loop, at);
     free(at);
@@ -369,7 +388,7 @@ static void add_call(struct scheduling *s, const struct cr_loop *loop, int kerne
                          .first_binding = p->n_bindings,
                          .shares = shares};
     for (int slot = 0; slot < f->n_bound; slot++)
-        add_binding(s, loop, kernel, slot, &f->slots[slot]);
+        add_binding(s, loop, kernel, slot, f);
 }
 
 /* The distance from layer to layer of the first argument of a space that has one and goes up with
@@ -487,7 +506,7 @@ static void mark_buffers(struct scheduling *s, int number)
             const struct cr_binding *b = &p->bindings[step->first_binding + slot];
             for (int j = 0; f->slots[slot].kind == CR_SLOT_ARGUMENT && j < (loop ? loop->count : 1);
                  j++)
-                p->buffers[p->bound[b->first_buffer + j]].entries |= 1u << number;
+                p->buffers[p->bound[b->first_buffer + j].what].entries |= 1u << number;
         }
     }
 }

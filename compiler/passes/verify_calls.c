@@ -56,15 +56,28 @@ static const struct cr_binding *binding_of(const struct run *r, const struct cr_
     return &r->p->bindings[call->first_binding + slot];
 }
 
-/* The buffer, or the number, that a call is given in this iteration. */
-static int64_t bound_to(const struct run *r, const struct cr_step *call, int slot)
+/* What a call is given in this iteration. */
+static struct cr_given given_to(const struct run *r, const struct cr_step *call, int slot)
 {
     return r->p->bound[binding_of(r, call, slot)->first_buffer + r->iteration];
 }
 
-static const struct cr_reach *reach_of(const struct run *r, const struct cr_step *call, int slot)
+/* The buffer, or the number, of that. */
+static int64_t bound_to(const struct run *r, const struct cr_step *call, int slot)
 {
-    return &r->c->reaches[r->c->first_reach[call->function] + slot];
+    return given_to(r, call, slot).what;
+}
+
+/* How far a call reaches in the buffer that it is given. */
+static struct cr_reach reach_of(const struct run *r, const struct cr_step *call, int slot)
+{
+    struct cr_reach reach = r->c->reaches[r->c->first_reach[call->function] + slot];
+    int64_t start = given_to(r, call, slot).start / cr_formats[slot_of(r, call, slot)->format].unit;
+    reach.lowest += start;
+    reach.highest += start;
+    reach.first += start;
+    reach.last += start;
+    return reach;
 }
 
 /* ---- what steps name ---- */
@@ -196,12 +209,16 @@ static int run_steps(struct run *r, see_call *see)
 /* ---- what calls are given ---- */
 
 /* The location that the form of a binding gives must be the one that the binding lists. */
-static int verify_location(const struct run *r, const struct cr_step *call, int slot,
-                           struct cr_location expected)
+static int verify_location(const struct run *r, const struct cr_step *call, int slot)
 {
     struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->loop, r->iteration);
-    if (at.space == expected.space && at.offset == expected.offset)
+    struct cr_location expected =
+        cr_location_of(r->p, slot_of(r, call, slot), given_to(r, call, slot));
+    if (at.space == expected.space && at.offset == expected.offset && at.within == expected.within)
         return 0;
+    if (at.offset == expected.offset)
+        return broken(r, "argument %d: its form says %lld bytes inside, it is bound to %lld", slot,
+                      (long long)at.within, (long long)expected.within);
     return broken(r, "argument %d: its form says %lld, it is bound to %lld", slot,
                   (long long)at.offset, (long long)expected.offset);
 }
@@ -215,12 +232,15 @@ static int64_t units_of(const struct cr_buffer *b)
 static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
                         const struct cr_buffer *b)
 {
-    const struct cr_reach *reach = reach_of(r, call, slot);
-    int64_t elements = units_of(b);
-    if (reach->touched && (reach->lowest < 0 || reach->highest >= elements))
+    struct cr_reach reach = reach_of(r, call, slot);
+    int64_t elements = units_of(b), start = given_to(r, call, slot).start;
+    if (start % cr_formats[b->format].unit)
+        return broken(r, "argument %d (%s) begins %lld bytes into its buffer, inside an element", slot,
+                      slot_of(r, call, slot)->name, (long long)start);
+    if (reach.touched && (reach.lowest < 0 || reach.highest >= elements))
         return broken(r, "argument %d (%s): it reaches from %lld to %lld of %lld elements", slot,
-                      slot_of(r, call, slot)->name, (long long)reach->lowest,
-                      (long long)reach->highest, (long long)elements);
+                      slot_of(r, call, slot)->name, (long long)reach.lowest,
+                      (long long)reach.highest, (long long)elements);
     return 0;
 }
 
@@ -251,10 +271,7 @@ static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot,
         return broken(r, "argument %d (%s) is packed, its buffer no weight", slot, s->name);
     if (!(b->entries >> (r->entry - r->p->entries) & 1))
         return broken(r, "argument %d (%s): its buffer is not of this entry", slot, s->name);
-    return verify_location(r, call, slot, (struct cr_location){b->space, b->offset}) ||
-                   verify_reach(r, call, slot, b)
-               ? -1
-               : 0;
+    return verify_location(r, call, slot) || verify_reach(r, call, slot, b) ? -1 : 0;
 }
 
 /* Checks the buffers of a call, and counts the call among the writers of those that it writes. */
@@ -264,12 +281,10 @@ static int see_arguments(struct run *r, const struct cr_step *call)
     for (int i = 0; i < n; i++) {
         const struct cr_slot *s = slot_of(r, call, i);
         int64_t bound = bound_to(r, call, i);
-        enum cr_space space = s->length < 0 ? CR_SPACE_NONE : CR_SPACE_LENGTH;
         if (s->length >= 0 && bound != s->length)
             return broken(r, "argument %d (%s) is given length %lld", i, s->name, (long long)bound);
-        int status = s->kind == CR_SLOT_NUMBER
-                         ? verify_location(r, call, i, (struct cr_location){space, bound})
-                         : verify_buffer_of(r, call, i, bound);
+        int status = s->kind == CR_SLOT_NUMBER ? verify_location(r, call, i)
+                                               : verify_buffer_of(r, call, i, bound);
         if (status)
             return -1;
         if (s->written)
@@ -379,7 +394,9 @@ static int read_state(const struct run *r, const struct cr_step *call, int slot)
                    : broken(r, "it reads buffer %d before all of it is written", buffer);
     const struct cr_function *f = &r->p->functions[call->function];
     for (int i = 0; i < f->n_bound && !is_next(b) && r->states[held].parts == 1; i++)
-        if (f->slots[i].written && bound_to(r, call, i) == held && reads_in_place(f, slot, i))
+        if (f->slots[i].written && bound_to(r, call, i) == held &&
+            given_to(r, call, i).start == given_to(r, call, slot).start &&
+            reads_in_place(f, slot, i))
             return 0;
     return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
 }
@@ -411,11 +428,12 @@ static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 static int see_memory(struct run *r, const struct cr_step *call)
 {
     int n = r->p->functions[call->function].n_bound;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        struct cr_reach reach = reach_of(r, call, i);
         if (slot_of(r, call, i)->written &&
-            write_buffer(r, (int)bound_to(r, call, i), slot_of(r, call, i)->partly,
-                         reach_of(r, call, i)))
+            write_buffer(r, (int)bound_to(r, call, i), slot_of(r, call, i)->partly, &reach))
             return -1;
+    }
     for (int i = 0; i < n; i++)
         if (slot_of(r, call, i)->kind == CR_SLOT_ARGUMENT && !slot_of(r, call, i)->written &&
             read_buffer(r, call, i))

@@ -5,6 +5,7 @@
 #include "formats.h"
 #include "in_place.h"
 #include "kernel_kinds.h"
+#include "starts.h"
 #include "verify_module.h"
 
 static int broken(struct cr_error *error, int kernel, const char *what)
@@ -109,14 +110,35 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
            a->n_streams == b->n_streams && same_panels(g, a, b) && same_parts(g, a, b);
 }
 
+/* The kernel as its function has it: where calls say where it begins, it begins at 0. */
+static void take_code(const struct cr_module *m, int kernel, struct cr_kernel *code)
+{
+    cr_kernel_copy(code, &m->kernels[kernel]);
+    cr_begin_at(code, &m->starts[kernel]);
+}
+
+/* Whether a kernel can share the function of another. */
+static bool may_share(const struct cr_module *m, int kernel, int other)
+{
+    const struct cr_kernel *k = &m->kernels[kernel], *o = &m->kernels[other];
+    struct cr_kernel a, b;
+    if (!m->starts)
+        return are_alike(m->graph, k, o) && cr_writes_over(m, k) == cr_writes_over(m, o);
+    take_code(m, kernel, &a);
+    take_code(m, other, &b);
+    bool alike = are_alike(m->graph, &a, &b) && cr_writes_over(m, &a) == cr_writes_over(m, &b);
+    cr_kernel_free(&a);
+    cr_kernel_free(&b);
+    return alike;
+}
+
 static int verify_functions(const struct cr_module *m, struct cr_error *error)
 {
     for (int i = 0; i < m->n_kernels; i++) {
         int function = m->function[i];
         if (function < 0 || function > i || m->function[function] != function)
             return broken(error, i, "its function is not that of an earlier kernel");
-        const struct cr_kernel *k = &m->kernels[i], *first = &m->kernels[function];
-        if (!are_alike(m->graph, k, first) || cr_writes_over(m, k) != cr_writes_over(m, first))
+        if (function != i && !may_share(m, i, function))
             return broken(error, i, "it differs from the kernel whose function it shares");
     }
     return 0;

@@ -1,0 +1,55 @@
+#include "starts.h"
+
+#include "kernel_kinds.h"
+
+int cr_ref_of_operand(const struct cr_kernel *kernel, int i)
+{
+    bool packed = &kernel->operands[i] == &kernel->b && cr_packed(kernel) != CR_NONE;
+    return cr_parts_of(kernel)->operands[i].used && !packed ? kernel->operands[i].ref : -1;
+}
+
+static bool reads_ref(const struct cr_value *v)
+{
+    return v->source == CR_LOAD || v->source == CR_GATHER;
+}
+
+bool cr_has_starts(const struct cr_kernel *kernel)
+{
+    return kernel->kind == CR_KERNEL_TILE || kernel->kind == CR_KERNEL_GEMM ||
+           kernel->kind == CR_KERNEL_COLUMNS || kernel->kind == CR_KERNEL_ATTENTION;
+}
+
+static void lower(struct cr_starts *starts, bool *known, int ref, const struct cr_affine *at)
+{
+    if (!known[ref] || at->base < starts->at[ref])
+        starts->at[ref] = at->base;
+    known[ref] = true;
+}
+
+void cr_find_starts(const struct cr_kernel *kernel, struct cr_starts *starts)
+{
+    bool known[CR_MAX_REFS + 1] = {false};
+    *starts = (struct cr_starts){{0}};
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; cr_parts_of(kernel)->programs[p].loops && i < kernel->programs[p].n; i++)
+            if (reads_ref(&kernel->programs[p].values[i]))
+                lower(starts, known, kernel->programs[p].values[i].ref,
+                      &kernel->programs[p].values[i].at);
+    for (int i = 0; i < CR_OPERANDS; i++)
+        if (cr_ref_of_operand(kernel, i) >= 0)
+            lower(starts, known, kernel->operands[i].ref, &kernel->operands[i].at);
+    lower(starts, known, CR_START_RESULT, &kernel->dest);
+}
+
+void cr_begin_at(struct cr_kernel *kernel, const struct cr_starts *starts)
+{
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; cr_parts_of(kernel)->programs[p].loops && i < kernel->programs[p].n; i++)
+            if (reads_ref(&kernel->programs[p].values[i]))
+                kernel->programs[p].values[i].at.base -=
+                    starts->at[kernel->programs[p].values[i].ref];
+    for (int i = 0; i < CR_OPERANDS; i++)
+        if (cr_ref_of_operand(kernel, i) >= 0)
+            kernel->operands[i].at.base -= starts->at[kernel->operands[i].ref];
+    kernel->dest.base -= starts->at[CR_START_RESULT];
+}
