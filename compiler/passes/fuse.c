@@ -27,6 +27,7 @@ enum {
     CHEAP = 12,   /* the cost up to which a value is computed again rather than stored */
     FUNCTION = 3, /* the cost of exp and its like; + and its like cost 1 */
     DEEPEST = 64, /* ops on a way through one kernel */
+    LONG_SUM = 8, /* so many products or reductions can be kept to be added up at once */
 };
 
 /* A kernel that a stored node needs. */
@@ -135,6 +136,44 @@ static void store_obvious(struct fusion *f)
                  (f->g->nodes[id].op == CR_OP_concat && !weights[id]))
             f->m->materialised[id] = true;
     free(weights);
+}
+
+/* What a sum is made of, if nothing else reads it: products, or reductions down columns, or rows that
+ * are scattered. */
+static int terms_of(const struct fusion *f, const int *terms, cr_id id)
+{
+    if (cr_only_user(&f->users, id) == CR_NONE)
+        return 0;
+    while (cr_kind_of(f->g, id) == CR_KIND_MOVE) {
+        id = cr_in(f->g, id, 0);
+        if (cr_only_user(&f->users, id) == CR_NONE)
+            return 0;
+    }
+    enum cr_kind kind = cr_kind_of(f->g, id);
+    return kind == CR_KIND_CONTRACT || kind == CR_KIND_SCATTER || cr_goes_down(f->g, id)
+               ? 1
+               : terms[id];
+}
+
+/*
+ * The gradient of a weight that many steps share is a sum of as many products, each as large as the
+ * weight.  Each product is added to what is there as soon as it is made, so that none has to be kept
+ * for the end, and the steps are kernels alike.
+ */
+static void store_long_sums(struct fusion *f)
+{
+    int *terms = cr_calloc((size_t)f->g->n_nodes, sizeof *terms);
+    for (cr_id id = 0; id < f->g->n_nodes; id++)
+        for (int i = 0; f->g->nodes[id].op == CR_OP_add && i < 2; i++)
+            terms[id] += terms_of(f, terms, cr_in(f->g, id, i));
+    for (cr_id id = f->g->n_nodes - 1; id >= 0; id--) {
+        cr_id user = cr_only_user(&f->users, id);
+        if (terms[id] > 1 && user != CR_NONE && terms[user] > terms[id])
+            terms[id] = terms[user];
+        if (terms[id] > LONG_SUM && !f->inside[id])
+            f->m->materialised[id] = true;
+    }
+    free(terms);
 }
 
 static void mark_inside(void *context, cr_id id)
@@ -743,6 +782,7 @@ void cr_pass_fuse(struct cr_module *module)
     store_outputs(&f);
     find_backwards(&f);
     store_obvious(&f);
+    store_long_sums(&f);
     cr_find_attentions(module, &f.users);
     compute_heads(&f);
     store_epilogues(&f);
