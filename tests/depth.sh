@@ -11,11 +11,12 @@ crescent="${CRESCENT:-build/crescent}"
 # What scripts call the number of their layers.
 n_layer=n_layer
 
-# text LAYERS SCRIPT OPTION...: the C, with N for each number.
+# text LAYERS SCRIPT OPTION...: the C, with N for each number, and for all those of a table by layer.
 text() {
     layers=$1
     shift
-    "$crescent" dump "$@" --set $n_layer="$layers" --after emit | sed 's/[0-9][0-9]*/N/g'
+    "$crescent" dump "$@" --set $n_layer="$layers" --after emit |
+        sed 's/[0-9][0-9]*/N/g; s/{N\(, N\)*}/{N}/g'
 }
 
 # same_text LOOPS SCRIPT OPTION...: 12 and 48 layers differ in numbers alone, and have so many
@@ -51,6 +52,19 @@ same_text 1 graphs/gemma2.lua $tiny --set sliding_window=4
 same_text 2 graphs/gemma2.lua $tiny --set sliding_window=4 --grads none
 same_text 1 graphs/vit.lua ${tiny% --set*} --set image_size=32
 same_text 2 graphs/vit.lua ${tiny% --set*} --set image_size=32 --grads none
+
+# Steps of a recurrence that the script unrolls: each reads and writes rows of the same tensors.
+n_layer=T
+for cell in lstm gru rnn; do
+    same_text 2 tests/scripts/recurrence.lua --set cell=$cell --set H=8
+    same_text 3 tests/scripts/recurrence.lua --set cell=$cell --set H=8 --grads none
+    "$crescent" compare tests/scripts/recurrence.lua --set cell=$cell --set T=13 >"$log" 2>&1
+    report $? "a recurrence of 13 steps: $cell, against the interpreter"
+    "$crescent" compare tests/scripts/recurrence.lua --set cell=$cell --set T=13 --grads none \
+        >"$log" 2>&1
+    report $? "a recurrence of 13 steps: gradients of $cell, against the interpreter"
+done
+n_layer=n_layer
 
 # outputs NAME OPTION...: the loss after a step, and what becomes of the first and the last
 # layer's weights; the options say how it is computed.

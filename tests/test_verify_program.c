@@ -18,7 +18,7 @@ static const struct cr_setting step_settings[] = {
 static const struct cr_setting block_settings[] = {{"T", "256", false}};
 
 /* Layers that hand on what they make through two buffers, used in turns. */
-enum subject { STEP, BLOCK, LAYERS, N_SUBJECTS };
+enum subject { STEP, BLOCK, LAYERS, RECURRENCE, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -28,6 +28,7 @@ static const struct {
     [STEP] = {"tests/scripts/stack_training.lua", step_settings, 5},
     [BLOCK] = {"graphs/gpt2_block.lua", block_settings, 1},
     [LAYERS] = {"tests/golden/layers.lua", NULL, 0},
+    [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
 };
 
 static struct cr_module *make_module(enum subject subject)
@@ -446,6 +447,31 @@ DAMAGE(turns_exchanged)
     b->turns[0] = b->turns[1];
     b->turns[1] = even;
 }
+/* The first binding that goes from row to row of an input. */
+static struct cr_binding *row_by_row(struct cr_module *m)
+{
+    for (int i = 0; i < m->program->n_bindings; i++)
+        if (m->program->bindings[i].within_stride)
+            return &m->program->bindings[i];
+    ck_abort_msg("no binding goes on inside a port");
+    return NULL;
+}
+
+DAMAGE(within_is_off) { row_by_row(m)->within += 4; }
+DAMAGE(row_too_far) { row_by_row(m)->within_stride += 4; }
+DAMAGE(starts_inside_an_element)
+{
+    struct cr_binding *b = row_by_row(m);
+    m->program->bound[b->first_buffer].start += 2;
+    b->within += 2;
+}
+DAMAGE(starts_too_late)
+{
+    struct cr_binding *b = row_by_row(m);
+    for (int i = 0; i < 6; i++)
+        m->program->bound[b->first_buffer + i].start += 1024;
+    b->within += 1024;
+}
 DAMAGE(wrong_row) { m->program->table[binding_in(m, CR_FORM_TABLE, false)->first_row + 1] += 64; }
 DAMAGE(row_left_out) { binding_in(m, CR_FORM_TABLE, false)->n_rows--; }
 DAMAGE(rows_beyond) { binding_in(m, CR_FORM_TABLE, false)->first_row = m->program->n_table; }
@@ -617,6 +643,10 @@ static const struct {
     ROW(STEP, start_is_off, "step %d, iteration %d: argument %d: its form says %d, it is "),
     ROW(STEP, same_is_off, "step %d, iteration %d: argument %d: its form says %d, it is "),
     ROW(LAYERS, turns_exchanged, "step %d, iteration %d: argument %d: its form says %d, it "),
+    ROW(RECURRENCE, within_is_off, "step %d, iteration %d: argument %d: its form says %d bytes "),
+    ROW(RECURRENCE, row_too_far, "step %d, iteration %d: argument %d: its form says %d bytes "),
+    ROW(RECURRENCE, starts_inside_an_element, "step %d, iteration %d: argument %d"),
+    ROW(RECURRENCE, starts_too_late, "step %d, iteration %d: argument %d (x): it reaches from "),
     ROW(STEP, wrong_row, "step %d, iteration %d: argument %d: its form says %d, it is bound "),
     ROW(STEP, row_left_out, "step %d, iteration %d: argument %d: its table has no row for "),
     ROW(STEP, rows_beyond, "step %d, iteration %d: argument %d: its table has rows that are "),

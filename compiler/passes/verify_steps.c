@@ -122,7 +122,7 @@ static bool may_share(const struct cr_module *m, int kernel, int other)
 {
     const struct cr_kernel *k = &m->kernels[kernel], *o = &m->kernels[other];
     struct cr_kernel a, b;
-    if (!m->starts)
+    if (!m->starts || !memcmp(&m->starts[kernel], &m->starts[other], sizeof *m->starts))
         return are_alike(m->graph, k, o) && cr_writes_over(m, k) == cr_writes_over(m, o);
     take_code(m, kernel, &a);
     take_code(m, other, &b);

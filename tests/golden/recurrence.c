@@ -1,0 +1,246 @@
+
+/*
+ * k1_recurrence: recurrence, tests/golden/recurrence.lua:5
+ * out[3, 1]
+ * reads x[3, 8, 4]
+ * steps: sum
+ * 6 flop, reads 384 B, writes 12 B
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *x;
+    float *out;
+};
+
+static void k1_recurrence(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 3 */
+    for (long item = begin; item < end; item++) {
+        rt->sum(3, 4, r0, a->x, 32);
+        rt->store(1, 3, a->out, 0, 1, r0, 0);
+    }
+}
+
+/*
+ * k2_recurrence: recurrence, tests/golden/recurrence.lua:5
+ * out[3, 5] = rows[3, 5] x columns[5, 5]
+ * reads k1_recurrence[3, 1]
+ * then: add, tanh
+ * 150 flop, reads 112 B, writes 60 B
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *k1_recurrence;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k2_recurrence(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const rows = scratch; /* rows of the left operand */
+    static const float c_0 = 0.0f;
+    float *const product = scratch + 16; /* a tile of the product */
+    float *const t0 = scratch + 112; /* 3 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 3;
+        const long j0 = 0;
+        const long j1 = 5;
+        for (long i = i0; i < i1; i += 3) {
+            const long m = i1 - i < 3 ? i1 - i : 3;
+            rt->load(m, 5, rows + (i - i0) * 5, 5, &c_0, 0, 0);
+        }
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 3) {
+                const long m = i1 - i < 3 ? i1 - i : 3;
+                rt->gemm(m, n, 5, rows + (i - i0) * 5, 5, 1, a->w + j * 5, 160, product, 32, 0, 0,
+                    0, 16384);
+                rt->add_sv(m, n, t0, 32, a->k1_recurrence + i, 1, product, 32);
+                rt->tanh_v(m, n, a->out + i * 5 + j, 5, t0, 32);
+            }
+        }
+    }
+}
+
+/*
+ * k3_recurrence: recurrence, tests/golden/recurrence.lua:5
+ * out[3, 5] = rows[3, 5] x columns[5, 5]
+ * reads k1_recurrence[3, 1], k2_recurrence[3, 5]
+ * then: add, tanh
+ * 150 flop, reads 172 B, writes 60 B
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const float *k1_recurrence;
+    const float *k2_recurrence;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k3_recurrence(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
+    float *const t0 = scratch + 96; /* 3 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 3;
+        const long j0 = 0;
+        const long j1 = 5;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 3) {
+                const long m = i1 - i < 3 ? i1 - i : 3;
+                rt->gemm(m, n, 5, a->k2_recurrence + i * 5, 5, 1, a->w + j * 5, 160, product, 32, 0,
+                    0, 0, 16384);
+                rt->add_sv(m, n, t0, 32, a->k1_recurrence + i, 1, product, 32);
+                rt->tanh_v(m, n, a->out + i * 5 + j, 5, t0, 32);
+            }
+        }
+    }
+}
+
+/*
+ * k4_recurrence: recurrence, tests/golden/recurrence.lua:6
+ * out[3, 1, 5]
+ * reads k2_recurrence[3, 5]
+ * 15 flop, reads 60 B, writes 60 B
+ */
+struct k4_args {
+    const struct cr_runtime *rt;
+    const float *k2_recurrence;
+    float *out;
+};
+
+static void k4_recurrence(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        rt->load(3, 5, a->out, 40, a->k2_recurrence, 5, 1);
+    }
+}
+
+/*
+ * k5_recurrence: recurrence, tests/golden/recurrence.lua:6
+ * out[3, 1, 5] = rows[3, 5] x columns[5, 5]
+ * reads k1_recurrence[3, 1], k3_recurrence[3, 5]
+ * then: add, tanh
+ * 150 flop, reads 172 B, writes 60 B
+ */
+struct k5_args {
+    const struct cr_runtime *rt;
+    const float *k1_recurrence;
+    const float *k3_recurrence;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k5_recurrence(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const product = scratch; /* a tile of the product */
+    float *const t0 = scratch + 96; /* 3 x 32 */
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 3;
+        const long j0 = 0;
+        const long j1 = 5;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 3) {
+                const long m = i1 - i < 3 ? i1 - i : 3;
+                rt->gemm(m, n, 5, a->k3_recurrence + i * 5, 5, 1, a->w + j * 5, 160, product, 32, 0,
+                    0, 0, 16384);
+                rt->add_sv(m, n, t0, 32, a->k1_recurrence + i, 1, product, 32);
+                rt->tanh_v(m, n, a->out + i * 40 + j + 35, 40, t0, 32);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 208; /* for each thread */
+    float *const scratch = arena + 128;
+    const float *const in0 = inputs[0]; /* x[3, 8, 4] */
+    float *const out0 = outputs[0]; /* y[3, 8, 5] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .k1_recurrence = arena,
+            .w = weights,
+            .out = arena + 112,
+        };
+        rt->parallel(pool, 1, 1, k2_recurrence, &args, scratch, scratch_floats);
+    }
+    for (long layer = 0; layer < 6; layer++) {
+        float *const layer_arena = arena + layer * 16;
+        {
+            const struct k1_args args = {
+                .rt = rt,
+                .x = in0 + 4 + layer * 4,
+                .out = arena + 96,
+            };
+            rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
+        }
+        {
+            const struct k3_args args = {
+                .rt = rt,
+                .k1_recurrence = arena + 96,
+                .k2_recurrence = layer == 0 ? arena + 112 : layer_arena - 16,
+                .w = weights,
+                .out = layer_arena,
+            };
+            rt->parallel(pool, 1, 1, k3_recurrence, &args, scratch, scratch_floats);
+        }
+    }
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .x = in0 + 28,
+            .out = arena + 96,
+        };
+        rt->parallel(pool, 1, 1, k1_recurrence, &args, scratch, scratch_floats);
+    }
+    for (long layer = 0; layer < 7; layer++) {
+        {
+            const struct k4_args args = {
+                .rt = rt,
+                .k2_recurrence = layer == 0 ? arena + 112 : arena + -16 + layer * 16,
+                .out = out0 + layer * 5,
+            };
+            rt->parallel(pool, 1, 1, k4_recurrence, &args, scratch, scratch_floats);
+        }
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .k1_recurrence = arena + 96,
+            .k3_recurrence = arena + 80,
+            .w = weights,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, 1, k5_recurrence, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
