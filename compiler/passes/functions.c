@@ -169,6 +169,7 @@ static int first_with_key(struct known *known, int kernel)
     return kernel;
 }
 
+/* By kernel: the first that needs the same code and begins at the same places, or itself. */
 static int *find_equal(const struct cr_module *m)
 {
     static const struct cr_starts none = {{0}};
@@ -211,6 +212,7 @@ static uint32_t differences(const struct cr_starts *a, const struct cr_starts *b
     return bits;
 }
 
+/* Looks at the first kernel of each function, as the others begin where it does. */
 static void find_joined(struct joining *j)
 {
     struct known known;

@@ -23,6 +23,7 @@ static void add_segments(struct cr_module *m)
     }
 }
 
+/* Functions first, as loops are of kernels that share them; without loops if the arena has to be small. */
 void cr_pass_outline(struct cr_module *module)
 {
     struct cr_loops loops = {0};

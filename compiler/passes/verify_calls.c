@@ -229,6 +229,7 @@ static int64_t units_of(const struct cr_buffer *b)
     return b->bytes / cr_formats[b->format].unit;
 }
 
+/* Checks that a function that sees a buffer from a whole element on reaches nowhere outside it. */
 static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
                         const struct cr_buffer *b)
 {
