@@ -71,6 +71,10 @@
         /* The same in rows first <= r < last alone, as far as there are such rows. */ \
     CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
         /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
+    CR_FUNCTION(least, int, (long n, const int *x, long step)) /* only for least, greatest */ \
+        /* The least x[i * step], i < n, of one at least. */ \
+    CR_FUNCTION(greatest, int, (long n, const int *x, long step)) /* only for least, greatest */ \
+        /* The greatest of them. */ \
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \

@@ -272,6 +272,8 @@ static void try_moves(const struct cr_runtime *k, struct lines *lines)
     TRY("random, rows", FLOAT_OPERANDS, k->random(9, o.cols, y, o.ld, &seed, 3, 100, 200, 1));
     TRY("random, columns", FLOAT_OPERANDS, k->random(9, o.cols, y, o.ld, &seed, 3, 9, 1, 200));
     TRY("random, strides", FLOAT_OPERANDS, k->random(9, o.cols, y, o.ld, &seed, 3, 0, 3, 7));
+    TRY("least, greatest", FLOAT_OPERANDS, result[0] = (float)k->least(7, index, 1),
+        result[1] = (float)k->greatest(7, index, 1), result[2] = (float)k->least(3, index, 2));
     TRY("finite", FLOAT_OPERANDS,
         result[0] = (float)k->finite(ROWS, o.cols, a_mixed + o.ld, o.ld, 1),
         result[1] = (float)k->finite(ROWS, o.cols, a_tame, o.ld, 1),

@@ -57,6 +57,10 @@ static const struct shape {
     {"500", "0", "16", "0", "first", "none", "library"},
     {"300", "400", "8", "5", "first", "half", "library"},
     {"200", "0", "16", "0", "scaled", "none", "library"},
+    {"300", "0", "16", "0", "reach", "none", "library"},
+    {"300", "400", "8", "5", "reach", "half", "library"},
+    {"400", "0", "8", "0", "documents", "some", "library"},
+    {"500", "0", "5", "7", "documents", "none", "after"},
 };
 
 /* How dropout and softmax may be written, and what may be asked for; see the script. */

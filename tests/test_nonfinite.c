@@ -205,6 +205,8 @@ static const struct attention {
     {"300", "0", "absolute", "none", "library"}, {"260", "150", "prefix", "none", "library"},
     {"150", "260", "longest", "none", "library"}, {"500", "0", "first", "none", "library"},
     {"200", "0", "scaled", "none", "library"},  {"300", "0", "first", "some", "library"},
+    {"300", "0", "reach", "none", "library"},   {"300", "0", "documents", "none", "after"},
+    {"300", "0", "reach", "some", "library"},
 };
 
 /* One number of an input that is not finite: at a share of its elements. */

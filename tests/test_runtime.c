@@ -842,6 +842,28 @@ START_TEST(test_hide_rows)
 }
 END_TEST
 
+/* Wherever they stand among the others, next to one another or not. */
+START_TEST(test_extremes)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    enum { N = 77, STEP = 3 };
+    int x[N * STEP];
+    for (int i = 0; i < N * STEP; i++)
+        x[i] = i % STEP ? INT32_MIN : 7 * i % 50 - 20;
+    for (int i = 0; k && i < N * STEP; i += STEP) {
+        int kept = x[i], n = i / STEP + 1;
+        x[i] = INT32_MIN + i;
+        ck_assert_int_eq(k->least(n, x, STEP), INT32_MIN + i);
+        ck_assert_int_eq(k->least(1, x + i, 1), INT32_MIN + i);
+        x[i] = INT32_MAX - i;
+        ck_assert_int_eq(k->greatest(n, x, STEP), INT32_MAX - i);
+        ck_assert_int_eq(k->greatest(i + 1, x, 1), INT32_MAX - i);
+        ck_assert_int_eq(k->least(i + 1, x, 1), i ? INT32_MIN : INT32_MAX);
+        x[i] = kept;
+    }
+}
+END_TEST
+
 /* Wherever the one number stands that is not finite, and only if it is asked about. */
 START_TEST(test_finite)
 {
@@ -1569,6 +1591,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_extremes, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_combined, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_bands, 0, COUNT(isas));

@@ -68,6 +68,9 @@ static const struct variant {
     {"prefixMaximum", 3, prefix, 0},
     {"prefixWhere", 3, prefix, 0},
     {"prefixTensor", 3, all, 0},
+    {"prefixBatch", 3, all, 0},
+    {"positionTensor", 3, all, 0},
+    {"padding", 3, causal, 0},
     {"sinkWindow", 3, sinks, 0},
     {"segments", 3, causal, 0},
     {"segmentsFull", 3, all, 0},
@@ -184,6 +187,18 @@ START_TEST(the_same_bits)
 }
 END_TEST
 
+/* What a mask that depends on data hides is hidden as if it had been known. */
+START_TEST(the_bits_of_what_is_known)
+{
+    int64_t n;
+    float *first = run("prefixTensor", _i, CRESCENT_TCC, 1, NULL, &n);
+    float *second = run("prefixOr", _i, CRESCENT_TCC, 1, NULL, &n);
+    ck_assert_mem_eq(first, second, (size_t)n * sizeof *first);
+    free(first);
+    free(second);
+}
+END_TEST
+
 /* ---- costs ---- */
 
 /* The first number in the dump after a pass that stands behind `label`, or in front of it, in the
@@ -259,6 +274,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, what_the_interpreter_says, 0, 2 * COUNT(variants));
     tcase_add_loop_test(tests, the_same_bits, 0, COUNT(variants));
+    tcase_add_loop_test(tests, the_bits_of_what_is_known, 0, 2);
     tcase_add_loop_test(tests, so_many_kernels, 0, COUNT(variants));
     tcase_add_loop_test(tests, memory_grows_as_the_sequence, 0, COUNT(variants));
     tcase_add_loop_test(tests, work_of_what_is_seen, 0, COUNT(variants));

@@ -29,6 +29,9 @@ prefixOr|`k < P or k <= q` (prefix LM)
 prefixMaximum|`k <= maximum(q, P - 1)`
 prefixWhere|`where(k < P, true, k <= q)`
 prefixTensor|`k < P or k <= q`, P an i32 input
+prefixBatch|the same, P an i32 input for each batch
+positionTensor|`k <= q + P`, P an i32 input
+padding|causal, and `pad[k] < 2`, an i32 input
 sinkWindow|`k <= q and (k < 4 or q - k < W)`
 segments|causal within segments, ids an i32 input
 segmentsFull|within segments alone

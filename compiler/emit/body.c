@@ -45,8 +45,12 @@ static void print_binary(const struct printer *p, const struct cr_expr_node *e)
         print_expr(p, e->b, UNARY);
         return;
     }
+    if (e->op == CR_EXPR_OR && a->op == CR_EXPR_AND)
+        binding = EQUAL; /* "(a && b) || c", for the reader and for compilers that warn */
     print_expr(p, e->a, binding);
     cr_put(p->text, " %s ", operators[e->op].sign);
+    if (e->op == CR_EXPR_OR)
+        binding = AND;
     print_expr(p, e->b, e->op == CR_EXPR_ADD ? binding : (enum binding)(binding + 1));
 }
 

@@ -32,6 +32,7 @@
     F(combined, "runtime/combined.inc")                                                            \
     F(rows, "runtime/rows.inc")                                                                    \
     F(hide, "runtime/hide.inc")                                                                    \
+    F(extremes, "runtime/extremes.inc")                                                            \
     F(lookup, "runtime/lookup.inc")                                                                \
     F(scan, "runtime/scan.inc")                                                                    \
     F(i32_scan, "runtime/i32_scan.inc")                                                            \

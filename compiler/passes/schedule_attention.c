@@ -322,10 +322,11 @@ static void add_values(struct cr_builder *b, const struct attention *s)
 /* The online softmax over blocks of keys for queries i to i + m; or what weighs values directly. */
 static void loop_over_keys(struct cr_builder *b, struct attention *s)
 {
-    bool gap = cr_has_gap(b->k);
+    bool skips = cr_may_skip(b);
     pack_queries(b, s);
+    cr_let_step_extremes(b, &s->v);
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
-    if (gap)
+    if (skips)
         cr_begin_if_seen(b, &s->v, s->finite);
     if (b->k->attention.direct)
         cr_logit_block(b, &s->v);
@@ -333,7 +334,7 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
         cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
     drop(b, s);
     add_values(b, s);
-    if (gap)
+    if (skips)
         cr_end(b);
     cr_end(b);
 }
@@ -346,7 +347,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
     struct cr_argument scale = cr_at_slot(s->v.scale);
-    if (b->k->attention.n_bounds == 0)
+    if (!cr_hides_keys(b))
         return;
     cr_remark(b, "probabilities of NaN may be chosen among the keys that were skipped");
     CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, n1, m, scale, n0, cr_at_constant(b, 1), n0,

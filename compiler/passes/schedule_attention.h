@@ -4,6 +4,11 @@
 
 #include "schedule_parts.h"
 
+/* The least and the greatest of some i32. */
+struct cr_extremes {
+    int least, greatest; /* variables, or CR_NONE */
+};
+
 /*
  * The scratch and the variables that both have under one name.  A step does queries i to i + m, and
  * for them one block of keys after another, j to j + n.
@@ -15,6 +20,7 @@ struct cr_attention_vars {
     int max, sum, scale;              /* slots: a number for each query of the step */
     struct cr_steps i, j;
     int first, last; /* of the keys that the step's queries see */
+    struct cr_extremes extremes[CR_MAX_VALUES]; /* of what masks load */
 };
 
 /* Where queries i to i + m have seen nothing yet: a maximum of -inf and a sum of 0. */
@@ -23,8 +29,21 @@ void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v);
 /* True if the mask bounds from above (or from below) the keys that a query sees. */
 bool cr_has_bound(const struct cr_kernel *k, bool upper);
 
-/* True if a part of the mask hides keys between others that a query sees. */
-bool cr_has_gap(const struct cr_kernel *k);
+/* True if a block between others may be skipped: a part of the mask hides keys between those that a
+ * query sees, or depends on data. */
+bool cr_may_skip(struct cr_builder *b);
+
+/* True if keys may be skipped at all. */
+bool cr_hides_keys(struct cr_builder *b);
+
+/* True if the mask depends on data in a way by which blocks can be skipped; see schedule_mask.c. */
+bool cr_masks_by_data(struct cr_builder *b);
+
+/* Declares what such a mask compares keys with for all queries of the step: before its blocks. */
+void cr_let_step_extremes(struct cr_builder *b, struct cr_attention_vars *v);
+
+/* Whether such a mask may leave a score of the block to be seen; CR_NONE if there is none. */
+cr_expr cr_may_be_seen(struct cr_builder *b, const struct cr_attention_vars *v);
 
 /* Narrows the end (or beginning) of a range of keys, a variable, to what a row sees; where
  * `condition` is a variable, only if that is not 0. */
@@ -79,8 +98,8 @@ void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v);
 /* One block of an online softmax on those scores. */
 void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor);
 
-/* For a kernel with gaps: what follows is done if a block lies in none of them for all queries of the
- * step, or a variable is 0. */
+/* For a kernel that may skip a block: what follows is done if some query of the step sees some key
+ * of it, or where `condition` is a variable that is 0. */
 void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, int condition);
 
 /* A program on that block, keys down and queries across, from one slot of scratch to another. */

@@ -407,6 +407,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
     fill_zeros(b, m, s->K, result_from(b, &k->dest, k->row, s->v.i.first),
                cr_coef(&k->dest, k->row));
     start_rows_of_arrays(b, s);
+    cr_let_step_extremes(b, &s->v);
 }
 
 /* ---- the first time through the keys ---- */
@@ -417,7 +418,12 @@ static void find_statistics(struct cr_builder *b, struct backward *s)
     struct cr_argument n0 = cr_n(b, 0), sum = cr_at_slot(s->v.sum);
     cr_remark(b, "a maximum and a sum for each query");
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    bool skips = cr_may_skip(b);
+    if (skips)
+        cr_begin_if_seen(b, &s->v, CR_NONE);
     cr_softmax_block(b, &s->v, cr_score_block(b, &s->v));
+    if (skips)
+        cr_end(b);
     cr_end(b);
     CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, cr_n(b, 1), m_of(b, s), sum, n0,
                 cr_at_constant(b, 1), n0, sum, n0);
@@ -435,7 +441,7 @@ static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slo
 /* Includes hidden blocks in the range of keys if keys, delta or sums are not finite. */
 static void widen_key_range(struct cr_builder *b, struct backward *s)
 {
-    if (b->k->attention.n_bounds == 0)
+    if (!cr_hides_keys(b))
         return;
     cr_expr keys = cr_var(b, s->keys_finite);
     cr_expr and_delta = cr_binary(b, CR_EXPR_AND, keys, is_finite(b, s, s->delta));
@@ -450,9 +456,9 @@ static void widen_key_range(struct cr_builder *b, struct backward *s)
 
 /* True if exponentials may have to be computed again.  Those of the statistics are still in scratch
  * if there is one block of keys, and both passes see the same. */
-static bool makes_again(const struct cr_builder *b, const struct backward *s)
+static bool makes_again(struct cr_builder *b, const struct backward *s)
 {
-    return s->keys > CR_KEY_BLOCK || b->k->attention.n_bounds > 0;
+    return s->keys > CR_KEY_BLOCK || cr_hides_keys(b);
 }
 
 /* ---- the second time ---- */
@@ -464,7 +470,7 @@ static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
     if (s->keys > CR_KEY_BLOCK)
         many = cr_binary(b, CR_EXPR_GREATER, cr_minus_var(b, s->v.last, s->v.first),
                          cr_number(b, CR_KEY_BLOCK));
-    if (b->k->attention.n_bounds)
+    if (cr_hides_keys(b))
         infinite = cr_not(b, cr_var(b, s->finite));
     if (many == CR_NONE || infinite == CR_NONE)
         return many == CR_NONE ? infinite : many;
@@ -478,12 +484,15 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument scores = cr_at_slot(s->v.scores);
     if (makes_again(b, s)) {
-        cr_begin_if(b, lost_exponentials(b, s), NULL);
+        bool skips = cr_may_skip(b); /* no one can tell what is left in scratch then */
+        if (!skips)
+            cr_begin_if(b, lost_exponentials(b, s), NULL);
         struct cr_argument factor = cr_at_slot(cr_score_block(b, &s->v));
         CR_CALL_MAP(b, CR_OP_fma, CR_FORMAT_f32, 1, n, m, scores, ld, factor, n0, scores, ld,
                     cr_at_slot(s->v.max), n0);
         CR_CALL_MAP(b, CR_OP_exp, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld);
-        cr_end(b);
+        if (!skips)
+            cr_end(b);
     }
     CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld,
                 cr_at_slot(s->v.sum), n0);
@@ -575,6 +584,9 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     const struct cr_kernel *k = b->k;
     cr_remark(b, "probabilities, and what they hand back");
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    bool skips = cr_may_skip(b);
+    if (skips)
+        cr_begin_if_seen(b, &s->v, s->finite);
     make_probabilities(b, s);
     make_dprobs(b, s);
     int dropped = k->attention.chooses ? s->dropped : k->dropout.n ? s->v.dropout : s->v.scores;
@@ -582,6 +594,8 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     make_dscores(b, s);
     add_transposed(b, s, s->dscores, s->query_rows, s->K, &k->dest_k);
     add_dq(b, s);
+    if (skips)
+        cr_end(b);
     cr_end(b);
 }
 

@@ -54,13 +54,23 @@ bool cr_has_bound(const struct cr_kernel *k, bool upper)
     return false;
 }
 
-bool cr_has_gap(const struct cr_kernel *k)
+static bool has_gap(const struct cr_kernel *k)
 {
     for (int i = 0; i < k->attention.n_bounds; i++)
         if (cr_has_edge(&k->attention.bounds[i].first) &&
             cr_has_edge(&k->attention.bounds[i].last))
             return true;
     return false;
+}
+
+bool cr_may_skip(struct cr_builder *b)
+{
+    return has_gap(b->k) || cr_masks_by_data(b);
+}
+
+bool cr_hides_keys(struct cr_builder *b)
+{
+    return b->k->attention.n_bounds > 0 || cr_masks_by_data(b);
 }
 
 /* The key of an edge for the query `row`, plus a number. */
@@ -138,7 +148,7 @@ static cr_expr end_of_block(struct cr_builder *b, const struct cr_attention_vars
 
 void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, int condition)
 {
-    cr_expr seen = CR_NONE;
+    cr_expr seen = cr_may_be_seen(b, v);
     for (int i = 0; i < b->k->attention.n_bounds; i++) {
         const struct cr_bound *bound = &b->k->attention.bounds[i];
         if (!cr_has_edge(&bound->first) || !cr_has_edge(&bound->last))
@@ -150,15 +160,16 @@ void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, i
         cr_expr either = cr_binary(b, CR_EXPR_OR, before, from);
         seen = seen == CR_NONE ? either : cr_binary(b, CR_EXPR_AND, seen, either);
     }
-    cr_begin_if(b, cr_binary(b, CR_EXPR_OR, cr_not(b, cr_var(b, condition)), seen),
-                "some query sees some key");
+    if (condition != CR_NONE)
+        seen = cr_binary(b, CR_EXPR_OR, cr_not(b, cr_var(b, condition)), seen);
+    cr_begin_if(b, seen, "some query sees some key");
 }
 
 int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operand *operand,
                   int row, int col)
 {
     const struct cr_kernel *k = b->k;
-    if (k->attention.n_bounds == 0)
+    if (!cr_hides_keys(b))
         return CR_NONE;
     if (k->attention.sees_all) {
         cr_remark(b, "the factors of hidden keys may not be finite");

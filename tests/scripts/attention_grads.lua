@@ -3,7 +3,8 @@ local nn = require "nn"
 local attention = require "attention"
 
 local o = options {T = 40, keys = 0, width = 16, value_width = 0,
-    mask = {"causal", "none", "window", "absolute", "prefix", "longest", "first", "scaled"},
+    mask = {"causal", "none", "window", "absolute", "prefix", "longest", "first", "scaled",
+        "reach", "documents"},
     drop = {"none", "some", "half", "product"},
     softmax = {"library", "maximum", "reciprocal", "after"},
     wanted = {"all", "queries", "keys"}}
@@ -20,6 +21,15 @@ if o.mask == "prefix" then mask = logical_or(lt(key, 60), le(key, query)) end
 if o.mask == "longest" then mask = lt(float(key) - maximum(float(query), 59), 1) end
 if o.mask == "first" then -- a window, and the first keys
     mask = logical_and(le(key, query), logical_not(logical_and(ge(key, 9), lt(key, query - 30))))
+end
+if o.mask == "reach" then -- a window that is found at run time
+    local reach = minimum(maximum(input("reach", {}, "i32"), 40), 50)
+    mask = logical_and(le(key, query), gt(key + reach, query))
+end
+if o.mask == "documents" then -- the first tokens, then one for each token or two
+    local id = minimum(maximum(input("document", {keys}, "i32"), 0), 1)
+    id = maximum(iota({keys}, 1) + id, 150)
+    mask = eq(id:reshape{1, keys}, id:reshape{keys, 1})
 end
 local drop
 if o.drop == "some" then drop = function(p) return nn.dropout(p, 0.3, 7) end end

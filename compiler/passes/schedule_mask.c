@@ -1,0 +1,457 @@
+/*
+ * Blocks of keys that a mask hides by what it finds at run time: a length, or ids of segments.
+ *
+ * The mask is part of the program that makes scores, and is evaluated for each of them.  Before a
+ * block is computed, it is evaluated once in intervals: an index runs from its first to its last
+ * value, and what is loaded lies between the least and the greatest of the step's queries, or of the
+ * block's keys.  If the condition holds nowhere within these, each score of the block is hidden.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schedule_attention.h"
+
+/* What a walk through the mask does: asks whether anything is known of it, declares what is the same
+ * for all blocks of a step, or makes the condition for a block.  All visit the same values. */
+enum walk { ASK, STEP, BLOCK };
+
+struct reader {
+    struct cr_builder *b;
+    enum walk walk;
+    struct cr_steps i, j;         /* STEP: i alone; BLOCK */
+    struct cr_extremes *extremes; /* by value: what is declared */
+    int budget; /* values to visit: a shared one is visited once for each path to it */
+};
+
+enum { BUDGET = 16 * CR_MAX_VALUES };
+
+/* The ends of an interval that are asked for: a variable is declared only if it is used. */
+enum { LEAST = 1, GREATEST = 2 };
+
+/* The values of an i32 in a block: the ends that were asked for.  `fits`, or CR_NONE, is the condition
+ * that none of them wraps. */
+struct interval {
+    bool known;
+    cr_expr least, greatest, fits;
+    double lowest, highest; /* whatever is loaded */
+};
+
+static const struct cr_value *value_of(const struct reader *r, int value)
+{
+    return &r->b->k->scores.values[value];
+}
+
+static bool is_i32(const struct reader *r, int value)
+{
+    return r->b->g->nodes[value_of(r, value)->node].dtype == CR_I32;
+}
+
+/* ---- expressions: only those of a block are made ---- */
+
+static cr_expr binary(const struct reader *r, enum cr_expr_op op, cr_expr x, cr_expr y)
+{
+    if (r->walk != BLOCK)
+        return 0;
+    const struct cr_expr_node *right = &r->b->f->exprs[y];
+    cr_expr a = right->a, b = right->b;
+    if (right->op == op &&
+        (op == CR_EXPR_AND || op == CR_EXPR_OR)) /* a chain without parentheses */
+        return binary(r, op, binary(r, op, x, a), b);
+    return cr_binary(r->b, op, x, y);
+}
+
+/* x plus a number: what x itself has of that is added first. */
+static cr_expr plus(const struct reader *r, cr_expr x, int64_t more)
+{
+    if (r->walk != BLOCK)
+        return 0;
+    const struct cr_expr_node *e = &r->b->f->exprs[x];
+    bool minus = e->op == CR_EXPR_SUB;
+    if (e->op == CR_EXPR_NUMBER)
+        return cr_number(r->b, e->number + more);
+    if ((minus || e->op == CR_EXPR_ADD) && r->b->f->exprs[e->b].op == CR_EXPR_NUMBER) {
+        int64_t own = r->b->f->exprs[e->b].number;
+        return cr_plus(r->b, e->a, (minus ? -own : own) + more);
+    }
+    return cr_plus(r->b, x, more);
+}
+
+static cr_expr number(const struct reader *r, int64_t value)
+{
+    return r->walk == BLOCK ? cr_number(r->b, value) : 0;
+}
+
+/* x <= y */
+static cr_expr at_most(const struct reader *r, cr_expr x, cr_expr y)
+{
+    return binary(r, CR_EXPR_LESS, x, plus(r, y, 1));
+}
+
+/* Both conditions; CR_NONE is one of which nothing is known. */
+static cr_expr both(const struct reader *r, cr_expr x, cr_expr y)
+{
+    if (x == CR_NONE || y == CR_NONE)
+        return x == CR_NONE ? y : x;
+    return binary(r, CR_EXPR_AND, x, y);
+}
+
+static cr_expr either(const struct reader *r, cr_expr x, cr_expr y)
+{
+    return x == CR_NONE || y == CR_NONE ? CR_NONE : binary(r, CR_EXPR_OR, x, y);
+}
+
+/* ---- intervals ---- */
+
+/* An affine's value at the first query and key, plus what the others add in one direction. */
+static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at, bool greatest)
+{
+    const struct cr_kernel *k = r->b->k;
+    const struct {
+        int64_t coef;
+        int count;
+    } sides[] = {{cr_coef(at, k->key), r->j.count}, {cr_coef(at, k->row), r->i.count}};
+    if (r->walk != BLOCK)
+        return 0;
+    cr_expr end = cr_affine_value(r->b, at, k->key, r->j.first, k->row, r->i.first);
+    for (int s = 0; s < 2; s++) {
+        if (sides[s].coef == 0 || (sides[s].coef > 0) != greatest)
+            continue;
+        cr_expr more = cr_var(r->b, sides[s].count), coef = cr_number(r->b, sides[s].coef);
+        if (sides[s].coef != 1)
+            more = cr_binary(r->b, CR_EXPR_MUL, more, coef);
+        end = plus(r, cr_binary(r->b, CR_EXPR_ADD, end, more), -sides[s].coef);
+    }
+    return end;
+}
+
+/* Of an index or a number, which does not wrap. */
+static struct interval interval_of_index(const struct reader *r, const struct cr_affine *at)
+{
+    const struct cr_atoms *atoms = &r->b->k->atoms;
+    double lowest = (double)at->base, highest = lowest;
+    for (int a = 0; a < atoms->n; a++) {
+        double reach = (double)at->coef[a] * (double)(atoms->extent[a] - 1);
+        lowest += fmin(reach, 0);
+        highest += fmax(reach, 0);
+    }
+    return (struct interval){lowest >= INT32_MIN && highest <= INT32_MAX,
+                             end_of_affine(r, at, false),
+                             end_of_affine(r, at, true),
+                             CR_NONE,
+                             lowest,
+                             highest};
+}
+
+/* The name of the least or the greatest of a value. */
+static void name_extreme(char name[24], enum cr_callee callee, int value)
+{
+    snprintf(name, 24, callee == CR_CALLEE_least ? "least%d" : "greatest%d", value);
+}
+
+/* Declares the least or the greatest of what a load finds for some queries or keys. */
+static int let_extreme(struct reader *r, enum cr_callee callee, int value,
+                       const struct cr_steps *steps, int64_t step)
+{
+    struct cr_builder *b = r->b;
+    const struct cr_value *v = value_of(r, value);
+    bool keys = steps == &r->j;
+    char name[24];
+    name_extreme(name, callee, value);
+    struct cr_address from =
+        cr_element(b, b->ref[v->ref], &v->at, b->k->key, keys ? steps->first : CR_NONE, b->k->row,
+                   keys ? CR_NONE : steps->first);
+    struct cr_call call = {.callee = callee, .format = CR_FORMAT_f32};
+    const struct cr_argument arguments[] = {cr_x(cr_var(b, steps->count)), cr_at(from),
+                                            cr_n(b, step)};
+    return cr_let_noted(b, name, cr_call_value(b, cr_make_call(b, call, 3, arguments)), false,
+                        keys ? "of the keys" : "of the queries");
+}
+
+/* Declares one number that is the same for all scores of a step. */
+static int let_number(struct reader *r, int value)
+{
+    struct cr_builder *b = r->b;
+    const struct cr_value *v = value_of(r, value);
+    char name[24];
+    snprintf(name, sizeof name, "value%d", value);
+    struct cr_address from =
+        cr_element(b, b->ref[v->ref], &v->at, b->k->key, CR_NONE, b->k->row, CR_NONE);
+    if (from.n_terms == 0)
+        return cr_let(b, name, cr_load(b, from.slot, from.base));
+    struct cr_call call = {.callee = CR_CALLEE_least, .format = CR_FORMAT_f32};
+    const struct cr_argument arguments[] = {cr_n(b, 1), cr_at(from), cr_n(b, 0)};
+    return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 3, arguments)));
+}
+
+/* An interval whose ends are variables. */
+static struct interval with_extremes(const struct reader *r, struct interval found,
+                                     const struct cr_extremes *x, int ends)
+{
+    if (r->walk == BLOCK && ends & LEAST)
+        found.least = cr_var(r->b, x->least);
+    if (r->walk == BLOCK && ends & GREATEST)
+        found.greatest = cr_var(r->b, x->greatest);
+    return found;
+}
+
+/* What is loaded by query, by key, or for all of them; what is by both is not looked at. */
+static struct interval interval_of_load(struct reader *r, int value, int ends)
+{
+    const struct cr_kernel *k = r->b->k;
+    const struct cr_affine *at = &value_of(r, value)->at;
+    int64_t by_key = cr_coef(at, k->key), by_row = cr_coef(at, k->row);
+    struct cr_extremes *x = &r->extremes[value];
+    struct interval found = {!(by_key && by_row), 0, 0, CR_NONE, INT32_MIN, INT32_MAX};
+    if (!found.known || r->walk == ASK || (by_key && r->walk == STEP))
+        return found;
+    const struct cr_steps *steps = by_key ? &r->j : &r->i;
+    if (x->least == CR_NONE && x->greatest == CR_NONE && !by_key && !by_row)
+        x->least = x->greatest = let_number(r, value);
+    if (x->least == CR_NONE && ends & LEAST)
+        x->least = let_extreme(r, CR_CALLEE_least, value, steps, by_key + by_row);
+    if (x->greatest == CR_NONE && ends & GREATEST)
+        x->greatest = let_extreme(r, CR_CALLEE_greatest, value, steps, by_key + by_row);
+    return with_extremes(r, found, x, ends);
+}
+
+static struct interval interval_of(struct reader *r, int value, int ends);
+
+/* The same, but nothing is declared. */
+static struct interval ask_of(struct reader *r, int value)
+{
+    enum walk walk = r->walk;
+    r->walk = ASK;
+    struct interval found = interval_of(r, value, 0);
+    r->walk = walk;
+    return found;
+}
+
+/* a + b or a - b.  Where that may leave the range of an i32, the condition is made that it does not. */
+static struct interval interval_of_sum(struct reader *r, const struct cr_value *v, int ends)
+{
+    struct interval a = ask_of(r, v->arg[0]), b = ask_of(r, v->arg[1]);
+    bool minus = v->op == CR_OP_sub;
+    enum cr_expr_op op = minus ? CR_EXPR_SUB : CR_EXPR_ADD;
+    struct interval sum = {.known = a.known && b.known};
+    sum.lowest = a.lowest + (minus ? -b.highest : b.lowest);
+    sum.highest = a.highest + (minus ? -b.lowest : b.highest);
+    ends |= (sum.lowest < INT32_MIN ? LEAST : 0) | (sum.highest > INT32_MAX ? GREATEST : 0);
+    int others = minus ? (ends & LEAST ? GREATEST : 0) | (ends & GREATEST ? LEAST : 0) : ends;
+    a = interval_of(r, v->arg[0], ends);
+    b = interval_of(r, v->arg[1], others);
+    sum.fits = both(r, a.fits, b.fits);
+    if (ends & LEAST)
+        sum.least = binary(r, op, a.least, minus ? b.greatest : b.least);
+    if (ends & GREATEST)
+        sum.greatest = binary(r, op, a.greatest, minus ? b.least : b.greatest);
+    if (sum.lowest < INT32_MIN)
+        sum.fits = both(r, sum.fits, at_most(r, number(r, INT32_MIN), sum.least));
+    if (sum.highest > INT32_MAX)
+        sum.fits = both(r, sum.fits, at_most(r, sum.greatest, number(r, INT32_MAX)));
+    sum.lowest = fmax(sum.lowest, INT32_MIN);
+    sum.highest = fmin(sum.highest, INT32_MAX);
+    return sum;
+}
+
+/* Declares the maximum or minimum of two ends of intervals. */
+static int let_farther(struct reader *r, enum cr_callee callee, int value, cr_expr x, cr_expr y)
+{
+    struct cr_builder *b = r->b;
+    bool most = value_of(r, value)->op == CR_OP_maximum;
+    char name[24];
+    name_extreme(name, callee, value);
+    cr_expr farther = cr_binary(b, most ? CR_EXPR_GREATER : CR_EXPR_LESS, x, y);
+    return cr_let(b, name, cr_select(b, farther, x, y));
+}
+
+/* The maximum or minimum of two. */
+static struct interval interval_of_farther(struct reader *r, int value, int ends)
+{
+    const struct cr_value *v = value_of(r, value);
+    struct interval a = interval_of(r, v->arg[0], ends), b = interval_of(r, v->arg[1], ends);
+    bool most = v->op == CR_OP_maximum;
+    struct cr_extremes *x = &r->extremes[value];
+    struct interval found = {.known = a.known && b.known, .fits = both(r, a.fits, b.fits)};
+    found.lowest = most ? fmax(a.lowest, b.lowest) : fmin(a.lowest, b.lowest);
+    found.highest = most ? fmax(a.highest, b.highest) : fmin(a.highest, b.highest);
+    if (!found.known || r->walk != BLOCK)
+        return found;
+    if (x->least == CR_NONE && ends & LEAST)
+        x->least = let_farther(r, CR_CALLEE_least, value, a.least, b.least);
+    if (x->greatest == CR_NONE && ends & GREATEST)
+        x->greatest = let_farther(r, CR_CALLEE_greatest, value, a.greatest, b.greatest);
+    return with_extremes(r, found, x, ends);
+}
+
+/* What ops do to intervals; of others nothing is known. */
+static struct interval interval_of(struct reader *r, int value, int ends)
+{
+    const struct cr_value *v = value_of(r, value);
+    struct cr_affine constant = {.base = 0};
+    if (--r->budget < 0 || !is_i32(r, value))
+        return (struct interval){.known = false};
+    switch (v->source) {
+    case CR_LOAD:
+        return interval_of_load(r, value, ends);
+    case CR_IOTA:
+        return interval_of_index(r, &v->at);
+    case CR_CONST:
+        constant.base = (int64_t)v->number;
+        return interval_of_index(r, &constant);
+    case CR_MAP:
+        if (v->op == CR_OP_add || v->op == CR_OP_sub)
+            return interval_of_sum(r, v, ends);
+        if (v->op == CR_OP_maximum || v->op == CR_OP_minimum)
+            return interval_of_farther(r, value, ends);
+        return (struct interval){.known = false};
+    default:
+        return (struct interval){.known = false};
+    }
+}
+
+/* ---- conditions ---- */
+
+/* Whether a comparison may hold (or not) for some query and key. */
+static cr_expr comparison_may(struct reader *r, const struct cr_value *v, bool holds)
+{
+    bool strict = v->op == CR_OP_lt || v->op == CR_OP_gt,
+         swap = v->op == CR_OP_gt || v->op == CR_OP_ge;
+    bool equal = v->op == CR_OP_eq || v->op == CR_OP_ne, first = swap == holds;
+    int ends = equal ? LEAST | GREATEST : 0;
+    cr_expr may;
+    if (!ask_of(r, v->arg[0]).known || !ask_of(r, v->arg[1]).known)
+        return CR_NONE;
+    struct interval a = interval_of(r, v->arg[0], ends | (first ? GREATEST : LEAST));
+    struct interval b = interval_of(r, v->arg[1], ends | (first ? LEAST : GREATEST));
+    if (equal) {
+        if ((v->op == CR_OP_eq) == holds)
+            may = both(r, at_most(r, a.least, b.greatest), at_most(r, b.least, a.greatest));
+        else
+            may = either(r, binary(r, CR_EXPR_LESS, a.least, b.greatest),
+                         binary(r, CR_EXPR_LESS, b.least, a.greatest));
+    } else {
+        const struct interval *less = first ? &b : &a, *more = first ? &a : &b;
+        may = strict == holds ? binary(r, CR_EXPR_LESS, less->least, more->greatest)
+                              : at_most(r, less->least, more->greatest);
+    }
+    cr_expr fits = both(r, a.fits, b.fits);
+    if (fits == CR_NONE)
+        return may;
+    return either(r, r->walk == BLOCK ? cr_not(r->b, fits) : 0, may);
+}
+
+static cr_expr may(struct reader *r, int value, bool holds);
+
+/* True if something is known of both operands; nothing is declared. */
+static bool knows_both(struct reader *r, const struct cr_value *v, bool holds)
+{
+    enum walk walk = r->walk;
+    r->walk = ASK;
+    bool known = may(r, v->arg[0], holds) != CR_NONE && may(r, v->arg[1], holds) != CR_NONE;
+    r->walk = walk;
+    return known;
+}
+
+/* Whether a condition may hold (or not) for some query and key of the block; CR_NONE if nothing
+ * says that it may not. */
+static cr_expr may(struct reader *r, int value, bool holds)
+{
+    const struct cr_value *v = value_of(r, value);
+    if (--r->budget < 0 || v->source != CR_MAP)
+        return CR_NONE;
+    switch (v->op) {
+    case CR_OP_logical_not:
+        return may(r, v->arg[0], !holds);
+    case CR_OP_logical_and:
+    case CR_OP_logical_or: {
+        bool all = (v->op == CR_OP_logical_and) == holds;
+        if (!all && !knows_both(r, v, holds))
+            return CR_NONE;
+        cr_expr a = may(r, v->arg[0], holds), b = may(r, v->arg[1], holds);
+        return all ? both(r, a, b) : either(r, a, b);
+    }
+    case CR_OP_lt:
+    case CR_OP_le:
+    case CR_OP_gt:
+    case CR_OP_ge:
+    case CR_OP_eq:
+    case CR_OP_ne:
+        return comparison_may(r, v, holds);
+    default:
+        return CR_NONE;
+    }
+}
+
+static bool is_number(const struct reader *r, int value, double what)
+{
+    const struct cr_value *v = value_of(r, value);
+    return v->source == CR_CONST && v->number == what;
+}
+
+/* The operand that an op multiplies by a positive number, or -1. */
+static int scaled_operand(const struct reader *r, const struct cr_value *v)
+{
+    for (int i = 0; i < 2 && (v->op == CR_OP_mul || (v->op == CR_OP_div && i == 0)); i++) {
+        const struct cr_value *factor = value_of(r, v->arg[1 - i]);
+        if (factor->source == CR_CONST && factor->number > 0 && factor->number < INFINITY)
+            return i;
+    }
+    return -1;
+}
+
+/* Whether some score of a block may be another than `hidden`; CR_NONE if nothing says that it may not.
+ * A mask that is added is not looked at: it hides no score that is NaN. */
+static cr_expr may_be_seen(struct reader *r, int value, double hidden)
+{
+    const struct cr_value *v = value_of(r, value);
+    if (v->source != CR_MAP)
+        return CR_NONE;
+    if (!hidden && (v->op == CR_OP_sigmoid || v->op == CR_OP_exp))
+        return may_be_seen(r, v->arg[0], -INFINITY);
+    int scaled = scaled_operand(r, v);
+    if (scaled >= 0)
+        return may_be_seen(r, v->arg[scaled], hidden);
+    if (v->op != CR_OP_where)
+        return CR_NONE;
+    int seen = is_number(r, v->arg[2], hidden) ? 1 : 2;
+    if (!is_number(r, v->arg[3 - seen], hidden))
+        return CR_NONE;
+    cr_expr chosen = may(r, v->arg[0], seen == 1);
+    return both(r, chosen, may_be_seen(r, v->arg[seen], hidden));
+}
+
+static cr_expr walk_mask(struct reader *r)
+{
+    const struct cr_kernel *k = r->b->k;
+    return may_be_seen(r, k->scores.result, k->attention.direct ? 0 : -INFINITY);
+}
+
+/* A block is one of several; and none that is skipped would be stored, with zeros of either sign. */
+bool cr_masks_by_data(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_extremes none[CR_MAX_VALUES];
+    struct reader r = {.b = b, .walk = ASK, .extremes = none, .budget = BUDGET};
+    for (int i = 0; i < k->attention.n_arrays; i++)
+        if (k->attention.arrays[i] == CR_WHOLE_ARRAY)
+            return false;
+    return k->attention.keys > CR_KEY_BLOCK && k->scores.n && walk_mask(&r) != CR_NONE;
+}
+
+void cr_let_step_extremes(struct cr_builder *b, struct cr_attention_vars *v)
+{
+    struct reader r = {b, STEP, v->i, .extremes = v->extremes, .budget = BUDGET};
+    for (int i = 0; i < CR_MAX_VALUES; i++)
+        v->extremes[i] = (struct cr_extremes){CR_NONE, CR_NONE};
+    if (cr_masks_by_data(b))
+        walk_mask(&r);
+}
+
+cr_expr cr_may_be_seen(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    struct cr_extremes extremes[CR_MAX_VALUES];
+    struct reader r = {b, BLOCK, v->i, v->j, extremes, BUDGET};
+    memcpy(extremes, v->extremes, sizeof extremes);
+    return cr_masks_by_data(b) ? walk_mask(&r) : CR_NONE;
+}
