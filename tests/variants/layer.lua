@@ -6,7 +6,8 @@ local o = options {
     B = 1, T = 64, n_embd = 64, n_head = 4, window = 32, prefix = 24,
     variant = {
         "plain", "full", "windowAnd", "windowAbs", "windowAbsCausal", "windowTwice", "windowNot",
-        "prefixOr", "prefixMaximum", "prefixWhere", "prefixTensor", "prefixBatch", "positionTensor", "padding", "sinkWindow", "segments",
+        "prefixOr", "prefixMaximum", "prefixWhere", "prefixTensor", "prefixBatch", "positionTensor",
+        "padding", "sinkWindow", "segments",
         "segmentsFull", "alibi", "alibiComputed", "alibiTrained", "t5", "t5Full", "bias", "gqa", "gqaExpand", "gqaConcat", "gqaGather", "mqa",
         "softcap", "qkNorm", "softmaxOne", "softmaxOneShifted", "softmaxOneMaximum", "softmaxOneAfter", "softmaxOneTimes", "sink",
         "sinkConcat", "sigmoid", "sigmoidZero", "sigmoidBias", "relu", "biased", "biasedSome",
@@ -158,7 +159,7 @@ if variant == "prefixTensor" then mask = logical_or(lt(key, input("length", {}, 
 if variant == "prefixBatch" then
     mask = logical_or(lt(key, input("length", {B, 1, 1, 1}, "i32", {fill = P})), causal)
 end
-if variant == "positionTensor" then mask = le(key, query + input("length", {}, "i32", {fill = -P})) end
+if variant == "positionTensor" then mask = le(key, query + input("length", {}, "i32", {fill = 0})) end
 if variant == "padding" then
     mask = logical_and(causal, lt(input("padding", {B, 1, 1, T}, "i32", {fill = 0}), 2))
 end
