@@ -267,6 +267,41 @@ START_TEST(work_of_what_is_seen)
 }
 END_TEST
 
+/* True if a line of the program that is emitted holds all of that. */
+static bool is_emitted(const char *variant, const char *text)
+{
+    char command[512], line[512];
+    bool found = false;
+    snprintf(command, sizeof command,
+             "\"${CRESCENT:-build/crescent}\" dump " SCRIPT
+             " --set variant=%s --set T=300 --set B=2 --after emit", variant);
+    FILE *dump = popen(command, "r");
+    ck_assert_ptr_nonnull(dump);
+    while (fgets(line, sizeof line, dump))
+        found |= strstr(line, text) != NULL;
+    ck_assert_int_eq(pclose(dump), 0);
+    return found;
+}
+
+/* The condition under which a block of keys is computed. */
+static const struct {
+    const char *variant, *condition;
+} conditions[] = {
+    {"prefixTensor", "if (!finite || (j < value1 || j < i + m)) {"},
+    {"prefixBatch", "if (!finite || (j < value1 || j < i + m)) {"},
+    {"positionTensor", "j < i + m + value2)"},
+    {"padding", "if (!finite || (j < i + m && least3 < 2)) {"},
+    {"segments", "if (!finite || (j < i + m && least3 < greatest4 + 1 &&"},
+    {"segmentsFull", "if (!finite || (least0 < greatest1 + 1 &&"},
+};
+
+START_TEST(blocks_that_are_computed)
+{
+    ck_assert_msg(is_emitted(conditions[_i].variant, conditions[_i].condition), "%s: no '%s'",
+                  conditions[_i].variant, conditions[_i].condition);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("variants");
@@ -278,6 +313,7 @@ int main(void)
     tcase_add_loop_test(tests, so_many_kernels, 0, COUNT(variants));
     tcase_add_loop_test(tests, memory_grows_as_the_sequence, 0, COUNT(variants));
     tcase_add_loop_test(tests, work_of_what_is_seen, 0, COUNT(variants));
+    tcase_add_loop_test(tests, blocks_that_are_computed, 0, COUNT(conditions));
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -77,6 +77,19 @@ static cr_expr plus(const struct reader *r, cr_expr x, int64_t more)
     return cr_plus(r->b, x, more);
 }
 
+/* x + y, with what x has of a number behind y. */
+static cr_expr add(const struct reader *r, cr_expr x, cr_expr y)
+{
+    if (r->walk != BLOCK)
+        return 0;
+    const struct cr_expr_node *e = &r->b->f->exprs[x];
+    cr_expr stem = e->a, rest = e->b;
+    if (e->op != CR_EXPR_SUB || r->b->f->exprs[rest].op != CR_EXPR_NUMBER)
+        return cr_binary(r->b, CR_EXPR_ADD, x, y);
+    int64_t number = r->b->f->exprs[rest].number;
+    return plus(r, cr_binary(r->b, CR_EXPR_ADD, stem, y), -number);
+}
+
 static cr_expr number(const struct reader *r, int64_t value)
 {
     return r->walk == BLOCK ? cr_number(r->b, value) : 0;
@@ -232,7 +245,6 @@ static struct interval interval_of_sum(struct reader *r, const struct cr_value *
 {
     struct interval a = ask_of(r, v->arg[0]), b = ask_of(r, v->arg[1]);
     bool minus = v->op == CR_OP_sub;
-    enum cr_expr_op op = minus ? CR_EXPR_SUB : CR_EXPR_ADD;
     struct interval sum = {.known = a.known && b.known};
     sum.lowest = a.lowest + (minus ? -b.highest : b.lowest);
     sum.highest = a.highest + (minus ? -b.lowest : b.highest);
@@ -242,9 +254,10 @@ static struct interval interval_of_sum(struct reader *r, const struct cr_value *
     b = interval_of(r, v->arg[1], others);
     sum.fits = both(r, a.fits, b.fits);
     if (ends & LEAST)
-        sum.least = binary(r, op, a.least, minus ? b.greatest : b.least);
+        sum.least = minus ? binary(r, CR_EXPR_SUB, a.least, b.greatest) : add(r, a.least, b.least);
     if (ends & GREATEST)
-        sum.greatest = binary(r, op, a.greatest, minus ? b.least : b.greatest);
+        sum.greatest =
+            minus ? binary(r, CR_EXPR_SUB, a.greatest, b.least) : add(r, a.greatest, b.greatest);
     if (sum.lowest < INT32_MIN)
         sum.fits = both(r, sum.fits, at_most(r, number(r, INT32_MIN), sum.least));
     if (sum.highest > INT32_MAX)
