@@ -191,6 +191,20 @@ static bool is_of_head(const struct matcher *m, const bool *weights, cr_id produ
     return !weights[right] && !weights[left] && (first || second);
 }
 
+cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output)
+{
+    const struct matcher m = {module, module->graph, NULL};
+    int budget = 4 * CR_MAX_VALUES;
+    cr_id logits = cr_in(m.g, output, 0);
+    if (!is_of_head(&m, weights, output) || logits == cr_in(m.g, output, 1) ||
+        cr_kind_of(m.g, logits) != CR_KIND_ELEMENTWISE)
+        return CR_NONE;
+    cr_id scores = cr_find_scores(module, logits);
+    bool fits = scores != CR_NONE && is_of_head(&m, weights, scores) &&
+                is_made_of(&m, logits, scores, &budget);
+    return fits ? scores : CR_NONE;
+}
+
 /*
  * Elementwise work on scores, times values: no row has a sum that its weights are divided by, as in
  * sigmoid attention (Ramapuram et al. 2024).  Of two layers of a network, which multiply by weights,
@@ -200,13 +214,9 @@ static bool match_direct(const struct matcher *m, const bool *weights, cr_id out
                          struct cr_attention *found)
 {
     const struct cr_softmax none = {.logits = cr_in(m->g, output, 0)};
-    int budget = 4 * CR_MAX_VALUES;
-    if (!is_of_head(m, weights, output) || none.logits == cr_in(m->g, output, 1) ||
-        !is_closed(m, &none, output) || cr_kind_of(m->g, none.logits) != CR_KIND_ELEMENTWISE)
-        return false;
-    cr_id scores = cr_find_scores(m->module, none.logits);
-    if (scores == CR_NONE || !is_of_head(m, weights, scores) ||
-        !is_made_of(m, none.logits, scores, &budget) || !leads_to_logits(m, scores, none.logits))
+    cr_id scores = cr_find_direct_scores(m->module, weights, output);
+    if (scores == CR_NONE || !is_closed(m, &none, output) ||
+        !leads_to_logits(m, scores, none.logits))
         return false;
     *found = (struct cr_attention){.output = output,
                                    .dropped = none.logits,

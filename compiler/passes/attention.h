@@ -31,17 +31,23 @@ static inline bool cr_computes_keys(int64_t queries, int64_t keys)
 /* The matmul that logits are computed from, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);
 
+/* Of a product of such weights as are computed from scores without a softmax, and values: the matmul
+ * that makes the scores, or CR_NONE.  `weights` is by node, of cr_find_weights. */
+cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output);
+
 /* Enters the patterns of the graph into module->attentions; those of gradients are there
  * already. */
 void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 
-/* True if a node is dS = (dP - delta) P, the gradient of the logits of a softmax; of *found, what
- * that says is set, and the scores. */
-bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users, cr_id id,
-                      struct cr_attention_backward *found);
+/* True if a node is dS = (dP - delta) P, the gradient of the logits of a softmax, or dA = g V' where
+ * there is no softmax; of *found, what that says is set, and the scores.  `weights`, here and below,
+ * is by node, of cr_find_weights. */
+bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
+                      const bool *weights, cr_id id, struct cr_attention_backward *found);
 
 /* By node: whether elementwise work makes it of such a dS, or it is one; the caller frees it. */
-bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users);
+bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
+                      const bool *weights);
 
 /*
  * Brings what is made of the gradients of attentions' logits into the form that one kernel computes
@@ -52,12 +58,12 @@ bool cr_lift_gradients(struct cr_module *module, struct cr_users *users);
 
 /* The gradients of an attention of which `dq` is that of the queries; false if there are none
  * that one kernel could compute. */
-bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,
-                       struct cr_attention_backward *found);
+bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
+                       const bool *weights, cr_id dq, struct cr_attention_backward *found);
 
 /* Of an attention whose T is `t`, those of the three products that there are; false if it is none. */
-bool cr_match_products(const struct cr_module *module, const struct cr_users *users, cr_id t,
-                       struct cr_attention_backward *found);
+bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
+                       const bool *weights, cr_id t, struct cr_attention_backward *found);
 
 /* True if a concat joins the gradients already, as it does where queries, keys and values are
  * slices of one projection. */

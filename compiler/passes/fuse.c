@@ -200,7 +200,8 @@ static void find_backwards(struct fusion *f)
         const cr_id stored[] = {b->delta, cr_in(f->g, b->scores, 0), cr_in(f->g, b->scores, 1),
                                 cr_in(f->g, b->ddropped, 0), cr_in(f->g, b->ddropped, 1)};
         for (size_t j = 0; j < sizeof stored / sizeof *stored; j++)
-            store_viewed(f, stored[j]);
+            if (stored[j] != CR_NONE)
+                store_viewed(f, stored[j]);
         for (int j = 0; j < b->n_arrays; j++)
             if (b->arrays[j].apart)
                 f->with[b->arrays[j].result] = b->output;

@@ -14,11 +14,13 @@
 #include "pass_list.h"
 #include "rule_tools.h"
 #include "rules.h"
+#include "weights.h"
 
 struct search {
     const struct cr_module *module;
     const struct cr_graph *g;
     const struct cr_users *users;
+    const bool *weights;
 };
 
 static bool is_op(const struct search *s, cr_id id, enum cr_op op)
@@ -64,7 +66,7 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
 {
     struct cr_attention_backward b;
     int n = g->n_nodes;
-    if (!cr_match_products(s->module, s->users, t, &b))
+    if (!cr_match_products(s->module, s->users, s->weights, t, &b))
         return false;
     cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.ddropped, 0);
     g->here = g->nodes[t].where;
@@ -295,23 +297,27 @@ static void rewrite(struct cr_module *module, const struct joins *all)
 /* Completes the patterns, and finds those to join; true if the graph has to be made anew. */
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
-    const struct search s = {module, module->graph, users};
+    bool *weights = cr_find_weights(module->graph);
+    const struct search s = {module, module->graph, users, weights};
     struct cr_attention_backward b;
-    bool *marks = cr_mark_dlogits(module, users);
+    bool *marks = cr_mark_dlogits(module, users, weights);
     int n = module->graph->n_nodes;
     bool completed = complete_all(module->graph, &s, marks);
     if (completed) {
         cr_users_free(users);
         cr_users_list(users, module->graph);
+        free(weights);
+        weights = cr_find_weights(module->graph);
     }
     all->of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all->of);
     for (cr_id id = 0; id < module->graph->n_nodes; id++) {
         cr_id left = is_op(&s, id, CR_OP_matmul) ? cr_in(module->graph, id, 0) : CR_NONE;
         if (left != CR_NONE && left < n && marks[left] &&
-            cr_match_backward(module, users, id, &b) && !cr_are_joined(module, users, &b))
+            cr_match_backward(module, users, weights, id, &b) && !cr_are_joined(module, users, &b))
             add_join(all, &b);
     }
     free(marks);
+    free(weights);
     return all->n || completed;
 }
 

@@ -21,6 +21,7 @@
 #include "attention.h"
 #include "compiler/ir/mem.h"
 #include "rules.h"
+#include "weights.h"
 
 /*
  * How a node shows the array `of`, whose axes are outer ones, queries and keys: its elements
@@ -521,17 +522,18 @@ static void rewrite(struct lift *l, struct cr_module *module)
 static bool find_arrays(struct lift *l, const struct cr_module *module)
 {
     struct cr_attention_backward b;
-    bool any = false;
+    bool any = false, *weights = cr_find_weights(l->g);
     for (cr_id id = 0; id < l->g->n_nodes; id++)
         l->views[id].of = CR_NONE;
     for (cr_id id = 0; id < l->g->n_nodes; id++) {
-        if (!cr_match_dlogits(module, l->users, id, &b))
+        if (!cr_match_dlogits(module, l->users, weights, id, &b))
             continue;
         l->views[id] = whole_view(l->g, id);
         l->views[b.dropped] = whole_view(l->g, b.dropped);
         l->is_probs[b.dropped] = true;
         any = true;
     }
+    free(weights);
     return any;
 }
 

@@ -393,6 +393,49 @@ struct hidden {
     int n;
 };
 
+/* True if what is made of the gradient of weights is 0 wherever a weight is hidden, as the weight
+ * is; elsewhere the values must be finite for that. */
+static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden *hidden,
+                     int *budget)
+{
+    const struct cr_graph *g = lw->g;
+    if (--*budget < 0 || id == lw->backward->dlogits || id == lw->backward->scores)
+        return false;
+    if (id == lw->backward->logits || (g->nodes[id].op == CR_OP_const && g->nodes[id].value == 0))
+        return true;
+    bool a = g->nodes[id].n_in > 0 && vanishes(lw, cr_in(g, id, 0), hidden, budget);
+    switch (g->nodes[id].op) {
+    case CR_OP_neg:
+    case CR_OP_div:
+        return a;
+    case CR_OP_mul:
+        return a || vanishes(lw, cr_in(g, id, 1), hidden, budget);
+    case CR_OP_add:
+    case CR_OP_sub:
+        return a && vanishes(lw, cr_in(g, id, 1), hidden, budget);
+    case CR_OP_where:
+        for (int i = 0; i < hidden->n; i++)
+            if (cr_in(g, id, 0) == cr_in(g, hidden->masks[i].where, 0) &&
+                vanishes(lw, cr_in(g, id, 3 - hidden->masks[i].operand), hidden, budget))
+                return true;
+        return vanishes(lw, cr_in(g, id, 1), hidden, budget) &&
+               vanishes(lw, cr_in(g, id, 2), hidden, budget);
+    default:
+        return false;
+    }
+}
+
+/* Without softmax, where dS is not 0 at hidden keys: false unless an array is.  Where it will be
+ * hidden, the masks of the scores need not be seen either. */
+static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidden *hidden)
+{
+    struct cr_evaluate *ev = &lw->ev;
+    int budget = 16 * CR_MAX_VALUES;
+    for (int i = 0; ev->n_visible && i < hidden->n && ev->n_visible < CR_MAX_BOUNDS; i++)
+        ev->visible[ev->n_visible++] = hidden->masks[i];
+    return !lw->k->attention.n_bounds || vanishes(lw, array, hidden, &budget);
+}
+
 /* A program from dS to T, or to another array of queries by keys. */
 static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
                         const struct hidden *hidden)
@@ -408,6 +451,9 @@ static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
     see_through(ev, array, hidden->masks, hidden->n, &budget);
     if (ev->n_visible)
         k->attention.hides_gradients |= 1u << program;
+    ev->obstacle = b->dlogits;
+    if (b->direct && !lower_hidden(lw, array, hidden))
+        return false;
     tiles->result = cr_evaluate(ev, array, &lw->root_map);
     if (tiles->result < 0 || !cr_evaluate_end(ev, tiles, k->row))
         return false;
@@ -638,10 +684,12 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
                                            .dropped = b->dropped,
                                            .probs = b->probs,
                                            .logits = b->logits,
-                                           .scores = b->scores};
+                                           .scores = b->scores,
+                                           .direct = b->direct};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
     k->attention.bucket = CR_NO_ATOM;
+    k->attention.direct = b->direct;
     if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
         !lower_scores(lw, &attention, &lw->root_map, &scores) ||
         !is_root_map(lw, &scores, b->probs) || !lower_arrays(lw, b) ||
@@ -649,7 +697,7 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
         !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
         !lower_matrix(lw, cr_in(g, b->ddropped, 0), k->row, k->col, &k->g) ||
         !lower_matrix(lw, cr_in(g, b->ddropped, 1), k->col, k->key, &k->v) ||
-        !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta))
+        (!b->direct && !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta)))
         return false;
     lw->ev.obstacle = CR_NONE;
     cr_assign_outer(lw);

@@ -4,19 +4,23 @@
  *
  * All start from dS, the gradient of the logits.  Elementwise work makes T of it, from which come
  * the gradients of queries and keys, and other arrays of queries by keys, of which sums are taken:
- * the gradients of what the script multiplies scores by or adds to them.
+ * the gradients of what the script multiplies scores by or adds to them.  Without a softmax dS is
+ * dA, the gradient of the weights, and T is made of the scores, too.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "attention.h"
 #include "compiler/ir/mem.h"
 #include "factors.h"
 #include "index_map.h"
+#include "weights.h"
 
 struct search {
     const struct cr_module *module;
     const struct cr_graph *g;
     const struct cr_users *users;
+    const bool *weights;
 };
 
 static bool is_op(const struct search *s, cr_id id, enum cr_op op)
@@ -216,20 +220,70 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
     return false;
 }
 
-bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users, cr_id id,
-                      struct cr_attention_backward *found)
+/* The product A V of an attention without softmax, where V is a view of `id` and the transpose of
+ * the right factor of dA; or CR_NONE.  It is older than dA: that tells A and dA apart, which may
+ * look alike. */
+static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddropped, int *budget)
 {
-    const struct search search = {module, module->graph, users};
-    return match_dlogits(&search, id, found);
+    const struct cr_graph *g = s->g;
+    for (int u = s->users->first[id]; u < s->users->first[id + 1] && --*budget >= 0; u++) {
+        cr_id user = s->users->list[u], found = CR_NONE;
+        if (cr_kind_of(g, user) == CR_KIND_MOVE)
+            found = find_direct_product(s, user, ddropped, budget);
+        else if (is_op(s, user, CR_OP_matmul) && cr_in(g, user, 1) == id && user < ddropped &&
+                 cr_same_shape(&g->nodes[cr_in(g, user, 0)], &g->nodes[ddropped]) &&
+                 are_transposed(g, id, cr_in(g, ddropped, 1)) &&
+                 cr_find_direct_scores(s->module, s->weights, user) != CR_NONE)
+            found = user;
+        if (found != CR_NONE)
+            return found;
+    }
+    return CR_NONE;
 }
 
-bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users)
+/* dA = g V' of an attention without softmax. */
+static bool match_direct(const struct search *s, cr_id id, struct cr_attention_backward *b)
 {
-    const struct search s = {module, module->graph, users};
+    if (!is_op(s, id, CR_OP_matmul) || s->weights[cr_in(s->g, id, 0)] ||
+        s->weights[cr_in(s->g, id, 1)])
+        return false;
+    int budget = CR_MAX_VALUES;
+    cr_id values = cr_in(s->g, id, 1);
+    while (cr_kind_of(s->g, values) == CR_KIND_MOVE)
+        values = cr_in(s->g, values, 0);
+    cr_id product = find_direct_product(s, values, id, &budget);
+    if (product == CR_NONE)
+        return false;
+    b->direct = true;
+    b->delta = CR_NONE;
+    b->dlogits = b->dprobs = b->ddropped = id;
+    b->dropped = b->probs = b->logits = cr_in(s->g, product, 0);
+    b->scores = cr_find_direct_scores(s->module, s->weights, product);
+    return cr_same_shape(&s->g->nodes[b->scores], &s->g->nodes[id]);
+}
+
+/* The gradient of the logits, of an attention with softmax or without. */
+static bool match_gradient(const struct search *s, cr_id id, struct cr_attention_backward *b)
+{
+    return match_dlogits(s, id, b) || match_direct(s, id, b);
+}
+
+bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
+                      const bool *weights, cr_id id, struct cr_attention_backward *found)
+{
+    const struct search search = {module, module->graph, users, weights};
+    *found = (struct cr_attention_backward){.output = CR_NONE};
+    return match_gradient(&search, id, found);
+}
+
+bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
+                      const bool *weights)
+{
+    const struct search s = {module, module->graph, users, weights};
     struct cr_attention_backward b;
     bool *marks = cr_calloc((size_t)s.g->n_nodes, sizeof *marks);
     for (cr_id id = 0; id < s.g->n_nodes; id++) {
-        marks[id] = match_dlogits(&s, id, &b);
+        marks[id] = match_gradient(&s, id, &b);
         for (int i = 0; i < s.g->nodes[id].n_in && cr_kind_of(s.g, id) == CR_KIND_ELEMENTWISE; i++)
             marks[id] |= marks[cr_in(s.g, id, i)];
     }
@@ -242,7 +296,7 @@ static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_b
 {
     if (--*budget < 0 || cr_is_materialised(s->module, id))
         return false;
-    if (match_dlogits(s, id, b))
+    if (match_gradient(s, id, b))
         return true;
     if (cr_kind_of(s->g, id) != CR_KIND_ELEMENTWISE)
         return false;
@@ -381,6 +435,15 @@ struct walk {
 
 static bool visit(struct walk *w, cr_id id);
 
+/* True if a user reads the probabilities, before or after dropout, as the forward product or the
+ * gradients do. */
+static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
+                      cr_id user)
+{
+    return (id == b->probs && user == b->dlogits) ||
+           (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
+}
+
 /* A reader of an array, on the way from the scores or from dS: work that goes on, or what ends it. */
 static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 {
@@ -388,10 +451,11 @@ static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
     struct cr_attention_backward *b = w->b;
     bool ahead = among(w->ahead.items, w->ahead.n, reader);
     bool towards = among(w->towards.items, w->towards.n, reader);
-    bool inside = among(w->ahead.items, w->ahead.n, id) && id != b->logits;
+    bool inside = among(w->ahead.items, w->ahead.n, id) && (b->direct || id != b->logits);
     bool elementwise = cr_kind_of(s->g, reader) == CR_KIND_ELEMENTWISE;
     if (reader == b->dq || (id == b->dscores && reader == cr_in(s->g, b->dk, 0)) ||
-        (id == b->dscores && reader == b->dk))
+        (id == b->dscores && reader == b->dk) ||
+        (b->direct && id == b->logits && is_reader(s, b, id, reader)))
         return true;
     if (ahead || towards || elementwise)
         return visit(w, reader);
@@ -403,8 +467,8 @@ static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 static bool visit(struct walk *w, cr_id id)
 {
     const struct search *s = w->s;
-    if (among(w->seen.items, w->seen.n, id) || id == w->b->logits)
-        return true;
+    if (among(w->seen.items, w->seen.n, id) || (id == w->b->logits && !w->b->direct))
+        return true; /* softmax reads the logits; without one, T may be made of them */
     if (w->seen.n == CR_MAX_VALUES || cr_is_materialised(s->module, id))
         return false;
     w->seen.items[w->seen.n++] = id;
@@ -438,19 +502,12 @@ static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
 
 /* ---- the pattern ---- */
 
-/* True if a user reads the probabilities, before or after dropout, as the forward product or the
- * gradients do. */
-static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
-                      cr_id user)
-{
-    return (id == b->probs && user == b->dlogits) ||
-           (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
-}
-
 /* True if only the forward product and the gradients use the softmax. */
 static bool is_private(const struct search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
+    if (b->direct)
+        return true; /* all readers were visited */
     if (!cr_match_dropped(s->g, &softmax, b->dropped))
         return false;
     for (int i = -1; i < softmax.n; i++) {
@@ -469,10 +526,10 @@ static bool is_private(const struct search *s, const struct cr_attention_backwar
     return true;
 }
 
-bool cr_match_backward(const struct cr_module *module, const struct cr_users *users, cr_id dq,
-                       struct cr_attention_backward *b)
+bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
+                       const bool *weights, cr_id dq, struct cr_attention_backward *b)
 {
-    const struct search search = {module, module->graph, users}, *s = &search;
+    const struct search search = {module, module->graph, users, weights}, *s = &search;
     const struct cr_graph *g = s->g;
     if (!is_op(s, dq, CR_OP_matmul) || cr_n_users(users, cr_in(g, dq, 0)) < 2)
         return false; /* dk is made of T, too */
@@ -487,10 +544,10 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
     return b->dk != CR_NONE && b->dv != CR_NONE && find_arrays(s, b) && is_private(s, b);
 }
 
-bool cr_match_products(const struct cr_module *module, const struct cr_users *users, cr_id t,
-                       struct cr_attention_backward *b)
+bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
+                       const bool *weights, cr_id t, struct cr_attention_backward *b)
 {
-    const struct search search = {module, module->graph, users}, *s = &search;
+    const struct search search = {module, module->graph, users, weights}, *s = &search;
     int budget = CR_MAX_VALUES;
     *b = (struct cr_attention_backward){.output = CR_NONE, .dscores = t, .dq = CR_NONE};
     if (!find_dlogits(s, t, b, &budget) ||
@@ -544,7 +601,7 @@ static bool joins(const struct search *s, cr_id concat, const struct cr_attentio
 bool cr_are_joined(const struct cr_module *module, const struct cr_users *users,
                    const struct cr_attention_backward *b)
 {
-    const struct search s = {module, module->graph, users};
+    const struct search s = {module, module->graph, users, NULL};
     cr_id user = only_user(&s, b->dq);
     while (is_op(&s, user, CR_OP_reshape) || is_op(&s, user, CR_OP_permute))
         user = only_user(&s, user);
@@ -562,7 +619,8 @@ static cr_id part_of(const struct search *s, cr_id concat, int i)
 
 void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
 {
-    struct search s = {module, module->graph, users};
+    bool *weights = cr_find_weights(module->graph);
+    struct search s = {module, module->graph, users, weights};
     struct cr_attention_backward b;
     for (cr_id id = 0; id < s.g->n_nodes; id++) {
         int n = s.g->nodes[id].n_in;
@@ -570,13 +628,15 @@ void cr_find_backwards(struct cr_module *module, const struct cr_users *users)
             continue;
         for (int i = 0; i < n; i++) {
             cr_id dq = part_of(&s, id, i);
-            if (dq == CR_NONE || !cr_match_backward(module, users, dq, &b) || !joins(&s, id, &b))
+            if (dq == CR_NONE || !cr_match_backward(module, users, weights, dq, &b) ||
+                !joins(&s, id, &b))
                 continue;
             b.output = id;
             *CR_PUSH(module->backwards, module->n_backwards, module->cap_backwards) = b;
             break;
         }
     }
+    free(weights);
 }
 
 /* Visits the nodes that the kernel computes for an operand of a product, as random numbers and
@@ -615,7 +675,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
                     void *context)
 {
     const struct cr_graph *g = module->graph;
-    struct cr_softmax softmax;
+    struct cr_softmax softmax = {.n = 0};
     struct cr_region region = {.skips_gradients = true};
     const cr_id nodes[] = {b->dq,
                            b->dk,
@@ -626,7 +686,8 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
                            b->dlogits,
                            cr_in(g, b->dk, 0),
                            cr_in(g, b->dv, 0)};
-    cr_match_softmax(g, &softmax, b->probs);
+    if (!b->direct)
+        cr_match_softmax(g, &softmax, b->probs);
     for (int i = 0; i < softmax.n; i++)
         visit(context, softmax.parts[i]);
     visit_product(module, b->dropped, b->probs, visit, context);
@@ -639,9 +700,14 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
         visit(context, b->behind[i]);
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         visit(context, nodes[i]);
-    cr_id difference = users->list[users->first[b->dprobs]]; /* its only user */
-    visit(context, difference);
-    visit(context, cr_in(g, difference, 1));
+    if (b->direct) { /* dropout is part of the work on scores */
+        int budget = 4 * CR_MAX_VALUES;
+        visit_mask(module, b->logits, visit, context, &budget);
+    } else {
+        cr_id difference = users->list[users->first[b->dprobs]]; /* its only user */
+        visit(context, difference);
+        visit(context, cr_in(g, difference, 1));
+    }
     for (int i = 0; i < b->n_arrays; i++)
         for (cr_id id = b->arrays[i].result; id != b->arrays[i].array; id = cr_in(g, id, 0))
             visit(context, id);

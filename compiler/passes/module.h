@@ -51,16 +51,17 @@ struct cr_array_gradient {
  * The gradients of an attention's queries, keys and values, one after another in a concat:
  *     dA = g V',  dS = (dP - delta) P,  dQ = T K,  dK = T' Q,  dV = A' g
  * with dP to dA as A is to P, and T computed from dS by elementwise work, as the logits are from
- * the scores.  Behind them in the concat are those of what the scores are multiplied by, or what is
+ * the scores.  Without softmax dS is dA, and T is made of that and of the scores.  Behind them in the concat are those of what the scores are multiplied by, or what is
  * added to them.
  */
 struct cr_attention_backward {
     cr_id output;           /* the concat, or CR_NONE where there is none yet */
+    bool direct;            /* no softmax: A, P and the logits are one node; so are dA, dP and dS */
     cr_id dq, dk, dv;       /* the products */
     cr_id dropped, probs;   /* A and P ... */
     cr_id logits, scores;   /* ... of the forward pass */
     cr_id ddropped, dprobs; /* dA and dP */
-    cr_id delta;            /* a number for each query: rowsum(g o attention) */
+    cr_id delta;            /* a number for each query: rowsum(g o attention); CR_NONE if direct */
     cr_id dlogits;          /* dS */
     cr_id dscores;          /* T */
     bool dk_turned, dv_turned; /* dk is Q' T and dv g' A, transposed: not joined yet */

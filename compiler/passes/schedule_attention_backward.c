@@ -9,7 +9,7 @@
  *
  * Blocks that a mask hides are skipped only if nothing in them can become NaN: keys, delta and the
  * sums of softmax must be finite.  If delta and the sums are, so are the values, the queries and
- * the gradients of the output.
+ * the gradients of the output.  Without softmax, the weights are made once, and all four are looked at.
  */
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ struct backward {
     int64_t block; /* keys of one */
     int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* slots */
     int array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* slots, too */
-    int keys_finite, finite; /* variables */
+    int keys_finite, values_finite, finite; /* variables */
     struct cr_attention_vars v;
 };
 
@@ -117,6 +117,10 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
         s->v.dropout = take(b, "dropout", s->block * panel, "factors of the probabilities");
     if (b->k->attention.chooses)
         s->dropped = take(b, "dropped", s->block * panel, "the probabilities times those");
+    if (b->k->attention.direct) {
+        take_array_scratch(b, s);
+        return;
+    }
     s->v.max = take(b, "max", s->rows, "of a query's scores; then minus that");
     s->v.sum = take(b, "sum", s->rows, "of exp(score - max); then its reciprocal");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
@@ -350,6 +354,8 @@ static void start_item(struct cr_builder *b, struct backward *s)
             cr_n(b, s->keys * CR_PANEL), cr_at(cr_operand_at(b, &k->b, -1, CR_NONE, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)));
     s->keys_finite = cr_let_finite(b, "keys_finite", &k->b, k->key, k->k);
+    if (k->attention.direct)
+        s->values_finite = cr_let_finite(b, "values_finite", &k->v, k->key, k->col);
     fill_zeros(b, keys, s->K, result_from(b, &k->dest_k, -1, CR_NONE),
                cr_coef(&k->dest_k, k->key));
     fill_zeros(b, keys, s->N, result_from(b, &k->dest_v, -1, CR_NONE),
@@ -395,15 +401,18 @@ static void start_step(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
-    cr_start_softmax(b, &s->v);
+    if (!k->attention.direct)
+        cr_start_softmax(b, &s->v);
     cr_let_key_range(b, &s->v, cr_number(b, s->keys), CR_NONE);
     fetch_next(b, s);
     pack_both(b, s, &k->a, k->k, s->K, s->v.queries, s->query_rows);
     pack_both(b, s, &k->g, k->col, s->N, s->grads, s->grad_rows);
-    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, 1), m, cr_at_slot(s->delta), n0,
-            cr_at(cr_operand_at(b, &k->delta, k->row, s->v.i.first, -1, CR_NONE)), n0,
-            cr_n(b, cr_coef(&k->delta.at, k->row)));
-    negate(b, s, s->delta);
+    if (!k->attention.direct) {
+        CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, 1), m, cr_at_slot(s->delta), n0,
+                cr_at(cr_operand_at(b, &k->delta, k->row, s->v.i.first, -1, CR_NONE)), n0,
+                cr_n(b, cr_coef(&k->delta.at, k->row)));
+        negate(b, s, s->delta);
+    }
     fill_zeros(b, m, s->K, result_from(b, &k->dest, k->row, s->v.i.first),
                cr_coef(&k->dest, k->row));
     start_rows_of_arrays(b, s);
@@ -438,14 +447,39 @@ static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slo
     return cr_call_value(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* Includes hidden blocks in the range of keys if keys, delta or sums are not finite. */
+/* An expression that is true if columns of the queries of a step, which lie packed, are finite. */
+static cr_expr are_columns_finite(struct cr_builder *b, const struct backward *s, int slot,
+                                  int64_t width)
+{
+    struct cr_call call = {.callee = CR_CALLEE_finite, .format = CR_FORMAT_f32};
+    const struct cr_argument arguments[] = {cr_n(b, width), m_of(b, s), cr_at_slot(slot),
+                                            cr_n(b, CR_PANEL), cr_n(b, 1)};
+    return cr_call_value(b, cr_make_call(b, call, 5, arguments));
+}
+
+/* The variable that says whether all is finite that makes the gradients 0 where a key is hidden:
+ * keys, delta and the sums of softmax or, without one, keys, values, queries and gradients. */
+static int let_finite(struct cr_builder *b, const struct backward *s)
+{
+    bool direct = b->k->attention.direct;
+    cr_expr all = cr_var(b, s->keys_finite);
+    if (direct)
+        all = cr_binary(b, CR_EXPR_AND, all, cr_var(b, s->values_finite));
+    all = cr_binary(b, CR_EXPR_AND, all,
+                    direct ? are_columns_finite(b, s, s->v.queries, s->K)
+                           : is_finite(b, s, s->delta));
+    all = cr_binary(b, CR_EXPR_AND, all,
+                    direct ? are_columns_finite(b, s, s->grads, s->N)
+                           : is_finite(b, s, s->v.sum));
+    return cr_let(b, "finite", all);
+}
+
+/* Includes hidden blocks in the range of keys if what they hand back may be NaN. */
 static void widen_key_range(struct cr_builder *b, struct backward *s)
 {
     if (!cr_hides_keys(b))
         return;
-    cr_expr keys = cr_var(b, s->keys_finite);
-    cr_expr and_delta = cr_binary(b, CR_EXPR_AND, keys, is_finite(b, s, s->delta));
-    s->finite = cr_let(b, "finite", cr_binary(b, CR_EXPR_AND, and_delta, is_finite(b, s, s->v.sum)));
+    s->finite = let_finite(b, s);
     cr_expr finite = cr_var(b, s->finite);
     if (cr_has_bound(b->k, true))
         cr_set(b, s->v.last,
@@ -478,9 +512,13 @@ static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
 }
 
 /* Makes the probabilities of a block.  If it is the only one, scratch holds its exponentials
- * already. */
+ * already.  Without softmax, makes the weights. */
 static void make_probabilities(struct cr_builder *b, struct backward *s)
 {
+    if (b->k->attention.direct) {
+        cr_logit_block(b, &s->v);
+        return;
+    }
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument scores = cr_at_slot(s->v.scores);
     if (makes_again(b, s)) {
@@ -528,11 +566,12 @@ static void drop(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* dP - delta: g V' - delta, or with dropout g V' times its factors; and P times those. */
+/* dP - delta: g V' - delta (without softmax there is no delta), or with dropout g V' times its factors; and P times those. */
 static void make_dprobs(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_argument start = k->dropout.n ? cr_null : cr_at_slot(s->delta);
+    bool plain = k->dropout.n || k->attention.direct;
+    struct cr_argument start = plain ? cr_null : cr_at_slot(s->delta);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), m_of(b, s), cr_n(b, s->N),
             cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)),
@@ -542,12 +581,13 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
         drop(b, s);
 }
 
-/* dS = (dP - delta) P, and what elementwise work makes of it. */
+/* dS = (dP - delta) P, or dP without softmax, and what elementwise work makes of it. */
 static void make_dscores(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument ld = cr_n(b, CR_PANEL), dscores = cr_at_slot(s->dscores);
-    CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n_of(b, s), m_of(b, s), dscores, ld, dscores, ld,
-                cr_at_slot(s->v.scores), ld);
+    if (!b->k->attention.direct)
+        CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n_of(b, s), m_of(b, s), dscores, ld, dscores,
+                    ld, cr_at_slot(s->v.scores), ld);
     make_arrays(b, s);
     cr_block_program(b, &s->v, &b->k->program, s->dscores, s->dscores);
     if (b->k->attention.hides_gradients >> CR_PROGRAM & 1)
@@ -582,7 +622,8 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
 static void add_gradients(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    cr_remark(b, "probabilities, and what they hand back");
+    cr_remark(b, k->attention.direct ? "weights, and what they hand back"
+                                     : "probabilities, and what they hand back");
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
     bool skips = cr_may_skip(b);
     if (skips)
@@ -658,8 +699,9 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     start_item(b, &s);
     s.v.i = cr_begin_steps(b, "i", "m", cr_number(b, 0), cr_number(b, s.M), s.rows, CR_NONE);
     start_step(b, &s);
-    find_statistics(b, &s);
-    if (makes_again(b, &s))
+    if (!b->k->attention.direct)
+        find_statistics(b, &s);
+    if (!b->k->attention.direct && makes_again(b, &s))
         negate(b, &s, s.v.max);
     widen_key_range(b, &s);
     add_gradients(b, &s);

@@ -330,6 +330,8 @@ static int64_t elements_read(const struct cr_kernel *k, const struct cr_operand 
 /* Whether an operand is computed, or packed when weights are loaded, instead of read. */
 static bool is_replaced(const struct cr_kernel *k, const struct cr_operand *operand)
 {
+    if (operand == &k->delta && k->kind == CR_KERNEL_ATTENTION_BACKWARD && k->attention.direct)
+        return true; /* there is none */
     return (operand == &k->a && k->prologue.n) ||
            (operand == &k->b && k->kind == CR_KERNEL_ATTENTION && k->key_rows->n) || (operand == &k->b && cr_packed(k) != CR_NONE);
 }

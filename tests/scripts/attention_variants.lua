@@ -6,7 +6,7 @@ local o = options {B = 2, T = 40, keys = 0, width = 8, heads = 4, groups = 4, ca
     kind = {"plain", "cap", "trained_cap", "temperature", "divided", "head_temperature", "exp_temperature",
         "slopes", "key_slopes", "bias", "shared_bias", "batch_bias", "key_bias", "query_bias",
         "bias_and_slopes", "table", "table_by_column", "offsets", "window", "prefix", "segments",
-        "weighted", "both"},
+        "weighted", "both", "sigmoid", "sigmoid_zero", "sigmoid_slopes", "sigmoid_sum", "relu"},
     share = {"matmul", "rank5", "repeat", "transposed", "cycle", "rank3"},
     drop = false, scaled = false, summed = false}
 local B, T, H, G, D = o.B, o.T, o.heads, o.groups, o.width
@@ -18,7 +18,7 @@ local shapes = {trained_cap = {}, temperature = {}, divided = {1}, head_temperat
     exp_temperature = {H, 1, 1}, slopes = {H, 1, 1}, key_slopes = {H, 1, 1}, bias = {H, T, K},
     shared_bias = {T, K}, batch_bias = {B, 1, T, K}, key_bias = {H, 1, K}, query_bias = {B, 1, T, 1},
     bias_and_slopes = {H, T, K}, table = {32, H}, table_by_column = {32, H}, offsets = {T + K - 1, H},
-    weighted = {T, K}, both = {H, 1, 1}}
+    weighted = {T, K}, both = {H, 1, 1}, sigmoid_slopes = {H, 1, 1}}
 local w = input("w", shapes[o.kind] or {1})
 
 -- Keys or values of a group for each head that shares them.
@@ -74,6 +74,7 @@ local change = {
     offsets = function() return s + gather(w, j - i + (T - 1)):permute{3, 1, 2} end,
     weighted = function() return s * w end,
     both = function() return tanh(s * w + w * distance / T) end,
+    sigmoid_slopes = function() return s + w * distance / T end,
 }
 if change[o.kind] then s = change[o.kind]() end
 local mask
@@ -84,8 +85,18 @@ if o.kind == "segments" then
     local of = function(x) return float(lt(x, 0 * x + 30)) end -- two documents, side by side
     mask = logical_and(le(j, i), eq(of(i), of(j)))
 end
-if mask then s = where(mask, s, -math.huge) end
-local p = nn.softmax(s)
+local zero = o.kind == "sigmoid_zero" or o.kind == "relu"
+if mask and o.kind == "sigmoid_sum" then
+    s = s + where(mask, 0, -math.huge)
+elseif mask and not zero then
+    s = where(mask, s, -math.huge)
+end
+local weigh = { -- without a sum over keys
+    sigmoid = sigmoid, sigmoid_zero = sigmoid, sigmoid_slopes = sigmoid, sigmoid_sum = sigmoid,
+    relu = function(x) return maximum(x, 0) ^ 2 / K end,
+}
+local p = (weigh[o.kind] or nn.softmax)(s)
+if mask and zero then p = where(mask, p, 0) end
 if o.drop then p = nn.dropout(p, 0.3, 7) end
 local y = attend(p)
 local loss = sum(sum(sum(sum(o.summed and y or y * g, -1), -2), -3), -4)
