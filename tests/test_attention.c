@@ -135,6 +135,8 @@ static const struct variant {
     {"sigmoid_slopes", "150", "0", "8", "4", "matmul", "true", "false"},
     {"sigmoid_sum", "150", "0", "8", "4", "matmul", "true", "false"},
     {"relu", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"softmax_one", "150", "0", "8", "2", "rank5", "true", "false"},
+    {"softmax_one", "40", "300", "5", "4", "matmul", "false", "true"},
     {"relu", "129", "40", "3", "2", "cycle", "false", "true"},
 };
 
@@ -466,6 +468,7 @@ static const struct {
     {"--set kind=sigmoid_slopes", 0},
     {"--set kind=sigmoid_sum", 0},
     {"--set kind=relu", 0},
+    {"--set kind=softmax_one", 0},
     {"--set groups=2 --set share=rank5", 0},
     {"--set groups=2 --set share=repeat", 0},
     {"--set groups=2 --set share=transposed", 0},

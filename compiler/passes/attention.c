@@ -146,7 +146,7 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
 {
     struct cr_softmax s;
     cr_id dropped = cr_in(m->g, output, 0);
-    if (!cr_match_dropped_sink(m->g, &s, dropped))
+    if (!cr_match_dropped(m->g, &s, dropped))
         return false;
     if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == dropped)
         return false;

@@ -639,7 +639,10 @@ static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attenti
      .title = "array"}
 
 const struct cr_kernel_parts cr_parts_attention_backward = {
-    .programs = {[CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+    .programs = {[CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
+                              .across = CR_LOOP_ROW,
+                              .title = "one score more"},
+                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
                                 .across = CR_LOOP_ROW,
                                 .needed = true,
                                 .core = true,
@@ -685,12 +688,14 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
                                            .probs = b->probs,
                                            .logits = b->logits,
                                            .scores = b->scores,
+                                           .sink = b->sink,
                                            .direct = b->direct};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
     k->attention.bucket = CR_NO_ATOM;
     k->attention.direct = b->direct;
     if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
+        !lower_sink(lw, &attention, &lw->root_map) ||
         !lower_scores(lw, &attention, &lw->root_map, &scores) ||
         !is_root_map(lw, &scores, b->probs) || !lower_arrays(lw, b) ||
         !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||

@@ -210,6 +210,7 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
         b->delta = cr_in(s->g, wide, 0);
         b->dropped = find_dropped(s, b->probs, b->probs, &dropout);
         b->logits = softmax.logits;
+        b->sink = softmax.sink;
         b->scores = cr_find_scores(s->module, softmax.logits);
         const struct cr_node *row = &s->g->nodes[b->delta], *full = &s->g->nodes[wide];
         if (b->dropped != CR_NONE && row->rank == full->rank && row->shape[row->rank - 1] == 1 &&
@@ -231,6 +232,7 @@ static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddroppe
         if (cr_kind_of(g, user) == CR_KIND_MOVE)
             found = find_direct_product(s, user, ddropped, budget);
         else if (is_op(s, user, CR_OP_matmul) && cr_in(g, user, 1) == id && user < ddropped &&
+                 g->nodes[user].where.entry == g->nodes[ddropped].where.entry &&
                  cr_same_shape(&g->nodes[cr_in(g, user, 0)], &g->nodes[ddropped]) &&
                  are_transposed(g, id, cr_in(g, ddropped, 1)) &&
                  cr_find_direct_scores(s->module, s->weights, user) != CR_NONE)

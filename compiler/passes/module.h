@@ -61,6 +61,7 @@ struct cr_attention_backward {
     cr_id dropped, probs;   /* A and P ... */
     cr_id logits, scores;   /* ... of the forward pass */
     cr_id ddropped, dprobs; /* dA and dP */
+    struct cr_sink sink;
     cr_id delta;            /* a number for each query: rowsum(g o attention); CR_NONE if direct */
     cr_id dlogits;          /* dS */
     cr_id dscores;          /* T */

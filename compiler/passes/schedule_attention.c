@@ -104,25 +104,6 @@ static void pack_values(struct cr_builder *b, struct attention *s, int i1)
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
 }
 
-/* The score that is of no key: softmax sees it first, as if it were a key whose value is 0. */
-static void see_sink(struct cr_builder *b, const struct attention *s)
-{
-    struct cr_tile_job job = {.tiles = &b->k->sink,
-                              .row = -1,
-                              .col = b->k->row,
-                              .max_rows = 1,
-                              .max_cols = s->rows,
-                              .first_row = CR_NONE,
-                              .first_col = s->v.i.first,
-                              .rows = cr_number(b, 1),
-                              .cols = cr_var(b, s->v.i.count),
-                              .dest = {cr_start_of(s->sink), s->rows}};
-    cr_schedule_tiles(b, &job);
-    CR_CALL(b, CR_CALLEE_softmax_block, CR_FORMAT_f32, cr_n(b, 1), m_of(b, s), cr_at_slot(s->sink),
-            cr_n(b, s->rows), cr_by_value(cr_constant(b, CR_FORMAT_f32, 1)), cr_at_slot(s->v.max),
-            cr_at_slot(s->v.sum), cr_at_slot(s->v.scale));
-}
-
 /* Resets maximum, sums and lanes of the rows, before the first block of keys. */
 static void start_rows(struct cr_builder *b, struct attention *s)
 {
@@ -130,7 +111,7 @@ static void start_rows(struct cr_builder *b, struct attention *s)
     if (!b->k->attention.direct)
         cr_start_softmax(b, &s->v);
     if (b->k->sink.n)
-        see_sink(b, s);
+        cr_see_sink(b, &s->v, s->sink, s->rows);
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, cr_n(b, b->k->attention.N), cr_at_slot(s->sums),
             cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
     if (b->k->attention.chooses)

@@ -22,7 +22,7 @@ struct backward {
     int64_t rows;  /* queries of a step */
     int64_t block; /* keys of one */
     int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* slots */
-    int array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* slots, too */
+    int sink, array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* slots, too */
     int keys_finite, values_finite, finite; /* variables */
     struct cr_attention_vars v;
 };
@@ -124,6 +124,8 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
     s->v.max = take(b, "max", s->rows, "of a query's scores; then minus that");
     s->v.sum = take(b, "sum", s->rows, "of exp(score - max); then its reciprocal");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
+    if (b->k->sink.n)
+        s->sink = take(b, "sink", s->rows, "one score more of a query");
     s->delta = take(b, "delta", s->rows, "minus sum(output * its gradient)");
     take_array_scratch(b, s);
 }
@@ -403,6 +405,8 @@ static void start_step(struct cr_builder *b, struct backward *s)
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
     if (!k->attention.direct)
         cr_start_softmax(b, &s->v);
+    if (k->sink.n)
+        cr_see_sink(b, &s->v, s->sink, s->rows);
     cr_let_key_range(b, &s->v, cr_number(b, s->keys), CR_NONE);
     fetch_next(b, s);
     pack_both(b, s, &k->a, k->k, s->K, s->v.queries, s->query_rows);

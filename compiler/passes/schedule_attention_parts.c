@@ -292,6 +292,26 @@ struct cr_band cr_band_of_queries(struct cr_builder *b, const struct cr_attentio
     return band;
 }
 
+/* ---- a sink ---- */
+
+void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
+{
+    struct cr_tile_job job = {.tiles = &b->k->sink,
+                              .row = -1,
+                              .col = b->k->row,
+                              .max_rows = 1,
+                              .max_cols = rows,
+                              .first_row = CR_NONE,
+                              .first_col = v->i.first,
+                              .rows = cr_number(b, 1),
+                              .cols = cr_var(b, v->i.count),
+                              .dest = {cr_start_of(sink), rows}};
+    cr_schedule_tiles(b, &job);
+    CR_CALL(b, CR_CALLEE_softmax_block, CR_FORMAT_f32, cr_n(b, 1), count_of(b, &v->i),
+            cr_at_slot(sink), cr_n(b, rows), cr_by_value(cr_constant(b, CR_FORMAT_f32, 1)),
+            cr_at_slot(v->max), cr_at_slot(v->sum), cr_at_slot(v->scale));
+}
+
 /* ---- the next head ---- */
 
 void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,

@@ -133,8 +133,7 @@ static bool match_denominator(const struct cr_graph *g, struct cr_softmax *s, cr
     return false;
 }
 
-/* e / sum(e), or with a sink */
-static bool match_with_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
+bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
     *s = (struct cr_softmax){.n = 0};
     if (!is_op(g, id, CR_OP_div))
@@ -149,23 +148,18 @@ static bool match_with_sink(const struct cr_graph *g, struct cr_softmax *s, cr_i
     return match_denominator(g, s, sum) && s->n < CR_SOFTMAX_PARTS;
 }
 
-bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
-{
-    return match_with_sink(g, s, id) && !s->sink.there;
-}
-
 /* ---- dropout ---- */
 
 /* A product of factors, one of which is a softmax and the others a dropout; or the softmax
  * alone. */
-bool cr_match_dropped_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped)
+bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped)
 {
     struct cr_factors f;
     if (!cr_find_factors(g, dropped, &f))
         return false;
     for (int i = 0; i < f.n; i++) {
         cr_id probs = f.nodes[i];
-        if (probs < 0 || !match_with_sink(g, s, probs) || !cr_take_factor(&f, probs))
+        if (probs < 0 || !cr_match_softmax(g, s, probs) || !cr_take_factor(&f, probs))
             continue;
         if (!cr_is_dropout(g, &f) || (cr_choose(g, &f) && !s->is_shifted))
             return false; /* without a shift, of infinite scores only the dropped ones are NaN */
@@ -174,9 +168,4 @@ bool cr_match_dropped_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id
         return s->n < CR_SOFTMAX_PARTS;
     }
     return false;
-}
-
-bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped)
-{
-    return cr_match_dropped_sink(g, s, dropped) && !s->sink.there;
 }

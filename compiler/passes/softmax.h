@@ -22,14 +22,11 @@ struct cr_softmax {
     int n;
 };
 
-/* True if a node is a softmax without a sink; its parts may have other users, too. */
+/* True if a node is a softmax, with a sink or without; its parts may have other users, too. */
 bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id);
 
 /* True if a node is such a softmax, or after dropout: one times other things.  The products on the
  * way to it become its last parts. */
 bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped);
-
-/* The same, with a sink or without. */
-bool cr_match_dropped_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped);
 
 #endif

@@ -260,14 +260,15 @@ cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){difference, wide}, NULL);
 }
 
-/* (a / l) e with l = sum(e) is a (e / l): the probabilities that softmax has already. */
+/* (a / l) e with l = sum(e), or that and a sink, is a (e / l): the probabilities that softmax has
+ * already. */
 cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     for (int i = 0; d->op == CR_OP_mul && i < 2; i++) {
         cr_id quotient = d->in[i], e = d->in[1 - i];
         if (g->nodes[quotient].op != CR_OP_div || g->nodes[e].op != CR_OP_exp ||
-            summed_rows(g, cr_in(g, quotient, 1)) != e)
+            normalised(g, cr_in(g, quotient, 1)) != e)
             continue;
         cr_id a = cr_in(g, quotient, 0), sum = cr_in(g, quotient, 1);
         return cr_multiply(rw, a, cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, sum}, NULL));
