@@ -136,6 +136,8 @@ static const struct variant {
     {"sigmoid_sum", "150", "0", "8", "4", "matmul", "true", "false"},
     {"relu", "150", "0", "8", "4", "matmul", "true", "false"},
     {"softmax_one", "150", "0", "8", "2", "rank5", "true", "false"},
+    {"shifted_one", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"shifted_one", "33", "129", "8", "2", "cycle", "false", "true"},
     {"softmax_one", "40", "300", "5", "4", "matmul", "false", "true"},
     {"relu", "129", "40", "3", "2", "cycle", "false", "true"},
 };
@@ -469,6 +471,7 @@ static const struct {
     {"--set kind=sigmoid_sum", 0},
     {"--set kind=relu", 0},
     {"--set kind=softmax_one", 0},
+    {"--set kind=shifted_one", 0},
     {"--set groups=2 --set share=rank5", 0},
     {"--set groups=2 --set share=repeat", 0},
     {"--set groups=2 --set share=transposed", 0},

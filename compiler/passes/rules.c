@@ -174,6 +174,13 @@ static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
     return same ? larger : CR_NONE;
 }
 
+/* c ? a : a is a. */
+static cr_id choose_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    (void)rw;
+    return d->op == CR_OP_where && d->in[1] == d->in[2] ? d->in[1] : CR_NONE;
+}
+
 /* The x of 1 + op(x), where the sum is of these two nodes in either order, or CR_NONE. */
 static cr_id one_plus(const struct cr_graph *g, cr_id a, cr_id b, enum cr_op op)
 {
@@ -576,8 +583,10 @@ static const struct cr_rewrite_rule rules[] = {
     {cr_rule_divide_product, OF(matmul)},
     {cr_rule_divide_transposed, OF(matmul)},
     {cr_rule_no_shift, OF(sum)},
+    {cr_rule_no_shift_of_sink, OF(sub)},
     {cr_rule_share_nothing, OF(add) | OF(where)},
     {choose_larger, OF(where)},
+    {choose_nothing, OF(where)},
 };
 
 const struct cr_rewrite_rules cr_rules = {rules, sizeof rules / sizeof *rules};

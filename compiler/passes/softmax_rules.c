@@ -28,30 +28,6 @@ static cr_id repeated(struct cr_rewrite *rw, cr_id row, cr_id like)
     return cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
 }
 
-/* Whether a node is some l. */
-static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *sum = &g->nodes[beneath_expand(g, id)];
-    return sum->op == CR_OP_sum && sum->axis == sum->rank - 1 &&
-           g->nodes[cr_inputs(g, sum)[0]].op == CR_OP_exp;
-}
-
-/* The l, not repeated, by which a node is divided row by row; or CR_NONE. */
-static cr_id divisor(const struct cr_graph *g, cr_id id)
-{
-    cr_id wide = g->nodes[id].op == CR_OP_div ? cr_in(g, id, 1) : CR_NONE;
-    if (wide == CR_NONE || g->nodes[wide].op != CR_OP_expand || !is_sum_of_exp(g, wide))
-        return CR_NONE;
-    cr_id row = cr_in(g, wide, 0);
-    return g->nodes[row].rank == g->nodes[id].rank ? row : CR_NONE;
-}
-
-static bool is_probs(const struct cr_graph *g, cr_id id)
-{
-    cr_id sum = divisor(g, id);
-    return sum != CR_NONE && cr_in(g, sum, 0) == cr_in(g, id, 0);
-}
-
 /* The e of sum(e, last axis) repeated along that axis, or CR_NONE. */
 static cr_id summed_rows(const struct cr_graph *g, cr_id id)
 {
@@ -73,6 +49,38 @@ static cr_id normalised(const struct cr_graph *g, cr_id id)
             return e;
     }
     return summed_rows(g, id);
+}
+
+/* Whether a node is some l, without a sink ... */
+static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *sum = &g->nodes[beneath_expand(g, id)];
+    return sum->op == CR_OP_sum && sum->axis == sum->rank - 1 &&
+           g->nodes[cr_inputs(g, sum)[0]].op == CR_OP_exp;
+}
+
+/* ... or with one, that is a number for each row. */
+static bool is_denominator(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *sum = &g->nodes[beneath_expand(g, id)];
+    cr_id e = normalised(g, id);
+    return e != CR_NONE && g->nodes[e].op == CR_OP_exp && sum->shape[sum->rank - 1] == 1;
+}
+
+/* The l, not repeated, by which a node is divided row by row; or CR_NONE. */
+static cr_id divisor(const struct cr_graph *g, cr_id id)
+{
+    cr_id wide = g->nodes[id].op == CR_OP_div ? cr_in(g, id, 1) : CR_NONE;
+    if (wide == CR_NONE || g->nodes[wide].op != CR_OP_expand || !is_denominator(g, wide))
+        return CR_NONE;
+    cr_id row = cr_in(g, wide, 0);
+    return g->nodes[row].rank == g->nodes[id].rank ? row : CR_NONE;
+}
+
+static bool is_probs(const struct cr_graph *g, cr_id id)
+{
+    cr_id sum = divisor(g, id);
+    return sum != CR_NONE && normalised(g, sum) == cr_in(g, id, 0);
 }
 
 /*
@@ -105,7 +113,9 @@ cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
         if (g->nodes[inverse].op != CR_OP_div)
             continue;
         cr_id sum = cr_in(g, inverse, 1);
-        bool sink = g->nodes[sum].op == CR_OP_add && normalised(g, sum) == d->in[1 - i];
+        bool sink = g->nodes[sum].op == CR_OP_add &&
+                    (normalised(g, sum) == d->in[1 - i] ||
+                     (cr_is_gradient(rw) && is_denominator(g, sum)));
         if (!cr_is_number(&g->nodes[cr_in(g, inverse, 0)], 1) || !(is_sum_of_exp(g, sum) || sink))
             continue;
         struct cr_attr shape = cr_attr_of(&g->nodes[wide]);
@@ -120,14 +130,14 @@ cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_div || g->nodes[d->in[0]].op != CR_OP_sum || !is_sum_of_exp(g, d->in[1]) ||
-        g->nodes[d->in[1]].op != CR_OP_sum)
+    if (d->op != CR_OP_div || g->nodes[d->in[0]].op != CR_OP_sum ||
+        !is_denominator(g, d->in[1]) || g->nodes[d->in[1]].op == CR_OP_expand)
         return CR_NONE;
-    cr_id terms = cr_in(g, d->in[0], 0), e = cr_in(g, d->in[1], 0);
+    cr_id terms = cr_in(g, d->in[0], 0), e = normalised(g, d->in[1]);
     struct cr_attr axis = cr_attr_of(&g->nodes[d->in[0]]);
     for (int i = 0; g->nodes[terms].op == CR_OP_mul && i < 2; i++) {
         cr_id x = cr_in(g, terms, i);
-        if (cr_in(g, terms, 1 - i) != e || axis.axis != g->nodes[d->in[1]].axis)
+        if (cr_in(g, terms, 1 - i) != e || axis.axis != g->nodes[e].rank - 1)
             continue;
         terms = cr_multiply(rw, x, quotient(rw, e, repeated(rw, d->in[1], e)));
         return cr_rewrite_add(rw, CR_OP_sum, 1, &terms, &axis);
@@ -160,31 +170,77 @@ cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *d)
     for (int i = 0; i < last - 1; i++)
         if (axes.index[i] != i)
             return CR_NONE;
-    if (cr_in(g, sum, 0) != e || axes.index[last] != last - 1)
+    if (normalised(g, sum) != e || axes.index[last] != last - 1)
         return CR_NONE;
     cr_id p = quotient(rw, e, repeated(rw, sum, e));
     p = cr_rewrite_add(rw, CR_OP_permute, 1, &p, &axes);
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, x}, NULL);
 }
 
+/* The p of terms (a - sum(a p)) p, whose sum over rows is asked for by `axis`; then *sum is that of
+ * a p.  Else CR_NONE. */
+static cr_id find_shifted(struct cr_rewrite *rw, cr_id terms, const struct cr_attr *axis, cr_id *sum)
+{
+    const struct cr_graph *g = rw->to;
+    if (g->nodes[terms].op != CR_OP_mul || axis->axis != g->nodes[terms].rank - 1)
+        return CR_NONE;
+    cr_id difference = cr_in(g, terms, 0), p = cr_in(g, terms, 1);
+    if (g->nodes[difference].op != CR_OP_sub || !is_probs(g, p))
+        return CR_NONE;
+    cr_id wide = cr_in(g, difference, 1), products = cr_multiply(rw, cr_in(g, difference, 0), p);
+    *sum = cr_rewrite_add(rw, CR_OP_sum, 1, &products, axis);
+    return g->nodes[wide].op == CR_OP_expand && cr_in(g, wide, 0) == *sum ? p : CR_NONE;
+}
+
+static cr_id zero_like(struct cr_rewrite *rw, cr_id id)
+{
+    struct cr_attr zero = cr_attr_of(&rw->to->nodes[id]);
+    zero.value = 0;
+    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &zero);
+}
+
 /* In gradients, the sum over rows of (a - sum(a p)) p is 0: shifting all of a row's scores by their maximum,
  * say, changes no probability, so no gradient goes that way. */
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
 {
+    cr_id sum;
+    if (!cr_is_gradient(rw) || d->op != CR_OP_sum)
+        return CR_NONE;
+    cr_id p = find_shifted(rw, d->in[0], d->attr, &sum);
+    if (p == CR_NONE || !is_sum_of_exp(rw->to, cr_in(rw->to, p, 1)))
+        return CR_NONE;
+    return zero_like(rw, sum);
+}
+
+/* True if a node is d x / l, where l is that of p, and x the sink in it; as -(-(d / l) x). */
+static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id l)
+{
+    cr_id product = g->nodes[id].op == CR_OP_neg ? cr_in(g, id, 0) : CR_NONE;
+    if (product == CR_NONE || g->nodes[product].op != CR_OP_mul || g->nodes[l].op != CR_OP_add)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        cr_id minus = cr_in(g, product, i), x = cr_in(g, product, 1 - i);
+        cr_id share = g->nodes[minus].op == CR_OP_neg ? cr_in(g, minus, 0) : CR_NONE;
+        if (share != CR_NONE && g->nodes[share].op == CR_OP_div && cr_in(g, share, 0) == d &&
+            cr_in(g, share, 1) == l && (cr_in(g, l, 0) == x || cr_in(g, l, 1) == x))
+            return true;
+    }
+    return false;
+}
+
+/* The same with a sink x in l: the sum is d x / l then, with d = sum(a p), and the gradient of the
+ * sink minus that.  A shift of both is no change again. */
+cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
+{
     const struct cr_graph *g = rw->to;
-    if (!cr_is_gradient(rw) || d->op != CR_OP_sum || g->nodes[d->in[0]].op != CR_OP_mul ||
-        d->attr->axis != g->nodes[d->in[0]].rank - 1)
+    cr_id sum;
+    if (!cr_is_gradient(rw) || d->op != CR_OP_sub || g->nodes[d->in[1]].op != CR_OP_sum)
         return CR_NONE;
-    cr_id difference = cr_in(g, d->in[0], 0), p = cr_in(g, d->in[0], 1);
-    if (g->nodes[difference].op != CR_OP_sub || !is_probs(g, p))
+    struct cr_attr axis = cr_attr_of(&g->nodes[d->in[1]]);
+    cr_id p = find_shifted(rw, cr_in(g, d->in[1], 0), &axis, &sum);
+    if (p == CR_NONE || !is_share_of_sink(g, d->in[0], sum, divisor(g, p)))
         return CR_NONE;
-    cr_id wide = cr_in(g, difference, 1), terms = cr_multiply(rw, cr_in(g, difference, 0), p);
-    cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &terms, d->attr);
-    if (g->nodes[wide].op != CR_OP_expand || cr_in(g, wide, 0) != sum)
-        return CR_NONE;
-    struct cr_attr zero = cr_attr_of(&g->nodes[sum]);
-    zero.value = 0;
-    return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &zero);
+    return zero_like(rw, sum);
 }
 
 /* where(c, 0 / n, 0) is 0, n being how many of a row's c are true: as the gradient of a maximum

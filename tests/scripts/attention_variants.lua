@@ -6,7 +6,8 @@ local o = options {B = 2, T = 40, keys = 0, width = 8, heads = 4, groups = 4, ca
     kind = {"plain", "cap", "trained_cap", "temperature", "divided", "head_temperature", "exp_temperature",
         "slopes", "key_slopes", "bias", "shared_bias", "batch_bias", "key_bias", "query_bias",
         "bias_and_slopes", "table", "table_by_column", "offsets", "window", "prefix", "segments",
-        "weighted", "both", "sigmoid", "sigmoid_zero", "sigmoid_slopes", "sigmoid_sum", "relu", "softmax_one"},
+        "weighted", "both", "sigmoid", "sigmoid_zero", "sigmoid_slopes", "sigmoid_sum", "relu", "softmax_one",
+        "shifted_one"},
     share = {"matmul", "rank5", "repeat", "transposed", "cycle", "rank3"},
     drop = false, scaled = false, summed = false}
 local B, T, H, G, D = o.B, o.T, o.heads, o.groups, o.width
@@ -94,7 +95,15 @@ end
 local weigh = { -- without a sum over keys, or with more in it
     sigmoid = sigmoid, sigmoid_zero = sigmoid, sigmoid_slopes = sigmoid, sigmoid_sum = sigmoid,
     relu = function(x) return maximum(x, 0) ^ 2 / K end,
-    softmax_one = function(x) return exp(x) / (1 + sum(exp(x), -1)) end,
+    softmax_one = function(x)
+        local e = exp(x)
+        return e / (1 + sum(e, -1))
+    end,
+    shifted_one = function(x)
+        local top = maximum(max(x, -1), 0)
+        local e = exp(x - top)
+        return e * (1 / (exp(-top) + sum(e, -1)))
+    end,
 }
 local p = (weigh[o.kind] or nn.softmax)(s)
 if mask and zero then p = where(mask, p, 0) end
