@@ -138,6 +138,10 @@ static const struct variant {
     {"softmax_one", "150", "0", "8", "2", "rank5", "true", "false"},
     {"shifted_one", "150", "0", "8", "4", "matmul", "true", "false"},
     {"shifted_one", "33", "129", "8", "2", "cycle", "false", "true"},
+    {"sink", "150", "0", "8", "4", "matmul", "true", "false"},
+    {"sink", "33", "300", "5", "2", "repeat", "false", "true"},
+    {"sink", "1", "9", "4", "4", "matmul", "false", "false"},
+    {"sink_concat", "129", "0", "8", "4", "matmul", "true", "false"},
     {"softmax_one", "40", "300", "5", "4", "matmul", "false", "true"},
     {"relu", "129", "40", "3", "2", "cycle", "false", "true"},
 };
@@ -472,6 +476,7 @@ static const struct {
     {"--set kind=relu", 0},
     {"--set kind=softmax_one", 0},
     {"--set kind=shifted_one", 0},
+    {"--set kind=sink", 0},
     {"--set groups=2 --set share=rank5", 0},
     {"--set groups=2 --set share=repeat", 0},
     {"--set groups=2 --set share=transposed", 0},

@@ -9,6 +9,7 @@
 const char *const cr_array_titles[] = {[CR_SUM_OVER_KEYS] = "summed over keys",
                                        [CR_SUM_OVER_QUERIES] = "summed over queries",
                                        [CR_WHOLE_ARRAY] = "stored",
+                                       [CR_OF_SINK] = "of a sink",
                                        [CR_SCATTERED] = "scattered"};
 
 bool cr_goes_down(const struct cr_graph *g, cr_id id)

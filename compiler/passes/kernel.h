@@ -157,6 +157,7 @@ enum cr_array_kind {
     CR_SUM_OVER_KEYS,
     CR_SUM_OVER_QUERIES,
     CR_WHOLE_ARRAY, /* the array, or its sum over some of the outer loops */
+    CR_OF_SINK,     /* no array, but of each query the gradient of its sink: -delta exp(sink) / sum */
     CR_SCATTERED,   /* a table for each iteration of the outer loops: row r is the sum of what has
                      * the index r */
 };

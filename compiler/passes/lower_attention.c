@@ -487,6 +487,8 @@ static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backw
     lw->k->attention.n_arrays = b->n_arrays;
     for (int i = 0; i < b->n_arrays; i++) {
         lw->k->attention.arrays[i] = b->arrays[i].kind;
+        if (b->arrays[i].kind == CR_OF_SINK)
+            continue;
         if (!lower_array(lw, CR_ARRAY + i, b->arrays[i].array, &hidden) ||
             (b->arrays[i].kind == CR_SCATTERED && !lower_index(lw, b->arrays[i].result)))
             return false;
@@ -592,7 +594,8 @@ static bool lower_results(struct cr_lowering *lw, const struct cr_attention_back
         !lower_result(lw, b->dv, k->key, k->col, &k->dest_v))
         return false;
     for (int i = 0; i < b->n_arrays; i++) {
-        bool keys = b->arrays[i].kind == CR_SUM_OVER_KEYS, tables = b->arrays[i].kind == CR_SCATTERED;
+        bool keys = b->arrays[i].kind == CR_SUM_OVER_KEYS || b->arrays[i].kind == CR_OF_SINK;
+        bool tables = b->arrays[i].kind == CR_SCATTERED;
         struct cr_affine *dest = &k->dest_array[i];
         cr_id result = b->arrays[i].result;
         k->attention.stored[i] = -1;

@@ -502,6 +502,38 @@ static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
     return true;
 }
 
+/* ---- the gradient of a sink ---- */
+
+/* The node of an op that reads another, or CR_NONE. */
+static cr_id reader_of(const struct search *s, cr_id id, enum cr_op op)
+{
+    for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++)
+        if (is_op(s, s->users->list[u], op))
+            return s->users->list[u];
+    return CR_NONE;
+}
+
+/* Adds -(delta / l) x, the gradient of a sink, where x is what the sink adds to the denominator l;
+ * false if there is no room.  Without such a gradient, nothing is added. */
+static bool add_sink(const struct search *s, struct cr_attention_backward *b)
+{
+    const struct cr_graph *g = s->g;
+    cr_id wide = cr_in(g, b->probs, 1), l = is_op(s, wide, CR_OP_expand) ? cr_in(g, wide, 0) : wide;
+    cr_id share = is_op(s, l, CR_OP_add) ? reader_of(s, l, CR_OP_div) : CR_NONE;
+    if (share == CR_NONE || cr_in(g, share, 0) != b->delta || b->n_behind > CR_MAX_VALUES - 3)
+        return true;
+    cr_id minus = only_user(s, share), made = minus == CR_NONE ? CR_NONE : only_user(s, minus);
+    bool fits = is_op(s, minus, CR_OP_neg) && is_op(s, made, CR_OP_mul) &&
+                cr_in(g, made, 0) == minus;
+    cr_id x = fits ? cr_in(g, made, 1) : CR_NONE;
+    if (x == CR_NONE || (cr_in(g, l, 0) != x && cr_in(g, l, 1) != x))
+        return true;
+    b->behind[b->n_behind++] = share;
+    b->behind[b->n_behind++] = minus;
+    b->behind[b->n_behind++] = made;
+    return add_array(b, (struct cr_array_gradient){CR_OF_SINK, b->delta, made, false});
+}
+
 /* ---- the pattern ---- */
 
 /* True if only the forward product and the gradients use the softmax. */
@@ -543,7 +575,8 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
         return false;
     b->dk = transposed_product(s, t, cr_in(g, b->scores, 0), &b->dk_turned);
     b->dv = transposed_product(s, b->dropped, cr_in(g, b->ddropped, 0), &b->dv_turned);
-    return b->dk != CR_NONE && b->dv != CR_NONE && find_arrays(s, b) && is_private(s, b);
+    return b->dk != CR_NONE && b->dv != CR_NONE && find_arrays(s, b) &&
+           (!b->sink.there || add_sink(s, b)) && is_private(s, b);
 }
 
 bool cr_match_products(const struct cr_module *module, const struct cr_users *users,

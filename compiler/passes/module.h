@@ -43,7 +43,7 @@ struct cr_attention {
 /* What else is made of dS: see kernel.h. */
 struct cr_array_gradient {
     enum cr_array_kind kind;
-    cr_id array, result; /* the same node, where the array is the result */
+    cr_id array, result; /* the same node, where the array is the result; of a sink, delta */
     bool apart;          /* the result is an output that nothing reads: no part of the concat */
 };
 

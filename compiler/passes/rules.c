@@ -584,6 +584,8 @@ static const struct cr_rewrite_rule rules[] = {
     {cr_rule_divide_transposed, OF(matmul)},
     {cr_rule_no_shift, OF(sum)},
     {cr_rule_no_shift_of_sink, OF(sub)},
+    {cr_rule_sink_is_cut, OF(add) | OF(sub) | OF(mul) | OF(div)},
+    {cr_rule_subtract_share, OF(add)},
     {cr_rule_share_nothing, OF(add) | OF(where)},
     {choose_larger, OF(where)},
     {choose_nothing, OF(where)},

@@ -98,8 +98,9 @@ void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v);
 /* One block of an online softmax on those scores. */
 void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor);
 
-/* The score that is of no key, for each query of a step of at most `rows`, in the slot `sink`: softmax
- * sees it first, as if it were a key whose value is 0. */
+/* The score that is of no key, for each query of a step of at most `rows`, in the slot `sink`; and the
+ * same, where softmax sees it first, as if it were a key whose value is 0. */
+void cr_sink_row(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
 void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
 
 /* For a kernel that may skip a block: what follows is done if some query of the step sees some key

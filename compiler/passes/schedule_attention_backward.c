@@ -301,6 +301,8 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
         int block = is_worked(k, i) ? s->array : s->dscores;
         if (is_worked(k, i))
             cr_block_program(b, &s->v, &k->array[i], s->dscores, s->array);
+        if (k->attention.arrays[i] == CR_OF_SINK)
+            continue; /* it is stored already */
         if (k->attention.hides_gradients >> (CR_ARRAY + i) & 1)
             cr_hide_outside(b, &s->v, block, 0);
         if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
@@ -440,6 +442,29 @@ static void find_statistics(struct cr_builder *b, struct backward *s)
     cr_end(b);
     CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 1, cr_n(b, 1), m_of(b, s), sum, n0,
                 cr_at_constant(b, 1), n0, sum, n0);
+}
+
+/* The gradients of sinks, exp(sink - max) times the reciprocal of the sum times minus delta. */
+static void store_sinks(struct cr_builder *b, const struct backward *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s), row = cr_at_slot(s->sink);
+    for (int i = 0; i < k->attention.n_arrays; i++) {
+        const struct cr_affine *dest = &k->dest_array[i];
+        if (k->attention.arrays[i] != CR_OF_SINK)
+            continue;
+        cr_sink_row(b, &s->v, s->sink, s->rows);
+        CR_CALL_MAP(b, CR_OP_sub, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0, cr_at_slot(s->v.max),
+                    n0);
+        CR_CALL_MAP(b, CR_OP_exp, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0);
+        CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0, cr_at_slot(s->v.sum),
+                    n0);
+        CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0, cr_at_slot(s->delta),
+                    n0);
+        CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, n1, m,
+                cr_at(result_from(b, dest, k->row, s->v.i.first)), n0,
+                cr_n(b, cr_coef(dest, k->row)), row, n0);
+    }
 }
 
 /* An expression that is true if a row of m numbers is finite. */
@@ -705,6 +730,7 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     start_step(b, &s);
     if (!b->k->attention.direct)
         find_statistics(b, &s);
+    store_sinks(b, &s);
     if (!b->k->attention.direct && makes_again(b, &s))
         negate(b, &s, s.v.max);
     widen_key_range(b, &s);

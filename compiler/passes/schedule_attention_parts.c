@@ -294,7 +294,7 @@ struct cr_band cr_band_of_queries(struct cr_builder *b, const struct cr_attentio
 
 /* ---- a sink ---- */
 
-void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
+void cr_sink_row(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
 {
     struct cr_tile_job job = {.tiles = &b->k->sink,
                               .row = -1,
@@ -307,6 +307,11 @@ void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int si
                               .cols = cr_var(b, v->i.count),
                               .dest = {cr_start_of(sink), rows}};
     cr_schedule_tiles(b, &job);
+}
+
+void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
+{
+    cr_sink_row(b, v, sink, rows);
     CR_CALL(b, CR_CALLEE_softmax_block, CR_FORMAT_f32, cr_n(b, 1), count_of(b, &v->i),
             cr_at_slot(sink), cr_n(b, rows), cr_by_value(cr_constant(b, CR_FORMAT_f32, 1)),
             cr_at_slot(v->max), cr_at_slot(v->sum), cr_at_slot(v->scale));

@@ -228,6 +228,53 @@ static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id 
     return false;
 }
 
+/* x / l for some l with a sink. */
+static bool is_share(const struct cr_graph *g, cr_id id)
+{
+    return g->nodes[id].op == CR_OP_div && is_denominator(g, cr_in(g, id, 1)) &&
+           g->nodes[beneath_expand(g, cr_in(g, id, 1))].op == CR_OP_add;
+}
+
+/* In gradients, with an l that has a sink: 0 / l and 0 (x / l) are 0, as where the weight of the sink
+ * is cut off, and what that is added to stays. */
+cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    if (!cr_is_gradient(rw))
+        return CR_NONE;
+    for (int i = 0; i < 2; i++) {
+        cr_id zero = d->in[i], other = d->in[1 - i];
+        cr_id under = g->nodes[other].op == CR_OP_neg ? cr_in(g, other, 0) : other;
+        if (!cr_is_number(&g->nodes[zero], 0))
+            continue;
+        if (d->op == CR_OP_div && i == 0 && is_denominator(g, other) &&
+            g->nodes[beneath_expand(g, other)].op == CR_OP_add)
+            return zero;
+        if (d->op == CR_OP_mul && is_share(g, other))
+            return zero;
+        if ((d->op == CR_OP_add || (d->op == CR_OP_sub && i == 1)) && is_share(g, under))
+            return other;
+    }
+    return CR_NONE;
+}
+
+/* In gradients, a / l + -(x / l), the latter repeated, is a / l - x / l. */
+cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_graph *g = rw->to;
+    for (int i = 0; cr_is_gradient(rw) && i < 2; i++) {
+        cr_id wide = d->in[i], minus = beneath_expand(g, wide);
+        if (wide == minus || g->nodes[minus].op != CR_OP_neg || !is_share(g, cr_in(g, minus, 0)) ||
+            !is_share(g, d->in[1 - i]))
+            continue;
+        struct cr_attr shape = cr_attr_of(&g->nodes[wide]);
+        cr_id x = cr_in(g, minus, 0);
+        x = cr_rewrite_add(rw, CR_OP_expand, 1, &x, &shape);
+        return cr_rewrite_add(rw, CR_OP_sub, 2, (cr_id[]){d->in[1 - i], x}, NULL);
+    }
+    return CR_NONE;
+}
+
 /* The same with a sink x in l: the sum is d x / l then, with d = sum(a p), and the gradient of the
  * sink minus that.  A shift of both is no change again. */
 cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)

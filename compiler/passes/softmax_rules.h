@@ -11,6 +11,8 @@ cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *draft
 cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *draft);
+cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *draft);

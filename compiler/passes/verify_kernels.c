@@ -413,7 +413,7 @@ static int verify_bounds(const struct check *c)
     return 0;
 }
 
-/* What is made of arrays of queries by keys: there is a program for each, and for none besides; one
+/* What is made of arrays of queries by keys: there is a program for each, but none for a sink; one
  * at most is scattered, by an index, and only whole arrays are summed along outer loops. */
 static int verify_arrays(const struct check *c)
 {
@@ -427,7 +427,8 @@ static int verify_arrays(const struct check *c)
             return broken(c, "there is no operand %d to store array %d in",
                           k->attention.stored[i], i);
     for (int i = 0; i < CR_MAX_ARRAYS; i++) {
-        if ((k->array[i].n > 0) != (i < n) || (i < n && k->attention.arrays[i] > CR_SCATTERED))
+        bool sink = i < n && k->attention.arrays[i] == CR_OF_SINK;
+        if ((k->array[i].n > 0) != (i < n && !sink) || (sink && !k->sink.n) || (i < n && k->attention.arrays[i] > CR_SCATTERED))
             return broken(c, "array %d is not there, or nothing is made of it", i);
         scattered += i < n && k->attention.arrays[i] == CR_SCATTERED;
         for (int o = 0; i < n && o < k->n_outer; o++)
@@ -624,6 +625,7 @@ static unsigned gradient_loops(const struct check *c, int i)
 {
     static const unsigned loops[] = {
         [CR_SUM_OVER_KEYS] = CR_LOOP_OUTER | CR_LOOP_ROW,
+        [CR_OF_SINK] = CR_LOOP_OUTER | CR_LOOP_ROW,
         [CR_SUM_OVER_QUERIES] = CR_LOOP_OUTER | CR_LOOP_KEY,
         [CR_WHOLE_ARRAY] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
         [CR_SCATTERED] = CR_LOOP_OUTER | CR_LOOP_BUCKET,

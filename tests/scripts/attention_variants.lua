@@ -7,7 +7,7 @@ local o = options {B = 2, T = 40, keys = 0, width = 8, heads = 4, groups = 4, ca
         "slopes", "key_slopes", "bias", "shared_bias", "batch_bias", "key_bias", "query_bias",
         "bias_and_slopes", "table", "table_by_column", "offsets", "window", "prefix", "segments",
         "weighted", "both", "sigmoid", "sigmoid_zero", "sigmoid_slopes", "sigmoid_sum", "relu", "softmax_one",
-        "shifted_one"},
+        "shifted_one", "sink", "sink_concat"},
     share = {"matmul", "rank5", "repeat", "transposed", "cycle", "rank3"},
     drop = false, scaled = false, summed = false}
 local B, T, H, G, D = o.B, o.T, o.heads, o.groups, o.width
@@ -19,7 +19,8 @@ local shapes = {trained_cap = {}, temperature = {}, divided = {1}, head_temperat
     exp_temperature = {H, 1, 1}, slopes = {H, 1, 1}, key_slopes = {H, 1, 1}, bias = {H, T, K},
     shared_bias = {T, K}, batch_bias = {B, 1, T, K}, key_bias = {H, 1, K}, query_bias = {B, 1, T, 1},
     bias_and_slopes = {H, T, K}, table = {32, H}, table_by_column = {32, H}, offsets = {T + K - 1, H},
-    weighted = {T, K}, both = {H, 1, 1}, sigmoid_slopes = {H, 1, 1}}
+    weighted = {T, K}, both = {H, 1, 1}, sigmoid_slopes = {H, 1, 1},
+    sink = {H, 1, 1}, sink_concat = {H, 1, 1}}
 local w = input("w", shapes[o.kind] or {1})
 
 -- Keys or values of a group for each head that shares them.
@@ -98,6 +99,15 @@ local weigh = { -- without a sum over keys, or with more in it
     softmax_one = function(x)
         local e = exp(x)
         return e / (1 + sum(e, -1))
+    end,
+    sink = function(x)
+        local top = maximum(max(x, -1), w)
+        local e = exp(x - top)
+        return e / (sum(e, -1) + exp(w - top))
+    end,
+    sink_concat = function(x)
+        local all = concat({x, w:expand{B, H, T, 1}}, -1)
+        return nn.softmax(all):slice({0, 0, 0, 0}, {B, H, T, K})
     end,
     shifted_one = function(x)
         local top = maximum(max(x, -1), 0)
