@@ -477,6 +477,7 @@ static const struct {
     {"--set kind=softmax_one", 0},
     {"--set kind=shifted_one", 0},
     {"--set kind=sink", 0},
+    {"--set kind=sink_concat", 0},
     {"--set groups=2 --set share=rank5", 0},
     {"--set groups=2 --set share=repeat", 0},
     {"--set groups=2 --set share=transposed", 0},

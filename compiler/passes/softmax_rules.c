@@ -236,12 +236,18 @@ static bool is_share(const struct cr_graph *g, cr_id id)
 }
 
 /* In gradients, with an l that has a sink: 0 / l and 0 (x / l) are 0, as where the weight of the sink
- * is cut off, and what that is added to stays. */
+ * is cut off, and 0 is nothing to add to x / l or to take from it. */
 cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     if (!cr_is_gradient(rw))
         return CR_NONE;
+    if (d->op == CR_OP_div && g->nodes[d->in[0]].op == CR_OP_sub &&
+        cr_is_number(&g->nodes[cr_in(g, d->in[0], 0)], 0) && is_denominator(g, d->in[1]) &&
+        g->nodes[beneath_expand(g, d->in[1])].op == CR_OP_add) {
+        cr_id share = quotient(rw, cr_in(g, d->in[0], 1), d->in[1]);
+        return cr_rewrite_add(rw, CR_OP_neg, 1, &share, NULL);
+    }
     for (int i = 0; i < 2; i++) {
         cr_id zero = d->in[i], other = d->in[1 - i];
         cr_id under = g->nodes[other].op == CR_OP_neg ? cr_in(g, other, 0) : other;
@@ -252,6 +258,8 @@ cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
             return zero;
         if (d->op == CR_OP_mul && is_share(g, other))
             return zero;
+        if (d->op == CR_OP_sub && i == 0 && is_share(g, other))
+            return cr_rewrite_add(rw, CR_OP_neg, 1, &other, NULL);
         if ((d->op == CR_OP_add || (d->op == CR_OP_sub && i == 1)) && is_share(g, under))
             return other;
     }
@@ -275,8 +283,8 @@ cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* The same with a sink x in l: the sum is d x / l then, with d = sum(a p), and the gradient of the
- * sink minus that.  A shift of both is no change again. */
+/* With a sink x in l the sum over rows of (a - d) p is d x / l, for d = sum(a p), and the gradient of
+ * the sink is minus that.  A shift of both is no change again. */
 cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
