@@ -343,6 +343,10 @@ DAMAGE(array_of_no_kind)
 {
     kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.arrays[0] = CR_SCATTERED + 1;
 }
+DAMAGE(gradient_of_no_sink)
+{
+    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.arrays[0] = CR_OF_SINK;
+}
 DAMAGE(sums_at_once) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.serial = 0; }
 DAMAGE(array_summed_further)
 {
@@ -692,6 +696,8 @@ static const struct {
     KERNEL(BIAS, stored_in_an_input, "kernel %d: it reads v[%d], which is not made yet"),
     KERNEL(BIAS, stored_as_a_part, "kernel %d: it reads v[%d], which is not made yet"),
     KERNEL(SLOPES, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),
+    KERNEL(SLOPES, gradient_of_no_sink,
+           "kernel %d: array 0 is not there, or nothing is made of it"),
     KERNEL(SLOPES, array_of_no_kind, "kernel %d: array 0 is not there, or nothing is made of it"),
     KERNEL(BIAS, sums_at_once, "kernel %d: its loops are not those that its arrays are summed"),
     KERNEL(BIAS, array_summed_further, "kernel %d: its loops do not go through the elements"),
