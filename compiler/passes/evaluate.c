@@ -127,7 +127,8 @@ static cr_id largest_part(const struct cr_evaluate *ev)
     cr_id part = ev->kernel->root;
     for (int i = 0; i < ev->tiles->n; i++) {
         const struct cr_value *value = &ev->tiles->values[i];
-        int arity = value->source == CR_MAP ? cr_ops[value->op].arity : value->source == CR_REDUCE;
+        bool computes = value->source == CR_MAP || value->source == CR_REDUCE;
+        int arity = computes ? cr_value_args(value) : 0;
         size[i] = arity > 0;
         for (int a = 0; a < arity; a++)
             size[i] += size[value->arg[a]];
@@ -308,7 +309,7 @@ static bool is_repeated(const struct cr_evaluate *ev, const struct cr_map *map, 
 static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const struct cr_map *map)
 {
     struct cr_value reduction = {
-        .source = CR_REDUCE, .node = id, .op = ev->g->nodes[id].op, .arg = {value}};
+        .source = CR_REDUCE, .node = id, .op = ev->g->nodes[id].op, .arg = {value}, .parts = 1};
     return push(ev, &reduction, map);
 }
 
@@ -320,36 +321,23 @@ static bool spans_parts(const struct cr_evaluate *ev, const struct cr_map *map, 
            extent == ev->rows->n * ev->kernel->atoms.extent[ev->col];
 }
 
-/* The reduction of each part, and of these numbers.  That of a part has a place on the reduced axis
- * that no other value has, so that it is not taken for the whole. */
+/* The reduction of whole rows, of which each part is a tile: in the order of rows that are in one
+ * piece. */
 static int reduce_parts(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
-    enum cr_op op = node->op == CR_OP_max ? CR_OP_maximum : CR_OP_add;
-    int whole = -1;
+    struct cr_value reduction = {.source = CR_REDUCE, .node = id, .op = node->op};
     for (int p = 0; p < ev->rows->n; p++) {
         const struct cr_row_part *part = &ev->rows->items[p];
-        struct cr_map operand = *map, place = *map;
+        struct cr_map operand = *map;
         operand.axis[node->axis] = (struct cr_affine){.base = part->start};
         operand.axis[node->axis].coef[ev->col] = part->step;
-        place.axis[node->axis].base = -1 - p;
         int value = cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
         if (value < 0)
             return -1;
-        value = push_reduction(ev, id, value, &place);
-        if (p == 0 || value < 0) {
-            whole = value;
-        } else {
-            bool last = p == ev->rows->n - 1;
-            struct cr_value both = {
-                .source = CR_MAP, .node = id, .op = op, .arg = {whole, value}};
-            place.axis[node->axis].base = -1 - ev->rows->n - p;
-            whole = push(ev, &both, last ? map : &place);
-        }
-        if (whole < 0)
-            return -1;
+        reduction.arg[reduction.parts++] = value;
     }
-    return whole;
+    return push(ev, &reduction, map);
 }
 
 /*
@@ -439,6 +427,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     struct cr_value value = {.source = CR_GATHER, .node = id, .ref = ref_of(ev, stored)};
     value.at = cr_map_linear(&table_map, t->rank, t->shape);
     value.table_rows = t->shape[0];
+    value.table_length = cr_length_at(ev->lengths, table, 0);
     value.table_stride = cr_elements(t->rank - 1, t->shape + 1);
     value.arg[0] = cr_evaluate(ev, index, &index_map);
     if (value.arg[0] < 0)

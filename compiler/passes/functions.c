@@ -52,12 +52,15 @@ static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr
                         v->arg[0],
                         v->arg[1],
                         v->arg[2],
+                        v->arg[3],
+                        v->parts,
                         v->ref};
     put(b, fields, sizeof fields);
     switch (v->source) {
     case CR_GATHER:
         put_int(b, v->table_rows);
         put_int(b, v->table_stride);
+        put_int(b, v->table_length);
         /* fall through */
     case CR_LOAD:
         put_affine(b, &v->at, starts->at[v->ref]);

@@ -47,10 +47,12 @@ struct cr_value {
     enum cr_source source;
     cr_id node;
     enum cr_op op;
-    int arg[3];
+    int arg[CR_MAX_PARTS];
+    int parts;            /* REDUCE: of so many tiles, side by side */
     int ref;              /* LOAD, GATHER: index in kernel->refs; RANDOM: in streams */
     struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM */
     int64_t table_rows;   /* GATHER */
+    int table_length;     /* GATHER: 1 + the length that counts its rows, or 0 */
     int64_t table_stride; /* GATHER */
     double number;        /* CONST */
     bool by_row;          /* the same for all columns: one number a row */
@@ -64,6 +66,7 @@ static inline int cr_value_args(const struct cr_value *value)
     case CR_MAP:
         return cr_ops[value->op].arity;
     case CR_REDUCE:
+        return value->parts;
     case CR_GATHER:
     case CR_RANDOM:
         return 1;

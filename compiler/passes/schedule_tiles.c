@@ -18,7 +18,7 @@ struct spot {
 };
 
 /* What a temporary is large enough for. */
-enum room { TILE, ROW_NUMBERS, DIAGONAL };
+enum room { TILE, ROW_NUMBERS, DIAGONAL, ROWS };
 
 /* A part of scratch, used again when its value is dead. */
 struct temp {
@@ -52,16 +52,17 @@ static bool is_integers(enum cr_format format)
 }
 
 /* Declares one more temporary, of the size of the largest tile: t0 for a tile, r0 for one number a
- * row, d0 for one a diagonal; ti0, ri0 and di0 for i32. */
+ * row, d0 for one a diagonal, w0 for whole rows of as many tiles as there are parts; ti0, ri0, di0 and
+ * wi0 for i32. */
 static void add_temp(struct tiling *t, enum cr_format format, enum room room)
 {
     char name[32], what[64];
     long long rows = t->job->max_rows, cols = t->job->max_cols;
-    const long long elements[] = {rows * cols, rows, rows + cols - 1};
+    const long long elements[] = {rows * cols, rows, rows + cols - 1, rows * cols * CR_MAX_PARTS};
     bool integers = is_integers(format);
-    snprintf(name, sizeof name, "%c%s%d", "trd"[room], integers ? "i" : "", t->b->n_temps++);
-    if (room == TILE)
-        snprintf(what, sizeof what, "%lld x %lld", rows, cols);
+    snprintf(name, sizeof name, "%c%s%d", "trdw"[room], integers ? "i" : "", t->b->n_temps++);
+    if (room == TILE || room == ROWS)
+        snprintf(what, sizeof what, "%lld x %lld", rows, elements[room] / rows);
     else
         snprintf(what, sizeof what, "one number a %s, %lld",
                  room == ROW_NUMBERS ? "row" : "diagonal", elements[room]);
@@ -207,6 +208,12 @@ static void spread(struct tiling *t, struct spot *spot, bool by_row)
     *spot = wide;
 }
 
+static struct cr_argument table_rows(struct tiling *t, const struct cr_value *v)
+{
+    int length = v->table_length;
+    return length ? cr_x(cr_field(t->b, t->b->length[length - 1])) : cr_n(t->b, v->table_rows);
+}
+
 /* Some rows of what is gathered from one place of the table's rows: whole rows of it, or a number for
  * each element. */
 static void call_gather(struct tiling *t, const struct cr_value *v, const struct spot *to,
@@ -215,7 +222,7 @@ static void call_gather(struct tiling *t, const struct cr_value *v, const struct
 {
     struct cr_builder *b = t->b;
     struct cr_argument cols = v->by_row ? cr_n(b, 1) : cr_x(t->job->cols);
-    struct cr_argument stride = cr_n(b, v->table_stride), n_rows = cr_n(b, v->table_rows);
+    struct cr_argument stride = cr_n(b, v->table_stride), n_rows = table_rows(t, v);
     if (index->by_row)
         CR_CALL(b, CR_CALLEE_gather, to->format, rows, cols, cr_at(to->address), cr_n(b, to->ld),
                 cr_at(table), stride, n_rows, cr_at(index->address));
@@ -251,22 +258,41 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
 
 /* ---- values that are computed ---- */
 
+/* Tiles copied side by side, so that they are whole rows. */
+static void join_tiles(struct tiling *t, const struct cr_value *v, struct spot *rows)
+{
+    take_room(t, rows, ROWS);
+    rows->ld = v->parts * t->job->max_cols;
+    for (int p = 0; p < v->parts; p++) {
+        const struct spot *from = &t->spots[v->arg[p]];
+        struct spot to = *rows;
+        to.address.base += p * t->job->max_cols;
+        call_load(t, &to, from->address, from->ld, !from->by_row);
+    }
+}
+
 /* The result is one number a row.  An operand that is one number a row is first spread over a tile:
  * the reduction takes it once for each column, in the same order as any other tile. */
 static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
     struct spot in = t->spots[v->arg[0]];
-    bool wide = in.by_row;
+    bool joined = v->parts > 1, wide = in.by_row && !joined;
+    cr_expr cols = t->job->cols;
+    if (joined) {
+        in = (struct spot){.format = in.format, .temp = -1};
+        join_tiles(t, v, &in);
+        cols = cr_number(b, v->parts * t->job->max_cols);
+    }
     if (wide)
         spread(t, &in, false);
     take_temp(t, spot, true);
-    const struct cr_argument arguments[] = {cr_x(t->job->rows), cr_x(t->job->cols),
+    const struct cr_argument arguments[] = {cr_x(t->job->rows), cr_x(cols),
                                             cr_at(spot->address), cr_at(in.address),
                                             cr_n(b, in.ld)};
     struct cr_call call = {.callee = CR_CALLEE_REDUCE, .format = spot->format, .op = v->op};
     cr_do_call(b, cr_make_call(b, call, 5, arguments));
-    if (wide)
+    if (wide || joined)
         t->temps[in.temp].busy = false;
 }
 
@@ -423,7 +449,7 @@ static void place_diagonal(struct tiling *t, int i, struct spot *spot)
     else if (v->source == CR_GATHER)
         CR_CALL(b, CR_CALLEE_lookup, spot->format, cr_n(b, 1), cr_x(count_diagonals(t)),
                 cr_at(start), cr_n(b, 0), cr_at(element(t, b->ref[v->ref], &v->at)),
-                cr_n(b, v->table_stride), cr_n(b, v->table_rows),
+                cr_n(b, v->table_stride), table_rows(t, v),
                 cr_at(first_diagonal(t, v->arg[0])), cr_n(b, 0));
     else
         call_diagonal_map(t, v, start);

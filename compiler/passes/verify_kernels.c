@@ -200,26 +200,6 @@ static int64_t reduced_size(const struct check *c, cr_id id)
     return c->g->nodes[cr_in(c->g, id, 0)].shape[c->g->nodes[id].axis];
 }
 
-/* True if a reduction goes over all of its axis, or the program has one for each of its parts, which
- * are as long. */
-static bool is_reduced(const struct check *c, const struct cr_tiles *tiles, cr_id id,
-                       int64_t extent)
-{
-    int64_t size = reduced_size(c, id), parts = 0;
-    for (int i = 0; i < tiles->n; i++)
-        parts += tiles->values[i].source == CR_REDUCE && tiles->values[i].node == id;
-    return size == extent || size == parts * extent;
-}
-
-/* True if a value joins the reductions of parts of rows: those of its own node. */
-static bool joins_reductions(const struct check *c, const struct cr_tiles *tiles,
-                             const struct cr_value *v)
-{
-    enum cr_op op = c->g->nodes[v->node].op;
-    return v->op == (op == CR_OP_max ? CR_OP_maximum : CR_OP_add) &&
-           tiles->values[v->arg[0]].node == v->node && tiles->values[v->arg[1]].node == v->node;
-}
-
 /* Value i, whose arguments are fine. */
 static int verify_source(const struct check *c, const struct program_rule *rule,
                          const struct cr_tiles *tiles, int i)
@@ -231,14 +211,13 @@ static int verify_source(const struct check *c, const struct program_rule *rule,
     bool down = c->k->kind == CR_KERNEL_COLUMNS && i == tiles->result;
     switch (v->source) {
     case CR_MAP:
-        if (kind == CR_KIND_REDUCE ? !joins_reductions(c, tiles, v)
-                                   : kind != CR_KIND_ELEMENTWISE || node->op != v->op)
+        if (kind != CR_KIND_ELEMENTWISE || node->op != v->op)
             return broken(c, "%s: value %d is no %s", rule->name, i, cr_ops[v->op].name);
         break;
     case CR_REDUCE:
         if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->part->reduces ||
             down != (c->k->kind == CR_KERNEL_COLUMNS) ||
-            !is_reduced(c, tiles, v->node, cr_extent(c->k, down ? c->k->row : across)))
+            reduced_size(c, v->node) != v->parts * cr_extent(c->k, down ? c->k->row : across))
             return broken(c, "%s: value %d cannot be reduced", rule->name, i);
         break;
     case CR_CORE:
@@ -266,7 +245,8 @@ static int verify_value(const struct check *c, const struct program_rule *rule,
                         const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
-    bool known = (unsigned)v->source <= CR_REDUCE && (unsigned)v->op < CR_OP_COUNT;
+    bool known = (unsigned)v->source <= CR_REDUCE && (unsigned)v->op < CR_OP_COUNT &&
+                 v->parts >= (v->source == CR_REDUCE) && v->parts <= CR_MAX_PARTS;
     if (!known || !is_node(c, v->node) ||
         (v->source == CR_MAP && cr_ops[v->op].kind != CR_KIND_ELEMENTWISE))
         return broken(c, "%s: there is no such value as %d", rule->name, i);
