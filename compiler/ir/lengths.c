@@ -150,13 +150,11 @@ static int find_move(struct finder *f)
     }
 }
 
-/* Rows of a table of a fixed size. */
+/* Rows of a table, of as many as the length says if that is what its rows are. */
 static int find_gather(struct finder *f)
 {
     const signed char *table = of_operand(f, 0), *index = of_operand(f, 1);
     int r = f->g->nodes[cr_in(f->g, f->id, 1)].rank;
-    if (table[0])
-        return fail_at(f, "found a table of the", 0);
     memcpy(f->of[f->id], index, (size_t)r);
     memcpy(f->of[f->id] + r, table + 1, (size_t)(f->node->rank - r));
     return 0;

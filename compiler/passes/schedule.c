@@ -208,12 +208,16 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, int i)
     return add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
 }
 
-/* Whether some loop runs to a length. */
+/* Whether some loop runs to a length, or a table has so many rows. */
 static bool runs_to(const struct cr_kernel *k, int length)
 {
     for (int a = 0; a < k->atoms.n; a++)
         if (k->atoms.length[a] == length + 1)
             return true;
+    for (int p = 0; p < CR_PROGRAMS; p++)
+        for (int i = 0; i < k->programs[p].n; i++)
+            if (k->programs[p].values[i].table_length == length + 1)
+                return true;
     return false;
 }
 
@@ -224,7 +228,7 @@ static int bind_number(struct cr_builder *b, const char *name, const char *note)
     return slot;
 }
 
-/* A number for each length that some loop of the kernel runs to. */
+/* A number for each length that the kernel runs to. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
     char name[32], note[96];
