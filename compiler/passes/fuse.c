@@ -631,12 +631,31 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     return obstacle;
 }
 
+/* What is stored in place of an obstacle: of a product whose only use is that a vector is added to its
+ * rows, the sum.  A kernel's product begins with that vector, so the sum has the same bits whatever
+ * kernel makes it. */
+static cr_id with_bias(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
+{
+    const struct cr_graph *g = f->g;
+    cr_id user = cr_only_user(&f->users, obstacle);
+    if (g->nodes[obstacle].op != CR_OP_matmul || user == CR_NONE || user == goal->buffer ||
+        g->nodes[user].op != CR_OP_add)
+        return obstacle;
+    cr_id row = cr_in(g, user, cr_in(g, user, 0) == obstacle);
+    while (g->nodes[row].op == CR_OP_expand || g->nodes[row].op == CR_OP_reshape)
+        row = cr_in(g, row, 0);
+    return g->nodes[row].rank == 1 && !f->m->materialised[user] ? user : obstacle;
+}
+
 /* Stores what stands in the way of a kernel, and makes it; false if something does that cannot be
  * stored. */
 static bool clear_need(struct fusion *f, int need)
 {
     cr_id obstacle = make_kernel(f, &f->needs[need]);
-    while (obstacle != CR_NONE && may_store(f, &f->needs[need].goal, obstacle)) {
+    while (obstacle != CR_NONE) {
+        obstacle = with_bias(f, &f->needs[need].goal, obstacle);
+        if (!may_store(f, &f->needs[need].goal, obstacle))
+            break;
         f->m->materialised[obstacle] = true;
         f->n_stored++;
         add_needs(f, obstacle);
