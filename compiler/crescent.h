@@ -144,6 +144,22 @@ int crescent_graph_tap(crescent_graph *graph, const char *name, const char *aske
  */
 int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangents, int n);
 
+/* How a model goes on from the tokens before. */
+typedef struct {
+    int64_t chunk; /* tokens that can come at once: 1 to the context */
+    int last_only; /* 1: logits of the last one of them are wanted, not of all */
+} crescent_incremental;
+
+/*
+ * Makes a model of all tokens at once one that goes on from those before: an i32 input "ids" of
+ * [batch, context] becomes one of the next n tokens, n being an input from 1 to the chunk; the output
+ * "logits", or the only one, becomes [batch, n, ...] or [batch, 1, ...]; what the tokens before left
+ * for later ones, such as keys and values, and how many they were, "at", are states.  The
+ * results have the bits that the whole sequence gives.  Refused are models in which a token looks at
+ * later ones, and those with other inputs.  Other outputs are dropped.
+ */
+int crescent_graph_incremental(crescent_graph *graph, const crescent_incremental *how);
+
 /* ---- models --------------------------------------------------------------------------- */
 
 /* A graph compiled, with its weights, its arena and its threads. */

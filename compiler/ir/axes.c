@@ -1,0 +1,59 @@
+#include "axes.h"
+
+/* Elements of the axes behind one. */
+static int64_t behind(const struct cr_node *node, int axis)
+{
+    return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
+}
+
+/* Of a reshape: the axis of the same size with as many elements behind it. */
+static int reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis)
+{
+    for (int a = 0; a < in->rank; a++)
+        if (in->shape[a] == node->shape[axis] && behind(in, a) == behind(node, axis))
+            return a;
+    return CR_NONE;
+}
+
+/* Of a view. */
+static int moved_axis(const struct cr_node *in, const struct cr_node *node, int axis)
+{
+    int aligned = axis - (node->rank - in->rank);
+    switch (node->op) {
+    case CR_OP_reshape:
+        return reshaped_axis(in, node, axis);
+    case CR_OP_permute:
+        return (int)node->index[axis];
+    case CR_OP_expand:
+        return aligned >= 0 && in->shape[aligned] == node->shape[axis] ? aligned : CR_NONE;
+    default: /* slice, detach */
+        return in->shape[axis] == node->shape[axis] ? axis : CR_NONE;
+    }
+}
+
+int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis)
+{
+    const struct cr_node *node = &g->nodes[id];
+    const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
+    int r = node->rank;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_ELEMENTWISE:
+        return axis;
+    case CR_KIND_REDUCE:
+    case CR_KIND_SCAN:
+    case CR_KIND_CONCAT:
+        return axis != node->axis ? axis : CR_NONE;
+    case CR_KIND_CONTRACT:
+        return axis != (i == 0 ? r - 1 : r - 2) ? axis : CR_NONE;
+    case CR_KIND_MOVE:
+        return moved_axis(in, node, axis);
+    case CR_KIND_GATHER: {
+        int indices = g->nodes[cr_in(g, id, 1)].rank;
+        if (i == 1)
+            return axis < indices ? axis : CR_NONE;
+        return axis >= indices ? axis - indices + 1 : CR_NONE;
+    }
+    default:
+        return CR_NONE;
+    }
+}

@@ -1,0 +1,372 @@
+/*
+ * causal.c - values under the hypothesis that the key comes later; see causal.h.
+ *
+ * With the query at position i the key is at i + 1 + k, for some k from 0 on.  Values that follow from
+ * positions alone are c + i di + k dk here, with bounds that i and k give; a comparison of two such
+ * is true or false if their difference has one sign within those bounds.
+ */
+#include "causal.h"
+
+#include <math.h>
+
+#include "axes.h"
+#include "eval.h"
+
+enum kind { UNKNOWN, AFFINE, HIDDEN };
+
+struct fact {
+    enum kind kind;
+    double c, di, dk; /* AFFINE */
+};
+
+struct search {
+    const struct cr_graph *g;
+    double most; /* of i and k */
+    int steps;   /* that are left: a mask is no large graph */
+};
+
+enum { MOST_STEPS = 4096 };
+
+static const struct fact unknown = {UNKNOWN, 0, 0, 0}, hidden = {HIDDEN, 0, 0, 0};
+
+static struct fact affine(double c, double di, double dk)
+{
+    return (struct fact){AFFINE, c, di, dk};
+}
+
+static struct fact constant(double value)
+{
+    return affine(value, 0, 0);
+}
+
+static bool is_constant(const struct fact *f)
+{
+    return f->kind == AFFINE && f->di == 0 && f->dk == 0;
+}
+
+static bool is_value(const struct fact *f, double value)
+{
+    return is_constant(f) && f->c == value;
+}
+
+static bool is_same(const struct fact *a, const struct fact *b)
+{
+    return a->kind == b->kind && a->c == b->c && a->di == b->di && a->dk == b->dk;
+}
+
+static double least(const struct search *s, const struct fact *f)
+{
+    return f->c + s->most * (fmin(f->di, 0) + fmin(f->dk, 0));
+}
+
+static double greatest(const struct search *s, const struct fact *f)
+{
+    return f->c + s->most * (fmax(f->di, 0) + fmax(f->dk, 0));
+}
+
+static bool hides(const struct search *s, const struct fact *f)
+{
+    return f->kind == HIDDEN || (f->kind == AFFINE && greatest(s, f) <= -CR_HIDES);
+}
+
+/* ---- arithmetic ---- */
+
+static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
+{
+    bool falls = b.kind == AFFINE && sign < 0 && least(s, &b) >= CR_HIDES;
+    if (hides(s, &a) || (sign > 0 && hides(s, &b)) || falls)
+        return hidden;
+    if (a.kind != AFFINE || b.kind != AFFINE)
+        return unknown;
+    return affine(a.c + sign * b.c, a.di + sign * b.di, a.dk + sign * b.dk);
+}
+
+/* A product with 0 is 0, whatever the other factor is; what hides, times 1 or more, hides. */
+static struct fact times(const struct search *s, struct fact a, struct fact b)
+{
+    if (is_value(&a, 0) || is_value(&b, 0))
+        return constant(0);
+    if (is_constant(&a)) {
+        struct fact swap = a;
+        a = b, b = swap;
+    }
+    if (!is_constant(&b))
+        return unknown;
+    if (a.kind == AFFINE)
+        return affine(a.c * b.c, a.di * b.c, a.dk * b.c);
+    return a.kind == HIDDEN && b.c >= 1 && hides(s, &a) ? hidden : unknown;
+}
+
+static struct fact over(const struct search *s, struct fact a, struct fact b)
+{
+    if (is_value(&a, 0))
+        return a;
+    return is_constant(&b) && b.c != 0 ? times(s, a, constant(1 / b.c)) : unknown;
+}
+
+static struct fact absolute(const struct search *s, struct fact a)
+{
+    if (a.kind != AFFINE)
+        return unknown;
+    if (least(s, &a) >= 0)
+        return a;
+    return greatest(s, &a) <= 0 ? affine(-a.c, -a.di, -a.dk) : unknown;
+}
+
+/* The larger one, or with sign -1 the smaller one. */
+static struct fact extreme(const struct search *s, struct fact a, struct fact b, double sign)
+{
+    if (sign > 0 && hides(s, &a) && hides(s, &b))
+        return hidden;
+    if (sign > 0 && a.kind == HIDDEN && b.kind == AFFINE && least(s, &b) >= -CR_HIDES)
+        return b;
+    if (sign > 0 && b.kind == HIDDEN && a.kind == AFFINE && least(s, &a) >= -CR_HIDES)
+        return a;
+    if (sign < 0 && (hides(s, &a) || hides(s, &b)))
+        return hidden;
+    if (a.kind != AFFINE || b.kind != AFFINE)
+        return unknown;
+    struct fact gap = affine(a.c - b.c, a.di - b.di, a.dk - b.dk);
+    if (least(s, &gap) >= 0)
+        return sign > 0 ? a : b;
+    return greatest(s, &gap) <= 0 ? (sign > 0 ? b : a) : unknown;
+}
+
+/* a < b, or with `equal` a <= b. */
+static struct fact less(const struct search *s, struct fact a, struct fact b, bool equal)
+{
+    if (a.kind != AFFINE || b.kind != AFFINE)
+        return unknown;
+    struct fact gap = affine(a.c - b.c, a.di - b.di, a.dk - b.dk);
+    double low = least(s, &gap), high = greatest(s, &gap);
+    if (equal ? high <= 0 : high < 0)
+        return constant(1);
+    return (equal ? low > 0 : low >= 0) ? constant(0) : unknown;
+}
+
+static struct fact equal(const struct search *s, struct fact a, struct fact b, double yes)
+{
+    struct fact below = less(s, a, b, true), above = less(s, b, a, true);
+    if (is_value(&below, 0) || is_value(&above, 0))
+        return constant(1 - yes);
+    return is_value(&below, 1) && is_value(&above, 1) ? constant(yes) : unknown;
+}
+
+/* What rules for its op do not say: of constants alone. */
+static struct fact evaluated(const struct search *s, cr_id id, const struct fact *in)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    double values[3] = {0, 0, 0};
+    for (int i = 0; i < node->n_in; i++) {
+        if (!is_constant(&in[i]))
+            return unknown;
+        values[i] = in[i].c;
+    }
+    enum cr_dtype type = s->g->nodes[cr_in(s->g, id, node->n_in - 1)].dtype;
+    return constant(cr_evaluator_of(node->op, type)(node->op, values[0], values[1], values[2]));
+}
+
+static bool is_whole(const struct fact *f)
+{
+    return f->kind == AFFINE && f->c == floor(f->c) && f->di == floor(f->di) &&
+           f->dk == floor(f->dk);
+}
+
+/* By op, of what is known of the operands. */
+static struct fact of_elementwise(const struct search *s, cr_id id, const struct fact *in)
+{
+    switch (s->g->nodes[id].op) {
+    case CR_OP_add:
+        return plus(s, in[0], in[1], 1);
+    case CR_OP_sub:
+        return plus(s, in[0], in[1], -1);
+    case CR_OP_fma:
+        return plus(s, times(s, in[0], in[1]), in[2], 1);
+    case CR_OP_neg:
+        return times(s, in[0], constant(-1));
+    case CR_OP_mul:
+        return times(s, in[0], in[1]);
+    case CR_OP_div:
+        return over(s, in[0], in[1]);
+    case CR_OP_abs:
+        return absolute(s, in[0]);
+    case CR_OP_maximum:
+        return extreme(s, in[0], in[1], 1);
+    case CR_OP_minimum:
+        return extreme(s, in[0], in[1], -1);
+    case CR_OP_lt:
+        return less(s, in[0], in[1], false);
+    case CR_OP_le:
+        return less(s, in[0], in[1], true);
+    case CR_OP_gt:
+        return less(s, in[1], in[0], false);
+    case CR_OP_ge:
+        return less(s, in[1], in[0], true);
+    case CR_OP_eq:
+        return equal(s, in[0], in[1], 1);
+    case CR_OP_ne:
+        return equal(s, in[0], in[1], 0);
+    case CR_OP_logical_and: /* of 0 and 1 */
+        return times(s, in[0], in[1]);
+    case CR_OP_logical_or:
+        return is_value(&in[0], 1) || is_value(&in[1], 1) ? constant(1) : evaluated(s, id, in);
+    case CR_OP_logical_not:
+        return plus(s, constant(1), in[0], -1);
+    case CR_OP_exp:
+    case CR_OP_sigmoid:
+        return hides(s, &in[0]) ? constant(0) : evaluated(s, id, in);
+    case CR_OP_float:
+    case CR_OP_int:
+    case CR_OP_floor:
+    case CR_OP_round:
+        return is_whole(&in[0]) ? in[0] : evaluated(s, id, in);
+    default:
+        return evaluated(s, id, in);
+    }
+}
+
+/* ---- nodes ---- */
+
+static struct fact find(struct search *s, cr_id id, int query, int key);
+
+/* A fact of an operand, where the axes of the node come from. */
+static struct fact find_operand(struct search *s, cr_id id, int i, int query, int key)
+{
+    int from_query = query == CR_NONE ? CR_NONE : cr_operand_axis(s->g, id, i, query);
+    int from_key = key == CR_NONE ? CR_NONE : cr_operand_axis(s->g, id, i, key);
+    return find(s, cr_in(s->g, id, i), from_query, from_key);
+}
+
+/* A table of constants: those of later keys, if they are one value or all hide. */
+static struct fact find_literal(const struct search *s, const struct cr_node *node, int query,
+                                int key)
+{
+    const struct cr_literal *literal = cr_literal_of(s->g, node);
+    bool hides_all = true, same = true;
+    double first = NAN;
+    if (query == CR_NONE || key == CR_NONE)
+        return unknown;
+    int64_t behind_query = cr_elements(node->rank - query - 1, node->shape + query + 1);
+    int64_t behind_key = cr_elements(node->rank - key - 1, node->shape + key + 1);
+    for (int64_t e = 0; e < literal->n; e++) {
+        if (e / behind_key % node->shape[key] <= e / behind_query % node->shape[query])
+            continue;
+        float f;
+        memcpy(&f, &literal->words[e], sizeof f);
+        double value = node->dtype == CR_F32 ? f : (double)(int32_t)literal->words[e];
+        first = isnan(first) ? value : first;
+        same &= value == first;
+        hides_all &= value <= -CR_HIDES;
+    }
+    return same ? constant(first) : hides_all ? hidden : unknown;
+}
+
+static struct fact find_leaf(const struct search *s, const struct cr_node *node, int query, int key)
+{
+    if (node->op == CR_OP_const)
+        return constant(node->value);
+    if (node->op == CR_OP_iota && node->axis == query)
+        return affine(0, 1, 0);
+    if (node->op == CR_OP_iota && node->axis == key)
+        return affine(1, 1, 1);
+    return node->op == CR_OP_literal ? find_literal(s, node, query, key) : unknown;
+}
+
+/* A view shows one element of its operand in each of its own, so that a fact of all holds if both
+ * axes are known, or neither counts. */
+static struct fact find_view(struct search *s, cr_id id, int query, int key)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    bool cuts = node->op == CR_OP_reshape || node->op == CR_OP_slice;
+    if (cuts && query != CR_NONE && cr_operand_axis(s->g, id, 0, query) == CR_NONE)
+        return unknown;
+    if (cuts && key != CR_NONE && cr_operand_axis(s->g, id, 0, key) == CR_NONE)
+        return unknown;
+    return find_operand(s, id, 0, query, key);
+}
+
+/* A reduction of, or a product with, zeros; a maximum of what is hidden. */
+static struct fact find_reduced(struct search *s, cr_id id, int query, int key)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct fact in = find_operand(s, id, 0, query, key);
+    if (node->op == CR_OP_max && hides(s, &in))
+        return hidden;
+    return is_value(&in, 0) ? in : unknown;
+}
+
+/* Products are with zeros if one operand has both axes, and zeros there. */
+static struct fact find_contract(struct search *s, cr_id id, int query, int key)
+{
+    for (int i = 0; i < 2; i++) {
+        if (query == CR_NONE || key == CR_NONE || cr_operand_axis(s->g, id, i, query) == CR_NONE ||
+            cr_operand_axis(s->g, id, i, key) == CR_NONE)
+            continue;
+        struct fact in = find_operand(s, id, i, query, key);
+        if (is_value(&in, 0))
+            return in;
+    }
+    return unknown;
+}
+
+/* A choice that positions make: what was not chosen need not be known. */
+static struct fact find_where(struct search *s, cr_id id, int query, int key)
+{
+    struct fact condition = find_operand(s, id, 0, query, key);
+    if (is_constant(&condition))
+        return find_operand(s, id, condition.c != 0 ? 1 : 2, query, key);
+    struct fact a = find_operand(s, id, 1, query, key), b = find_operand(s, id, 2, query, key);
+    return is_same(&a, &b) ? a : unknown;
+}
+
+/* Joined along another axis: what is true of all. */
+static struct fact find_concat(struct search *s, cr_id id, int query, int key)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    if (node->axis == query || node->axis == key)
+        return unknown;
+    struct fact all = find_operand(s, id, 0, query, key);
+    for (int i = 1; i < node->n_in; i++) {
+        struct fact in = find_operand(s, id, i, query, key);
+        all = is_same(&all, &in) ? all : unknown;
+    }
+    return all;
+}
+
+/* Of any node; an axis that it does not have is CR_NONE. */
+static struct fact find(struct search *s, cr_id id, int query, int key)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct fact in[3];
+    if (s->steps-- <= 0)
+        return unknown;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_LEAF:
+        return find_leaf(s, node, query, key);
+    case CR_KIND_MOVE:
+        return find_view(s, id, query, key);
+    case CR_KIND_REDUCE:
+        return find_reduced(s, id, query, key);
+    case CR_KIND_CONTRACT:
+        return find_contract(s, id, query, key);
+    case CR_KIND_CONCAT:
+        return find_concat(s, id, query, key);
+    case CR_KIND_ELEMENTWISE:
+        if (node->op == CR_OP_where)
+            return find_where(s, id, query, key);
+        for (int i = 0; i < node->n_in; i++)
+            in[i] = find_operand(s, id, i, query, key);
+        return of_elementwise(s, id, in);
+    default:
+        return unknown;
+    }
+}
+
+enum cr_later cr_find_later(const struct cr_graph *g, cr_id id, int query, int key)
+{
+    struct search s = {g, (double)g->nodes[id].shape[key], MOST_STEPS};
+    struct fact f = find(&s, id, query, key);
+    if (is_value(&f, 0))
+        return CR_LATER_ZERO;
+    return hides(&s, &f) ? CR_LATER_HIDDEN : CR_LATER_UNKNOWN;
+}

@@ -1,0 +1,551 @@
+/*
+ * incremental.c - see incremental.h.
+ *
+ * A node's *token axes* are those that come from the second axis of the ids.  A node of which the
+ * result needs one token after another, as the hidden states, is made of the n tokens that come now:
+ * its token axis has n rows.  One of which a token needs all tokens, as keys and values, is wanted in
+ * full: it is a state, into which the rows of the n tokens are written behind those there are.  Nodes
+ * that no id has a part in, such as masks and tables of positions, are made in full, or for the rows of
+ * the n tokens alone.
+ *
+ * Two walks do that.  The first one, from the result to the leaves, finds which variants of each node
+ * are wanted; the second one makes them.
+ */
+#include "incremental.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axes.h"
+#include "causal.h"
+#include "mem.h"
+
+/* How a node is wanted: all rows; along an axis, the rows of the n tokens, or the last one of them. */
+enum { FULL, ROWS, LAST = ROWS + CR_MAX_RANK, VARIANTS = LAST + CR_MAX_RANK };
+
+struct work {
+    const struct cr_graph *from;
+    struct cr_graph *to;
+    const struct cr_incremental_how *how;
+    const char *path;
+    struct cr_error *error;
+    cr_id ids;
+    int64_t context;
+    unsigned char *tokens; /* by node: a bit for each token axis */
+    bool *varies;          /* by node: whether an id has a part in it */
+    unsigned *wanted;      /* by node: a bit for each variant */
+    cr_id (*made)[VARIANTS];
+    cr_id n, at;              /* of `to`: how many tokens come, and came before */
+    struct cr_output *states; /* and what each is to hold */
+    int n_states, cap_states;
+};
+
+static int fail_at(const struct work *w, cr_id id, const char *found, const char *expected)
+{
+    const struct cr_where *where = &w->from->nodes[id].where;
+    return cr_fail(w->error, "%.400s:%d: %s: found %s, expected %s",
+                   where->file && *where->file ? where->file : w->path, where->line,
+                   cr_ops[w->from->nodes[id].op].name, found, expected);
+}
+
+/* ---- token axes ---- */
+
+static bool is_token_axis(const struct work *w, cr_id id, int axis)
+{
+    return w->tokens[id] >> axis & 1;
+}
+
+/* The only token axis of a node, or CR_NONE. */
+static int token_axis(const struct work *w, cr_id id)
+{
+    for (int a = 0; a < w->from->nodes[id].rank; a++)
+        if (w->tokens[id] == 1u << a)
+            return a;
+    return CR_NONE;
+}
+
+/* An axis is one of tokens if one of an operand that it comes from is. */
+static void find_tokens(struct work *w)
+{
+    for (cr_id id = 0; id < w->from->n_nodes; id++) {
+        const struct cr_node *node = &w->from->nodes[id];
+        if (id == w->ids) {
+            w->varies[id] = true;
+            w->tokens[id] = 1u << 1;
+        }
+        for (int i = 0; i < node->n_in; i++) {
+            cr_id in = cr_in(w->from, id, i);
+            w->varies[id] |= w->varies[in];
+            for (int a = 0; a < node->rank && w->tokens[in]; a++) {
+                int from = cr_operand_axis(w->from, id, i, a);
+                if (from != CR_NONE && is_token_axis(w, in, from))
+                    w->tokens[id] |= (unsigned char)(1u << a);
+            }
+        }
+    }
+}
+
+/* ---- what is wanted ---- */
+
+static void want(struct work *w, cr_id id, int variant)
+{
+    w->wanted[id] |= 1u << variant;
+}
+
+static bool is_wanted(const struct work *w, cr_id id, int variant)
+{
+    return w->wanted[id] >> variant & 1;
+}
+
+/* A tensor of all tokens is kept as what it is a view of, if the rows of one token stand closer there:
+ * of keys, which scores read transposed, and of those that groups of queries share. */
+static bool is_seen_through(const struct work *w, cr_id id)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    int axis = token_axis(w, id);
+    if (cr_kind_of(w->from, id) != CR_KIND_MOVE || node->op == CR_OP_slice || axis == CR_NONE)
+        return false;
+    int from = cr_operand_axis(w->from, id, 0, axis);
+    return from != CR_NONE && is_token_axis(w, cr_in(w->from, id, 0), from) &&
+           (node->op == CR_OP_expand || node->op == CR_OP_detach || axis != node->rank - 2);
+}
+
+/* In full a node is what its operands give in full, or a state. */
+static int want_full(struct work *w, cr_id id)
+{
+    if (!w->varies[id] || is_seen_through(w, id)) {
+        for (int i = 0; i < w->from->nodes[id].n_in; i++)
+            want(w, cr_in(w->from, id, i), FULL);
+        return 0;
+    }
+    int axis = token_axis(w, id);
+    if (axis == CR_NONE)
+        return fail_at(w, id,
+                       w->tokens[id] ? "a tensor of pairs of tokens that other tokens look at"
+                                     : "a tensor without tokens that tokens look at",
+                       "a tensor whose rows are of one token each");
+    want(w, id, ROWS + axis);
+    return 0;
+}
+
+/* Whether a sum or a maximum along an axis of the node's operand, and tokens, leaves out later ones. */
+static int check_reduced(const struct work *w, cr_id id, int i, int row, int axis,
+                         enum cr_later needed)
+{
+    cr_id in = cr_in(w->from, id, i);
+    int query = cr_operand_axis(w->from, id, i, row);
+    if (query != CR_NONE && cr_find_later(w->from, in, query, axis) == needed)
+        return 0;
+    return fail_at(w, id, "tokens that look at later ones",
+                   "a causal model: that a mask, whose "
+                   "positions `iota` counts, hides what comes later");
+}
+
+/* In a product over tokens one operand is 0 for later ones. */
+static int check_contract(const struct work *w, cr_id id, int row)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    cr_id a = cr_in(w->from, id, 0), b = cr_in(w->from, id, 1);
+    int r = node->rank;
+    if (!is_token_axis(w, a, r - 1) && !is_token_axis(w, b, r - 2))
+        return 0;
+    int query = cr_operand_axis(w->from, id, 1, row);
+    if (query != CR_NONE && cr_find_later(w->from, b, query, r - 2) == CR_LATER_ZERO)
+        return 0;
+    return check_reduced(w, id, 0, row, r - 1, CR_LATER_ZERO);
+}
+
+/* Whether rows of a node that ids have a part in say nothing of later tokens. */
+static int check_causal(const struct work *w, cr_id id, int row)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    bool sums = node->op != CR_OP_max;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_CONTRACT:
+        return check_contract(w, id, row);
+    case CR_KIND_SCAN: /* from the last one on it is a sum of all that come later */
+        if (!node->index[0])
+            return 0;
+        break;
+    case CR_KIND_REDUCE:
+        break;
+    case CR_KIND_GATHER:
+        if (!is_token_axis(w, cr_in(w->from, id, 0), 0))
+            return 0;
+        return fail_at(w, id, "rows of a table of tokens", "rows of a table of weights");
+    default:
+        return 0;
+    }
+    if (!is_token_axis(w, cr_in(w->from, id, 0), node->axis))
+        return 0;
+    return check_reduced(w, id, 0, row, node->axis, sums ? CR_LATER_ZERO : CR_LATER_HIDDEN);
+}
+
+/* Whether an operand that has no such axis has a part in each row as a whole. */
+static bool is_shared(const struct work *w, cr_id id, int i, int axis)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    enum cr_kind kind = cr_ops[node->op].kind;
+    if (node->op == CR_OP_expand) {
+        const struct cr_node *in = &w->from->nodes[cr_in(w->from, id, i)];
+        int aligned = axis - (node->rank - in->rank);
+        return aligned < 0 || in->shape[aligned] == 1;
+    }
+    return kind == CR_KIND_CONTRACT || kind == CR_KIND_GATHER;
+}
+
+/* Whether rows of a node can be made of rows of its operands. */
+static bool goes_by_rows(const struct work *w, cr_id id, int axis)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    if (id == w->ids || node->op == CR_OP_iota || node->op == CR_OP_const)
+        return true;
+    for (int i = 0; i < node->n_in; i++)
+        if (cr_operand_axis(w->from, id, i, axis) == CR_NONE && !is_shared(w, id, i, axis))
+            return false;
+    return node->n_in > 0;
+}
+
+/* Some rows along an axis, which are one after another; `variant` is ROWS or LAST. */
+static int want_rows(struct work *w, cr_id id, int axis, int variant)
+{
+    if (!goes_by_rows(w, id, axis)) {
+        if (w->varies[id])
+            return fail_at(w, id, "tokens cut, joined or merged with another axis",
+                           "tokens that stay an axis of their own");
+        want(w, id, FULL);
+        return 0;
+    }
+    if (w->varies[id] && check_causal(w, id, axis))
+        return -1;
+    for (int i = 0; i < w->from->nodes[id].n_in; i++) {
+        int from = cr_operand_axis(w->from, id, i, axis);
+        want(w, cr_in(w->from, id, i), from == CR_NONE ? FULL : variant + from);
+    }
+    return 0;
+}
+
+/* What a node's operands have to be.  Where all rows are made, the last one is among them. */
+static int want_operands(struct work *w, cr_id id)
+{
+    int rank = w->from->nodes[id].rank;
+    if (w->varies[id] && is_wanted(w, id, FULL) && want_full(w, id))
+        return -1;
+    for (int a = 0; a < rank; a++) {
+        if (is_wanted(w, id, ROWS + a) && want_rows(w, id, a, ROWS))
+            return -1;
+        if (is_wanted(w, id, LAST + a) && !is_wanted(w, id, ROWS + a) && want_rows(w, id, a, LAST))
+            return -1;
+    }
+    return !w->varies[id] && is_wanted(w, id, FULL) ? want_full(w, id) : 0;
+}
+
+/* ---- making ---- */
+
+static cr_id make(struct work *w, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
+{
+    return cr_must(w->to, op, n, in, attr);
+}
+
+static cr_id one_i32(struct work *w, double value)
+{
+    return make(w, CR_OP_const, 0, NULL, &(struct cr_attr){.dtype = CR_I32, .value = value});
+}
+
+static cr_id add(struct work *w, cr_id a, cr_id b)
+{
+    return make(w, CR_OP_add, 2, (cr_id[]){a, b}, NULL);
+}
+
+/* The position of the first row of a variant. */
+static cr_id first_position(struct work *w, int variant)
+{
+    return variant == ROWS ? w->at : add(w, add(w, w->at, w->n), one_i32(w, -1));
+}
+
+static cr_id spread(struct work *w, cr_id scalar, int rank, const int64_t *shape)
+{
+    struct cr_attr attr = {.rank = rank};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return make(w, CR_OP_expand, 1, &scalar, &attr);
+}
+
+static int64_t rows_of(const struct work *w, int variant)
+{
+    return variant == ROWS ? w->how->chunk : 1;
+}
+
+/* The positions of some rows along an axis. */
+static cr_id positions(struct work *w, int variant, int rank, const int64_t *shape, int axis)
+{
+    struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    attr.shape[axis] = rows_of(w, variant);
+    cr_id first = spread(w, first_position(w, variant), rank, attr.shape);
+    return variant == LAST ? first : add(w, make(w, CR_OP_iota, 0, NULL, &attr), first);
+}
+
+/* Rows of a tensor along an axis, by an index [n] of theirs. */
+static cr_id take_rows(struct work *w, cr_id table, int axis, cr_id index)
+{
+    struct cr_attr order = {.index = {axis}}, back = {.index = {0}};
+    int rank = w->to->nodes[table].rank;
+    for (int a = 0, k = 1; a < rank; a++)
+        if (a != axis)
+            order.index[k++] = a;
+    for (int a = 0; a < rank; a++)
+        back.index[order.index[a]] = a;
+    if (axis)
+        table = make(w, CR_OP_permute, 1, &table, &order);
+    cr_id rows = make(w, CR_OP_gather, 2, (cr_id[]){table, index}, NULL);
+    return axis ? make(w, CR_OP_permute, 1, &rows, &back) : rows;
+}
+
+/* Those of a table of positions; none past the last position exists. */
+static cr_id take_positions(struct work *w, cr_id table, int axis, int variant)
+{
+    cr_id at = positions(w, variant, 1, (int64_t[]){1}, 0);
+    cr_id last = spread(w, one_i32(w, (double)w->context - 1), 1, w->to->nodes[at].shape);
+    return take_rows(w, table, axis, make(w, CR_OP_minimum, 2, (cr_id[]){at, last}, NULL));
+}
+
+/* The last one of the rows of the n tokens. */
+static cr_id take_last(struct work *w, cr_id rows, int axis)
+{
+    cr_id last = add(w, w->n, one_i32(w, -1));
+    return take_rows(w, rows, axis, spread(w, last, 1, (int64_t[]){1}));
+}
+
+/* The same op, of other operands, with other rows along an axis. */
+static cr_id make_again(struct work *w, cr_id id, const cr_id *in, int axis, int64_t rows)
+{
+    struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
+    if (axis != CR_NONE)
+        attr.shape[axis] = rows;
+    return make(w, w->from->nodes[id].op, w->from->nodes[id].n_in, in, &attr);
+}
+
+/* The same op of the variants of its operands that the rows along an axis need, or if that is CR_NONE in
+ * full. */
+static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
+{
+    int n = w->from->nodes[id].n_in;
+    cr_id few[4] = {0}, *in = n <= 4 ? few : cr_calloc((size_t)n, sizeof *in);
+    for (int i = 0; i < n; i++) {
+        int from = axis == CR_NONE ? CR_NONE : cr_operand_axis(w->from, id, i, axis);
+        in[i] = w->made[cr_in(w->from, id, i)][from == CR_NONE ? FULL : variant + from];
+    }
+    cr_id made = make_again(w, id, in, axis, axis == CR_NONE ? 0 : rows_of(w, variant));
+    if (in != few)
+        free(in);
+    return made;
+}
+
+/* The name of a state: what the script calls the value, or its scope, and a number if it is taken. */
+static const char *name_state(struct work *w, cr_id id)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    char base[200], name[256];
+    const char *scope = node->where.scope ? node->where.scope : "";
+    if (node->tap)
+        snprintf(base, sizeof base, "%.190s", node->tap);
+    else
+        snprintf(base, sizeof base, "%.180s%scache", scope, *scope ? "." : "");
+    snprintf(name, sizeof name, "%s", base);
+    for (int number = 2;; number++) {
+        bool taken = false;
+        for (int i = 0; i < w->n_states && !taken; i++)
+            taken = strcmp(w->states[i].name, name) == 0;
+        for (cr_id k = 0; k < w->from->n_nodes && !taken; k++)
+            taken = w->from->nodes[k].name && strcmp(w->from->nodes[k].name, name) == 0;
+        if (!taken)
+            return cr_intern(w->to, name);
+        snprintf(name, sizeof name, "%s.%d", base, number);
+    }
+}
+
+/* A state of all tokens, with the rows of those that come now behind those that came before. */
+static cr_id make_state(struct work *w, cr_id id)
+{
+    struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
+    int axis = token_axis(w, id);
+    attr.name = name_state(w, id);
+    attr.axis = 0;
+    cr_id state = make(w, CR_OP_state, 0, NULL, &attr);
+    cr_id in[] = {state, w->made[id][ROWS + axis], w->at};
+    cr_id value = make(w, CR_OP_write, 3, in, &(struct cr_attr){.axis = axis});
+    *CR_PUSH(w->states, w->n_states, w->cap_states) =
+        (struct cr_output){.name = attr.name, .id = value, .state = state};
+    return value;
+}
+
+/* The ids that come now. */
+static cr_id make_ids(struct work *w)
+{
+    struct cr_attr attr = cr_attr_of(&w->from->nodes[w->ids]);
+    attr.shape[1] = w->how->chunk;
+    attr.index[1] = 1;
+    return make(w, CR_OP_input, 0, NULL, &attr);
+}
+
+/* The rows along an axis that come now, or the last one of them. */
+static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    if (variant == LAST && is_wanted(w, id, ROWS + axis))
+        return take_last(w, w->made[id][ROWS + axis], axis);
+    if (id == w->ids)
+        return variant == ROWS ? make_ids(w) : take_last(w, make_ids(w), axis);
+    if (!goes_by_rows(w, id, axis))
+        return take_positions(w, w->made[id][FULL], axis, variant);
+    if (node->op == CR_OP_iota && node->axis == axis)
+        return positions(w, variant, node->rank, node->shape, axis);
+    return make_of_operands(w, id, axis, variant);
+}
+
+static void make_full(struct work *w, cr_id id)
+{
+    bool stays = !w->varies[id] || is_seen_through(w, id);
+    w->made[id][FULL] = stays ? make_of_operands(w, id, CR_NONE, FULL) : make_state(w, id);
+}
+
+/* All wanted variants of a node; its operands' are made. */
+static void make_node(struct work *w, cr_id id)
+{
+    const struct cr_node *node = &w->from->nodes[id];
+    w->to->here = node->where;
+    if (!w->varies[id] && is_wanted(w, id, FULL))
+        make_full(w, id);
+    for (int a = 0; a < node->rank; a++) {
+        if (is_wanted(w, id, ROWS + a))
+            w->made[id][ROWS + a] = make_rows(w, id, a, ROWS);
+        if (is_wanted(w, id, LAST + a))
+            w->made[id][LAST + a] = make_rows(w, id, a, LAST);
+    }
+    if (w->varies[id] && is_wanted(w, id, FULL))
+        make_full(w, id);
+}
+
+/* ---- the model ---- */
+
+static int fail(const struct work *w, const char *found, const char *expected)
+{
+    return cr_fail(w->error, "%.400s: found %s, expected %s", w->path, found, expected);
+}
+
+/* The input of tokens; there are no others. */
+static int find_ids(struct work *w)
+{
+    const struct cr_graph *g = w->from;
+    char found[300];
+    w->ids = CR_NONE;
+    if (g->n_entries > 1 || g->n_lengths || g->n_replaced)
+        return fail(w, "entries, lengths or states",
+                    "a model from " CR_IDS " to " CR_LOGITS
+                    " of all tokens, or one that has the length " CR_TOKENS
+                    " and the state " CR_AT);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (!cr_is_input(&g->nodes[id]))
+            continue;
+        snprintf(found, sizeof found, "the input %.200s", g->nodes[id].name);
+        if (strcmp(g->nodes[id].name, CR_IDS) != 0)
+            return fail(w, found, "the only input to be " CR_IDS);
+        w->ids = id;
+    }
+    if (w->ids == CR_NONE)
+        return fail(w, "no input", "the input " CR_IDS ", i32 [batch, tokens]");
+    const struct cr_node *ids = &g->nodes[w->ids];
+    if (ids->rank != 2 || ids->dtype != CR_I32)
+        return fail(w, "another input " CR_IDS, "i32 [batch, tokens]");
+    w->context = ids->shape[1];
+    if (w->how->chunk >= 1 && w->how->chunk <= w->context)
+        return 0;
+    return cr_fail(w->error, "%.400s: found a chunk of %lld tokens, expected 1 to %lld", w->path,
+                   (long long)w->how->chunk, (long long)w->context);
+}
+
+/* The output that is wanted. */
+static int find_result(struct work *w, cr_id *result)
+{
+    const struct cr_graph *g = w->from;
+    *result = CR_NONE;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (strcmp(g->outputs[i].name, CR_LOGITS) == 0 || g->n_outputs == 1)
+            *result = g->outputs[i].id;
+    if (*result == CR_NONE)
+        return fail(w, "several outputs", "one of them to be " CR_LOGITS);
+    if (g->nodes[*result].rank < 2 || !is_token_axis(w, *result, 1))
+        return fail(w, "a result that is not of each token", CR_LOGITS " [batch, tokens, ...]");
+    return 0;
+}
+
+/* The length and the state of positions come first. */
+static int begin(struct work *w)
+{
+    w->to = cr_graph_successor(w->from);
+    w->to->here = w->from->nodes[w->ids].where;
+    cr_graph_add_length(w->to, cr_intern(w->to, CR_TOKENS), w->how->chunk);
+    struct cr_attr attr = {.dtype = CR_I32, .name = CR_TOKENS};
+    for (cr_id id = 0; id < w->from->n_nodes; id++) {
+        const char *name = w->from->nodes[id].name;
+        if (name && (strcmp(name, CR_TOKENS) == 0 || strcmp(name, CR_AT) == 0))
+            return fail_at(w, id, "the name " CR_TOKENS " or " CR_AT, "another one");
+    }
+    w->n = make(w, CR_OP_input, 0, NULL, &attr);
+    attr.name = CR_AT;
+    w->at = make(w, CR_OP_state, 0, NULL, &attr);
+    return 0;
+}
+
+/* The outputs: the result, and what the states are to hold. */
+static void finish(struct work *w, cr_id result)
+{
+    cr_add_output(w->to, CR_LOGITS, w->made[result][w->how->last_only ? LAST + 1 : ROWS + 1]);
+    for (int i = 0; i < w->n_states; i++)
+        cr_add_replacement(w->to, 0, w->states[i].state, w->states[i].id);
+    w->to->here = w->from->nodes[w->ids].where;
+    cr_add_replacement(w->to, 0, w->at, add(w, w->at, w->n));
+}
+
+/* Both walks, and what is around them. */
+static int make_incremental(struct work *w)
+{
+    cr_id result;
+    if (find_ids(w))
+        return -1;
+    find_tokens(w);
+    if (find_result(w, &result) || begin(w))
+        return -1;
+    want(w, result, w->how->last_only ? LAST + 1 : ROWS + 1);
+    for (cr_id id = w->from->n_nodes - 1; id >= 0; id--)
+        if (w->wanted[id] && want_operands(w, id))
+            return -1;
+    for (cr_id id = 0; id < w->from->n_nodes; id++)
+        if (w->wanted[id])
+            make_node(w, id);
+    finish(w, result);
+    return 0;
+}
+
+int cr_incremental(const struct cr_graph *g, const struct cr_incremental_how *how,
+                   struct cr_graph **result, const char *path, struct cr_error *error)
+{
+    size_t n = (size_t)g->n_nodes;
+    struct work w = {.from = g, .how = how, .path = path, .error = error};
+    w.tokens = cr_calloc(n, sizeof *w.tokens);
+    w.varies = cr_calloc(n, sizeof *w.varies);
+    w.wanted = cr_calloc(n, sizeof *w.wanted);
+    w.made = cr_calloc(n, sizeof *w.made);
+    int status = make_incremental(&w);
+    if (status == 0)
+        *result = w.to;
+    else if (w.to)
+        cr_graph_free(w.to);
+    free(w.tokens);
+    free(w.varies);
+    free(w.wanted);
+    free(w.made);
+    free(w.states);
+    return status;
+}

@@ -1,0 +1,423 @@
+/*
+ * test_incremental.c - models that go on from the tokens before: whatever way the tokens are cut, each
+ * gets the logits, bit for bit, that the model of all tokens at once gives it; and what looks at later
+ * tokens is refused.
+ */
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/crescent.h"
+
+#define COUNT(table) (int)(sizeof(table) / sizeof *(table))
+enum { MAX_SETTINGS = 12, CONTEXT = 40 };
+
+/* ---- models ---- */
+
+/* Whole models, made small. */
+static const struct family {
+    const char *path;
+    const char *settings[MAX_SETTINGS]; /* "key=value" */
+} families[] = {
+    {"graphs/gpt2.lua", {"n_layer=2", "n_embd=32", "n_head=4", "vocab_size=50", "B=2"}},
+    {"graphs/gpt2.lua",
+     {"n_layer=3", "n_embd=32", "n_head=1", "vocab_size=7", "tie_word_embeddings=false"}},
+    {"graphs/llama.lua", {"num_key_value_heads=2", "B=2"}},
+    {"graphs/llama.lua", {"num_key_value_heads=1", "rope_type=llama3", "rope_factor=8"}},
+    {"graphs/mistral.lua", {"sliding_window=9"}},
+    {"graphs/qwen2.lua", {"num_key_value_heads=4", "B=2"}},
+    {"graphs/qwen3.lua", {"num_key_value_heads=4", "head_dim=16"}},
+    {"graphs/gemma2.lua", {"sliding_window=7", "head_dim=16", "B=2"}},
+    {"graphs/gpt_neox.lua", {"B=2"}},
+    {"graphs/phi.lua", {"partial_rotary_factor=0.5"}},
+};
+
+/* A layer in the script's own words: what `mix` of ids [B, T, C], H heads of d, gives. */
+static const char frame[] =
+    "local nn = require 'nn'\n"
+    "local o = options {T = 40, B = 1}\n"
+    "local B, T, H, d, V = o.B, o.T, 2, 8, 11\n"
+    "local C = H * d\n"
+    "local ids = input('ids', {B, T}, 'i32')\n"
+    "local x = scope('wte', nn.embedding, ids, V, C, 1)\n"
+    "local function heads(name)\n"
+    "    return transpose(reshape(scope(name, nn.linear, x, C), {B, T, H, d}), 2, 3)\n"
+    "end\n"
+    "local function merged(y) return reshape(transpose(y, 2, 3), {B, T, C}) end\n"
+    "local function query(shape) return iota(shape or {T, T}, 1) end\n"
+    "local function key(shape) return iota(shape or {T, T}, 2) end\n"
+    "local function attend(scores) return merged(matmul(nn.softmax(scores), heads 'v')) end\n"
+    "local function scores() return matmul(heads 'q', transpose(heads 'k', 3, 4)) * d ^ -0.5 end\n"
+    "local mix\n"
+    "%s\n"
+    "x = x + mix()\n"
+    "return {logits = scope('head', nn.linear, x, V)}\n";
+
+/* Ways to look back. */
+static const char *const spellings[] = {
+    "mix = function() return attend(where(le(key(), query()), scores(), -math.huge)) end",
+    "mix = function() return attend(where(ge(query() - key(), 0), scores(), -math.huge)) end",
+    "mix = function() return attend(where(logical_not(gt(key(), query())), scores(), -math.huge)) "
+    "end",
+    "mix = function() return attend(where(logical_and(lt(abs(query() - key()), 5), le(key(), "
+    "query())),\n"
+    "    scores(), -math.huge)) end",
+    "mix = function() return attend(scores() + where(gt(key(), query()), -math.huge, 0.0)) end",
+    /* GPT-2's own: w b - 1e10 (1 - b) */
+    "mix = function() local b = float(le(key(), query())); return attend(scores() * b - 1e10 * (1 "
+    "- b)) end",
+    /* a table that Lua's numbers fill */
+    "mix = function()\n"
+    "    local t = {}\n"
+    "    for i = 1, T do t[i] = {}; for j = 1, T do t[i][j] = j <= i and 0 or -math.huge end end\n"
+    "    return attend(scores() + const(t))\n"
+    "end",
+    "mix = function()\n"
+    "    local t = {}\n"
+    "    for i = 1, T do t[i] = {}; for j = 1, T do t[i][j] = j <= i and (i + j) % 3 ~= 1 end; "
+    "t[i][i] = true end\n"
+    "    return attend(where(const(t, {T, T}, 'bool'), scores(), -math.huge))\n"
+    "end",
+    /* no softmax */
+    "mix = function() return merged(matmul(where(le(key(), query()), sigmoid(scores()), 0.0), "
+    "heads 'v')) end",
+    "mix = function() return merged(matmul(maximum(where(le(key(), query()), scores(), "
+    "-math.huge), 0.0),\n"
+    "    heads 'v')) end",
+    /* scores [key, query] */
+    "mix = function()\n"
+    "    local s = matmul(heads 'k', transpose(heads 'q', 3, 4)) * d ^ -0.5\n"
+    "    s = where(le(iota({T, T}, 1), iota({T, T}, 2)), s, -math.huge)\n"
+    "    local e = exp(s - max(s, 3))\n"
+    "    return merged(matmul(transpose(e / sum(e, 3), 3, 4), heads 'v'))\n"
+    "end",
+    /* tables of positions: a bias by distance, one by the key, positions that are learned */
+    "mix = function()\n"
+    "    local bias = gather(param('bias', {8, H}, {normal = 1}), minimum(maximum(query() - key(), "
+    "0), 7))\n"
+    "    return attend(where(le(key(), query()), scores() + permute(bias, {3, 1, 2}), "
+    "-math.huge))\n"
+    "end",
+    "mix = function()\n"
+    "    local slope = reshape(const({0.5, 0.25}), {H, 1, 1})\n"
+    "    return attend(where(le(key(), query()), scores() - slope * float(query() - key()), "
+    "-math.huge))\n"
+    "end",
+    "mix = function()\n"
+    "    x = x + slice(param('wpe', {64, C}, {normal = 1}), {0, 0}, {T, C})\n"
+    "    return attend(where(le(key(), query()), scores(), -math.huge))\n"
+    "end",
+    "mix = function()\n"
+    "    x = x + slice(param('wpe', {64, C}, {normal = 1}), {3, 0}, {T, C})\n"
+    "    local t = {}\n"
+    "    for i = 1, T do t[i] = math.sin(i) end\n"
+    "    x = x * reshape(const(t), {T, 1})\n"
+    "    return attend(where(le(key(), query()), scores(), -math.huge))\n"
+    "end",
+    /* tokens of the same parity alone: what ids say of a pair */
+    "mix = function()\n"
+    "    local a, b = reshape(ids % 2, {B, 1, T, 1}), reshape(ids % 2, {B, 1, 1, T})\n"
+    "    local same = eq(a + 0 * query({B, 1, T, T}), b)\n"
+    "    return attend(where(logical_and(le(key(), query()), same), scores(), -math.huge))\n"
+    "end",
+    /* heads that talk */
+    "mix = function()\n"
+    "    local p = nn.softmax(where(le(key(), query()), scores(), -math.huge))\n"
+    "    local mixed = matmul(permute(p, {1, 3, 4, 2}), param('talk', {H, H}, {normal = 1}))\n"
+    "    return merged(matmul(permute(mixed, {1, 4, 2, 3}), heads 'v'))\n"
+    "end",
+    /* values and keys that all heads share */
+    "mix = function()\n"
+    "    local k, v = scope('k', nn.linear, x, d), scope('v', nn.linear, x, d)\n"
+    "    local s = matmul(heads 'q', transpose(reshape(k, {B, 1, T, d}), 3, 4)) * d ^ -0.5\n"
+    "    local p = nn.softmax(where(le(key(), query()), s, -math.huge))\n"
+    "    return merged(matmul(p, reshape(v, {B, 1, T, d})))\n"
+    "end",
+    /* no attention at all */
+    "mix = function() return nn.layer_norm(x, {}) end",
+    /* each token alone, and the number of its place */
+    "mix = function() return x * float(iota({B, T, C}, 2)) end",
+};
+
+/* ---- running ---- */
+
+struct side {
+    crescent_graph *graph;
+    crescent_model *model;
+};
+
+static void expect(crescent_context *context, int status)
+{
+    ck_assert_msg(status == CRESCENT_OK, "%s", crescent_error(context));
+}
+
+static void compile(crescent_context *context, struct side *side, crescent_backend backend,
+                    int threads, const char *isa)
+{
+    const crescent_config config = {.backend = backend, .threads = threads, .isa = isa};
+    expect(context, crescent_compile(side->graph, &config, &side->model));
+    expect(context, crescent_draw_weights(side->model, 5));
+}
+
+static void close_side(struct side *side)
+{
+    crescent_close(side->model);
+    crescent_graph_close(side->graph);
+}
+
+/* How many tokens come at step number `step`, of at most `chunk` and `left`. */
+static int tokens_at(int plan, int step, int chunk, int left)
+{
+    int n = plan == 0 ? chunk : plan == 1 ? 1 : 1 + (step * 7 + 3) % chunk;
+    return n < left ? n : left;
+}
+
+/* Tokens of one run. */
+static void run_tokens(crescent_context *context, struct side *side, const int32_t *ids, int32_t n,
+                       float *logits)
+{
+    const void *inputs[2] = {NULL, NULL};
+    inputs[crescent_port_find(side->model, CRESCENT_INPUT, "ids")] = ids;
+    inputs[crescent_port_find(side->model, CRESCENT_INPUT, "n")] = &n;
+    expect(context, crescent_run(side->model, inputs, (void *[]){logits}));
+}
+
+/* The model `whole` of B sequences and `part`, which goes on in steps of up to `chunk` tokens. */
+static void check_same(crescent_context *context, struct side *whole, struct side *part, int chunk,
+                       int plan, int last_only)
+{
+    crescent_port in, out;
+    expect(context, crescent_port_at(whole->model, CRESCENT_INPUT, 0, &in));
+    expect(context, crescent_port_at(whole->model, CRESCENT_OUTPUT, 0, &out));
+    int B = (int)in.shape[0], V = (int)out.shape[2];
+    int32_t *ids = calloc((size_t)(B * CONTEXT), 4), *now = calloc((size_t)(B * chunk), 4);
+    float *all = calloc((size_t)(B * CONTEXT * V), 4), *some = calloc((size_t)(B * chunk * V), 4);
+    for (int i = 0; i < B * CONTEXT; i++)
+        ids[i] = (int)((unsigned)i * 2654435761u >> 7) % (int)in.ids;
+    expect(context, crescent_run(whole->model, (const void *[]){ids}, (void *[]){all}));
+    for (int at = 0, step = 0, n; at < CONTEXT; at += n, step++) {
+        n = tokens_at(plan, step, chunk, CONTEXT - at);
+        for (int b = 0; b < B; b++)
+            memcpy(now + b * chunk, ids + b * CONTEXT + at, (size_t)n * 4);
+        run_tokens(context, part, now, n, some);
+        for (int b = 0; b < B; b++)
+            for (int t = last_only ? n - 1 : 0; t < n; t++)
+                ck_assert_msg(crescent_same_bits(all + (b * CONTEXT + at + t) * V,
+                                                 some + (last_only ? b : b * chunk + t) * V, V),
+                              "token %d of sequence %d, chunks of %d, plan %d", at + t, b, chunk,
+                              plan);
+    }
+    free(ids), free(now), free(all), free(some);
+}
+
+/* ---- families ---- */
+
+static void open_family(crescent_context *context, const struct family *family, struct side *side)
+{
+    crescent_setting settings[MAX_SETTINGS + 1] = {{"T", "40"}};
+    char text[MAX_SETTINGS][64];
+    int n = 1;
+    for (int i = 0; i < MAX_SETTINGS && family->settings[i]; i++) {
+        snprintf(text[i], sizeof text[i], "%s", family->settings[i]);
+        char *equals = strchr(text[i], '=');
+        *equals = '\0';
+        settings[n++] = (crescent_setting){text[i], equals + 1};
+    }
+    const crescent_script how = {.settings = settings, .n_settings = n};
+    expect(context, crescent_graph_open(context, family->path, &how, &side->graph));
+}
+
+static void check_family(const struct family *family, int chunk, int plan, int last_only,
+                         crescent_backend backend, const char *isa)
+{
+    crescent_context *context = crescent_context_new();
+    struct side whole = {0}, part = {0};
+    open_family(context, family, &whole);
+    open_family(context, family, &part);
+    expect(context,
+           crescent_graph_incremental(part.graph, &(crescent_incremental){chunk, last_only}));
+    compile(context, &whole, CRESCENT_TCC, 1, NULL);
+    compile(context, &part, backend, 2, isa);
+    check_same(context, &whole, &part, chunk, plan, last_only);
+    close_side(&whole);
+    close_side(&part);
+    crescent_context_free(context);
+}
+
+START_TEST(families_in_chunks)
+{
+    const struct family *family = &families[_i];
+    check_family(family, 16, 0, 0, CRESCENT_TCC, NULL);
+    check_family(family, 13, 2, 1, CRESCENT_TCC, NULL);
+    check_family(family, CONTEXT, 0, 0, CRESCENT_TCC, NULL);
+}
+END_TEST
+
+START_TEST(families_token_by_token)
+{
+    check_family(&families[_i], 1, 1, 1, CRESCENT_TCC, NULL);
+    check_family(&families[_i], 8, 1, 0, CRESCENT_TCC, "plain");
+    check_family(&families[_i], 8, 2, 0, CRESCENT_TCC, "avx2");
+}
+END_TEST
+
+START_TEST(families_by_a_compiler)
+{
+    check_family(&families[_i], 9, 2, 1, _i % 2 ? CRESCENT_CC : CRESCENT_STANDALONE, NULL);
+}
+END_TEST
+
+/* ---- spellings ---- */
+
+static int open_spelling(crescent_context *context, const char *mix, struct side *side,
+                         const char *B)
+{
+    char text[4096];
+    const crescent_setting settings[] = {{"B", B}};
+    const crescent_script how = {.settings = settings, .n_settings = 1};
+    int length = snprintf(text, sizeof text, frame, mix);
+    return crescent_graph_open_text(context, "layer.lua", text, (size_t)length, &how, &side->graph);
+}
+
+static void check_spelling(const char *mix, const char *B, int chunk, int plan, int last_only)
+{
+    crescent_context *context = crescent_context_new();
+    struct side whole = {0}, part = {0};
+    expect(context, open_spelling(context, mix, &whole, B));
+    expect(context, open_spelling(context, mix, &part, B));
+    expect(context,
+           crescent_graph_incremental(part.graph, &(crescent_incremental){chunk, last_only}));
+    compile(context, &whole, CRESCENT_TCC, 1, NULL);
+    compile(context, &part, CRESCENT_TCC, 2, NULL);
+    check_same(context, &whole, &part, chunk, plan, last_only);
+    close_side(&whole);
+    close_side(&part);
+    crescent_context_free(context);
+}
+
+START_TEST(spellings_go_on)
+{
+    check_spelling(spellings[_i], "1", 7, 2, 0);
+    check_spelling(spellings[_i], "2", 16, 2, 1);
+    check_spelling(spellings[_i], "1", 1, 1, 1);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+    const char *mix, *message;
+} refused[] = {
+    {"mix = function() return attend(scores()) end",
+     ": matmul: found tokens that look at later ones, expected a causal model"},
+    {"mix = function() return attend(where(le(key(), query() + 1), scores(), -math.huge)) end",
+     "found tokens that look at later ones"},
+    {"mix = function() return attend(where(lt(abs(query() - key()), 3), scores(), -math.huge)) end",
+     "found tokens that look at later ones"},
+    {"mix = function() return attend(where(ge(key(), query()), scores(), -math.huge)) end",
+     "found tokens that look at later ones"},
+    {"mix = function() return attend(where(le(key(), query()), scores(), -1e4)) end",
+     "found tokens that look at later ones"},
+    {"mix = function() return attend(where(logical_or(le(key(), query()), lt(key(), 4)), scores(), "
+     "-math.huge)) end",
+     "found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    local t = {}\n"
+     "    for i = 1, T do t[i] = {}; for j = 1, T do t[i][j] = (j <= i or j == 40) and 0 or "
+     "-math.huge end end\n"
+     "    return attend(scores() + const(t))\n"
+     "end",
+     "found tokens that look at later ones"},
+    {"mix = function() return merged(matmul(sigmoid(where(le(key(), query()), scores(), 0.0)), "
+     "heads 'v')) end",
+     "found tokens that look at later ones"},
+    {"mix = function() return expand(sum(x, 2), {B, T, C}) end",
+     "found a tensor without tokens that tokens look at"},
+    {"mix = function() return cumsum(x, 2) end", "found tokens cut, joined or merged"},
+    {"mix = function() return concat({slice(x, {0, 1, 0}, {B, T - 1, C}), const(0, {B, 1, C})}, 2) "
+     "end",
+     "found tokens cut, joined or merged"},
+    {"mix = function() return x + input('z', {B, T, C}) end",
+     "layer.lua: found the input z, expected the only input to be ids"},
+    {"local s = state('s', {B, T, C}); replace(s, s + 1); mix = function() return x + s end",
+     "layer.lua: found entries, lengths or states"},
+    {"mix = function() return x + param('n', {C}) end",
+     ": param: found the name n or at, expected another one"},
+};
+
+START_TEST(what_looks_ahead_is_refused)
+{
+    crescent_context *context = crescent_context_new();
+    struct side side = {0};
+    expect(context, open_spelling(context, refused[_i].mix, &side, "1"));
+    ck_assert_int_eq(crescent_graph_incremental(side.graph, &(crescent_incremental){4, 0}),
+                     CRESCENT_FAILED);
+    ck_assert_msg(strstr(crescent_error(context), refused[_i].message), "%s",
+                  crescent_error(context));
+    /* the graph is as it was */
+    compile(context, &side, CRESCENT_TCC, 1, NULL);
+    close_side(&side);
+    crescent_context_free(context);
+}
+END_TEST
+
+START_TEST(chunks_out_of_bounds)
+{
+    static const int64_t bad[] = {0, -1, CONTEXT + 1, INT64_MAX};
+    crescent_context *context = crescent_context_new();
+    struct side side = {0};
+    expect(context, open_spelling(context, spellings[0], &side, "1"));
+    for (int i = 0; i < COUNT(bad); i++) {
+        ck_assert_int_eq(crescent_graph_incremental(side.graph, &(crescent_incremental){bad[i], 0}),
+                         CRESCENT_FAILED);
+        ck_assert_ptr_nonnull(strstr(crescent_error(context), "expected 1 to 40"));
+    }
+    close_side(&side);
+    crescent_context_free(context);
+}
+END_TEST
+
+/* The context holds so many tokens; what would lie beyond is refused, and nothing is forgotten. */
+START_TEST(tokens_beyond_the_context)
+{
+    crescent_context *context = crescent_context_new();
+    struct side side = {0};
+    int32_t ids[16] = {0};
+    float logits[16 * 11];
+    expect(context, open_spelling(context, spellings[0], &side, "1"));
+    expect(context, crescent_graph_incremental(side.graph, &(crescent_incremental){16, 0}));
+    compile(context, &side, CRESCENT_TCC, 1, NULL);
+    run_tokens(context, &side, ids, 16, logits);
+    run_tokens(context, &side, ids, 16, logits);
+    const void *inputs[2];
+    int32_t n = 9;
+    inputs[crescent_port_find(side.model, CRESCENT_INPUT, "ids")] = ids;
+    inputs[crescent_port_find(side.model, CRESCENT_INPUT, "n")] = &n;
+    ck_assert_int_eq(crescent_run(side.model, inputs, (void *[]){logits}), CRESCENT_FAILED);
+    run_tokens(context, &side, ids, 8, logits);
+    close_side(&side);
+    crescent_context_free(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("incremental");
+    TCase *tests = tcase_create("tests");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, families_in_chunks, 0, COUNT(families));
+    tcase_add_loop_test(tests, families_token_by_token, 0, COUNT(families));
+    tcase_add_loop_test(tests, families_by_a_compiler, 0, COUNT(families));
+    tcase_add_loop_test(tests, spellings_go_on, 0, COUNT(spellings));
+    tcase_add_loop_test(tests, what_looks_ahead_is_refused, 0, COUNT(refused));
+    tcase_add_test(tests, chunks_out_of_bounds);
+    tcase_add_test(tests, tokens_beyond_the_context);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
