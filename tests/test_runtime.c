@@ -613,6 +613,64 @@ START_TEST(test_columns)
 }
 END_TEST
 
+/* ---- a single query ---- */
+
+/* dots and add_rows are the products of one row and one column that gemm and gemm_scaled make. */
+static void check_query(const struct cr_runtime *k, long keys, long width)
+{
+    enum { LD = 53, MOST = 70 };
+    long stride = MOST * CR_PANEL;
+    float *x = filled(MOST * LD, tame, 3), *q = filled(LD, tame, 4), *p = filled(MOST, tame, 5);
+    float *panels = calloc((size_t)(2 * stride), sizeof *panels), scale = 0.75f;
+    float got[MOST], want[MOST], y[LD], sums[LD];
+    k->pack(width, 1, panels, stride, q, 1, 0);
+    for (int i = 0; i < MOST; i++) {
+        got[i] = want[i] = 7.0f;
+    }
+    k->dots(keys, width, got, x, LD, q);
+    k->gemm(keys, 1, width, x, LD, 1, panels, stride, want, 1, NULL, 0, 0, 0);
+    assert_same(got, want, MOST, "dots", k->isa);
+    for (int i = 0; i < LD; i++) {
+        y[i] = sums[i] = i % 5 ? tame(6, (unsigned)i) : -0.0f;
+    }
+    k->pack(keys, width, panels, stride, x, LD, 1);
+    k->add_rows(keys, width, y, p, x, LD, &scale);
+    k->gemm_scaled(1, width, keys, p, 0, 1, panels, stride, sums, LD, &scale, 0, keys, 0, 0);
+    assert_same(y, sums, LD, "add_rows", k->isa);
+    free(x), free(q), free(p), free(panels);
+}
+
+/* softmax_row is softmax_block of one column. */
+static void check_softmax_row(const struct cr_runtime *k, long keys, int seen)
+{
+    enum { MOST = 70 };
+    float got[MOST], want[MOST], m[2], l[2], scale[2];
+    m[0] = m[1] = seen ? 0.5f : -INFINITY;
+    l[0] = l[1] = seen ? 3.0f : 0.0f;
+    scale[0] = scale[1] = 7.0f;
+    for (int i = 0; i < MOST; i++) {
+        got[i] = want[i] = i % 3 == 1 || !keys ? -INFINITY : 10.0f * tame(5, (unsigned)i);
+    }
+    k->softmax_row(keys, got, 0.7f, &m[0], &l[0], &scale[0]);
+    k->softmax_block(keys, 1, want, 1, 0.7f, &m[1], &l[1], &scale[1]);
+    assert_same(got, want, MOST, "softmax_row, s", k->isa);
+    assert_same(m, m + 1, 1, "softmax_row, m", k->isa);
+    assert_same(l, l + 1, 1, "softmax_row, l", k->isa);
+    assert_same(scale, scale + 1, 1, "softmax_row, scale", k->isa);
+}
+
+START_TEST(test_single_query)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    for (long keys = 1; k && keys <= 70; keys += 1 + keys / 20) {
+        check_softmax_row(k, keys, keys % 2);
+        for (long width = 1; width <= 53; width += 1 + width % 3) {
+            check_query(k, keys, width);
+        }
+    }
+}
+END_TEST
+
 /* ---- softmax ---- */
 
 /* Runs softmax_block over all keys (rows) in blocks and returns the worst error of s / l. */
@@ -1591,6 +1649,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_single_query, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_extremes, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_combined, 0, COUNT(isas));

@@ -31,6 +31,7 @@
     F(strips, "runtime/strips.inc")                                                                \
     F(combined, "runtime/combined.inc")                                                            \
     F(rows, "runtime/rows.inc")                                                                    \
+    F(query, "runtime/query.inc")                                                                  \
     F(hide, "runtime/hide.inc")                                                                    \
     F(extremes, "runtime/extremes.inc")                                                            \
     F(lookup, "runtime/lookup.inc")                                                                \
