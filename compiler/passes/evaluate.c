@@ -153,7 +153,7 @@ static int push(struct cr_evaluate *ev, const struct cr_value *value, const stru
 }
 
 /* The index of a stored node among the tensors that the kernel reads; -1 if they are too many. */
-static int ref_of(struct cr_evaluate *ev, cr_id id)
+int cr_evaluate_ref(struct cr_evaluate *ev, cr_id id)
 {
     struct cr_kernel *k = ev->kernel;
     for (int i = 0; i < k->n_refs; i++)
@@ -170,7 +170,7 @@ static int ref_of(struct cr_evaluate *ev, cr_id id)
 static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
-    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = ref_of(ev, stored)};
+    struct cr_value value = {.source = CR_LOAD, .node = id, .ref = cr_evaluate_ref(ev, stored)};
     if (value.ref < 0)
         return stop_at(ev, largest_part(ev));
     value.at = cr_map_linear(map, node->rank, node->shape);
@@ -424,7 +424,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     memcpy(index_map.axis, map->axis, (size_t)index_rank * sizeof *map->axis);
     for (int i = 1; i < t->rank; i++)
         table_map.axis[i] = map->axis[index_rank + i - 1];
-    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = ref_of(ev, stored)};
+    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = cr_evaluate_ref(ev, stored)};
     value.at = cr_map_linear(&table_map, t->rank, t->shape);
     value.table_rows = t->shape[0];
     value.table_length = cr_length_at(ev->lengths, table, 0);
@@ -512,7 +512,7 @@ bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     if (stored == CR_NONE)
         return false;
     const struct cr_node *node = &ev->g->nodes[id];
-    operand->ref = ref_of(ev, stored);
+    operand->ref = cr_evaluate_ref(ev, stored);
     operand->at = cr_map_linear(&here, node->rank, node->shape);
     return operand->ref >= 0;
 }

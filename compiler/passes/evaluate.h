@@ -60,6 +60,9 @@ struct cr_evaluate {
 void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
                        bool may_reduce);
 
+/* The place of a node among the kernel's operands, where it is added; or -1 if there are too many. */
+int cr_evaluate_ref(struct cr_evaluate *ev, cr_id id);
+
 /* The value of a node at a map, or -1. */
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map);
 

@@ -81,6 +81,9 @@ struct cr_tiles {
     int result;
 };
 
+/* Queries may stand further on than their index: by the sum of so many numbers, known at run time. */
+enum { CR_MAX_SHIFTS = 2 };
+
 /* An end of the keys that a query sees, which goes along with the query or stays, or both: the end
  * is then the one of the two that leaves more to see. */
 struct cr_edge {
@@ -268,6 +271,9 @@ struct cr_kernel {
                               * iteration after the other */
             struct cr_bound bounds[CR_MAX_BOUNDS];
             int n_bounds;
+            int shift[CR_MAX_SHIFTS]; /* ATTENTION: the refs of the numbers by which queries stand
+                                       * further on than their row, where bounds move with them */
+            int n_shifts;
         } attention; /* ATTENTION, ATTENTION_BACKWARD */
         struct {
             int64_t rows, width; /* of A */

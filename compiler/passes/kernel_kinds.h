@@ -40,7 +40,7 @@ struct cr_operand_part {
     unsigned loops; /* that may stand in its index */
 };
 
-enum { CR_MAX_NUMBERS = 72 };
+enum { CR_MAX_NUMBERS = 80 };
 
 struct cr_kernel_parts {
     struct cr_program_part programs[CR_PROGRAMS];

@@ -260,6 +260,9 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     }
     n += part_numbers(&k->attention.query_parts, numbers + n);
     n += part_numbers(&k->attention.key_parts, numbers + n);
+    numbers[n++] = k->attention.n_shifts;
+    for (int i = 0; i < k->attention.n_shifts; i++)
+        numbers[n++] = k->attention.shift[i];
     for (int i = 0; i < k->attention.n_bounds; i++) {
         n += edge_numbers(&k->attention.bounds[i].first, numbers + n);
         n += edge_numbers(&k->attention.bounds[i].last, numbers + n);
@@ -267,7 +270,7 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(10 + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
+_Static_assert(11 + CR_MAX_SHIFTS + 2 * CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
                    CR_MAX_NUMBERS,
                "the numbers of an attention");
 
@@ -726,6 +729,8 @@ static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
 static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
 {
     int64_t begin = 0, end = k->attention.keys, between = 0;
+    if (k->attention.n_shifts) /* the last queries that there is room for */
+        row += k->attention.keys - cr_extent(k, k->row);
     for (int i = 0; i < k->attention.n_bounds; i++) {
         const struct cr_bound *bound = &k->attention.bounds[i];
         bool first = cr_has_edge(&bound->first), last = cr_has_edge(&bound->last);

@@ -2,11 +2,19 @@
 
 #include <math.h>
 
+/* Numbers whose sum is where query 0 stands. */
+struct shift {
+    cr_id ids[CR_MAX_SHIFTS];
+    int n;
+};
+
 struct finder {
     struct cr_evaluate *ev;
     struct cr_choice *visible;
     int n_visible;
-    int budget; /* nodes to visit: a shared subtree is visited once for each path to it */
+    struct shift shift; /* that all bounds have which move with the query */
+    bool moves;         /* there is such a bound */
+    int budget;         /* nodes to visit: a shared subtree is visited once for each path to it */
 };
 
 /* Walks down through movement ops; false where an atom would have to be cut. */
@@ -51,8 +59,7 @@ static struct cr_edge farther(const struct cr_edge *a, const struct cr_edge *b, 
 
 static bool same_edge(const struct cr_edge *a, const struct cr_edge *b)
 {
-    return a->moves == b->moves && a->stays == b->stays && a->offset == b->offset &&
-           a->at == b->at;
+    return a->moves == b->moves && a->stays == b->stays && a->offset == b->offset && a->at == b->at;
 }
 
 /* All keys that either of two bounds leaves to be seen. */
@@ -122,8 +129,10 @@ struct relation {
     struct mask_term terms[MOST_TERMS];
     int n;
     struct cr_affine sum;
-    double reach; /* no sum on the way was larger, */
-    double limit; /* and up to this numbers are exact and do not wrap */
+    struct shift shift; /* numbers that are added or, */
+    bool subtracts;     /* all of them, subtracted */
+    double reach;       /* no sum on the way was larger, */
+    double limit;       /* and up to this numbers are exact and do not wrap */
 };
 
 /* Removes an atom from an index and returns its coefficient; 0 for a single query or key, which
@@ -136,15 +145,38 @@ static int64_t take_coefficient(struct cr_affine *index, int atom)
     return factor;
 }
 
+static bool same_shift(const struct shift *a, const struct shift *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++) {
+        same = false;
+        for (int j = 0; j < b->n; j++)
+            same |= a->ids[i] == b->ids[j];
+    }
+    return same;
+}
+
+/* Whether a bound may move with the query: all that do start from one position.  In the gradients of
+ * an attention that is 0. */
+static bool may_move(struct finder *f, const struct relation *r, int64_t row)
+{
+    if (r->shift.n && (r->subtracts != (row < 0) || f->ev->kernel->kind != CR_KERNEL_ATTENTION))
+        return false;
+    if (!f->moves)
+        f->shift = r->shift;
+    f->moves = true;
+    return same_shift(&f->shift, &r->shift);
+}
+
 /*
  * The bound that sum >= 0 puts on the keys, if it compares keys and queries alone.  A single query
  * (or key) has the index 0 with any coefficient.  Its mask is a bound like that of several queries,
  * so that its bits are the same.
  */
-static struct condition bound_of(const struct finder *f, const struct cr_affine *sum)
+static struct condition bound_of(struct finder *f, const struct relation *r)
 {
     const struct cr_kernel *k = f->ev->kernel;
-    struct cr_affine rest = *sum;
+    struct cr_affine rest = r->sum;
     struct condition found = anything;
     struct cr_bound bound = {0};
     int64_t key = take_coefficient(&rest, k->key), row = take_coefficient(&rest, k->row);
@@ -155,7 +187,9 @@ static struct condition bound_of(const struct finder *f, const struct cr_affine 
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         if (rest.coef[a])
             return unknown;
-    if (key * key > 1 || (row && row != -key))
+    if (key * key > 1 || (row && row != -key) || (r->shift.n && !row))
+        return unknown;
+    if (row && !may_move(f, r, row))
         return unknown;
     struct cr_edge *edge = key < 0 ? &bound.last : &bound.first;
     int64_t at = key < 0 ? rest.base : -rest.base;
@@ -195,6 +229,40 @@ static struct condition read_largest(struct finder *f, const struct relation *r,
     return (op == CR_OP_minimum) == t->minus ? either(&a, &b) : both(&a, &b);
 }
 
+/* Whether a number of the run is a position, which can be told before it: how many tokens there are, or
+ * where a state is written, as a run that would write outside is refused. */
+static bool is_position(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (!cr_is_input(node) || node->dtype != CR_I32 || cr_elements(node->rank, node->shape) != 1)
+        return false;
+    if (cr_holds_length(g, id))
+        return true;
+    for (cr_id other = id + 1; other < g->n_nodes; other++)
+        if (g->nodes[other].op == CR_OP_write) {
+            cr_id at = cr_in(g, other, 2);
+            while (cr_kind_of(g, at) == CR_KIND_MOVE)
+                at = cr_in(g, at, 0);
+            if (at == id)
+                return true;
+        }
+    return false;
+}
+
+/* Adds such a number; false if there is no room, or others have the other sign. */
+static bool add_position(const struct finder *f, struct relation *r, const struct mask_term *t)
+{
+    if (!is_position(f->ev->g, t->id) || r->shift.n == CR_MAX_SHIFTS ||
+        (r->shift.n && r->subtracts != t->minus))
+        return false;
+    for (int i = 0; i < r->shift.n; i++)
+        if (r->shift.ids[i] == t->id)
+            return false;
+    r->subtracts = t->minus;
+    r->shift.ids[r->shift.n++] = t->id;
+    return true;
+}
+
 /* Adds an index or a number to the sum; false if it is neither. */
 static bool add_index(struct finder *f, struct relation *r, const struct mask_term *t)
 {
@@ -207,7 +275,7 @@ static bool add_index(struct finder *f, struct relation *r, const struct mask_te
              fabs(node->value) < 1e9)
         index.base = (int64_t)node->value;
     else
-        return false;
+        return add_position(f, r, t);
     r->reach += fabs((double)index.base);
     for (int a = 0; a < atoms->n; a++)
         r->reach += fabs((double)index.coef[a]) * (double)(atoms->extent[a] - 1);
@@ -248,7 +316,7 @@ static struct condition read_relation(struct finder *f, struct relation *r)
         if (!fine)
             return unknown;
     }
-    return r->reach <= r->limit ? bound_of(f, &r->sum) : unknown;
+    return r->reach <= r->limit ? bound_of(f, r) : unknown;
 }
 
 /* a - b >= number */
@@ -398,8 +466,17 @@ static void find(struct finder *f, cr_id id, struct cr_map map, double hidden)
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
                    struct cr_choice visible[CR_MAX_BOUNDS])
 {
-    struct finder f = {ev, visible, 0, 16 * CR_MAX_VALUES};
-    ev->kernel->attention.n_bounds = 0;
-    find(&f, logits, *map, ev->kernel->attention.direct ? 0 : -INFINITY);
+    struct cr_kernel *k = ev->kernel;
+    struct finder f = {.ev = ev, .visible = visible, .budget = 16 * CR_MAX_VALUES};
+    k->attention.n_bounds = k->attention.n_shifts = 0;
+    find(&f, logits, *map, k->attention.direct ? 0 : -INFINITY);
+    for (int i = 0; i < f.shift.n && k->attention.n_bounds; i++) {
+        int ref = cr_evaluate_ref(ev, f.shift.ids[i]);
+        if (ref < 0) {
+            k->attention.n_bounds = k->attention.n_shifts = 0;
+            return 0;
+        }
+        k->attention.shift[k->attention.n_shifts++] = ref;
+    }
     return f.n_visible;
 }

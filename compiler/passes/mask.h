@@ -14,6 +14,10 @@
 #include "evaluate.h"
 
 /*
+ * Where queries go on from tokens before, their index is that in the run plus a position, which is known
+ * when the model runs: where a state is written, or a length.  It is taken to be so small that the sum is
+ * an i32, and what a state holds behind the rows that any query sees to be finite.
+ *
  * Reads the masks at the top of ev->kernel's logits, evaluated at `map`, into
  * kernel->attention.bounds: what they hide is -inf, or 0 if the logits are weights themselves
  * (kernel->attention.direct), and the masks that the bounds express in full into `visible`.

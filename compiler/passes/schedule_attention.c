@@ -11,12 +11,17 @@
  * NaN.  So hidden blocks are skipped only if all values are finite: the result does not depend on
  * which blocks are skipped.
  */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "compiler/ir/text.h"
 #include "schedule_attention.h"
 
-enum { KEY_ROWS = 64 }; /* computed at a time */
+enum {
+    KEY_ROWS = 64, /* computed at a time */
+    FEW = 3        /* queries, for which it does not pay to pack keys and values */
+};
 
 /* How the rows of an attention kernel are cut, and what is its own. */
 struct attention {
@@ -24,11 +29,29 @@ struct attention {
     int64_t chunk, chunks; /* rows of an item */
     int64_t rows;          /* of one step */
     int64_t width;         /* head_dim in whole panels */
+    bool few, many;        /* whether items may have few queries, or more; see reads_in_place */
     int values, chosen, sums, sink; /* slots */
-    int finite, visible;      /* variables */
+    int made;                       /* slot: rows of queries that are computed, if there are */
+    int finite, visible;            /* variables */
     struct cr_attention_vars v;
 };
 
+/*
+ * Of a query that comes alone, as the next token's does, each key and value is read once: it is not
+ * worth packing them.  True if they lie in rows, and what the scores become can be made in a row.
+ */
+static bool reads_in_place(const struct cr_kernel *k)
+{
+    bool rows = cr_coef(&k->v.at, k->col) == 1 && cr_coef(&k->b.at, k->k) == 1 &&
+                (k->prologue.n || cr_coef(&k->a.at, k->k) == 1);
+    for (int i = 0; i < k->scores.n; i++) {
+        const struct cr_value *v = &k->scores.values[i];
+        rows &= v->source != CR_GATHER || !cr_coef(&v->at, k->key);
+    }
+    return rows && !k->key_rows->n && !k->dropout.n && !k->attention.direct;
+}
+
+/* An item has some of the queries, and of those a step has as many as fit. */
 static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t)
 {
     s->M = cr_extent(k, k->row);
@@ -40,6 +63,9 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     s->chunks = cr_ceil_div(s->M, s->chunk);
     s->rows = cr_ceil_div(s->chunk, cr_ceil_div(s->chunk, t->query_rows));
     s->width = cr_round_up(k->attention.N, CR_PANEL_FLOATS);
+    bool length = k->row >= 0 && k->atoms.length[k->row];
+    s->few = reads_in_place(k) && (length || s->M <= FEW);
+    s->many = !s->few || s->M > FEW;
 }
 
 static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
@@ -53,10 +79,15 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
 {
     const struct cr_kernel *k = b->k;
     int64_t block = cr_min(s->keys, CR_KEY_BLOCK) * CR_PANEL_FLOATS;
-    s->values = take(b, "values", s->keys * s->width, "packed values");
+    if (s->many) {
+        s->values = take(b, "values", s->keys * s->width, "packed values");
+        s->v.queries =
+            take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
+    }
     if (k->key_rows->n)
         s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
-    s->v.queries = take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
+    if (k->prologue.n)
+        s->made = take(b, "rows", s->rows * k->attention.K, "of queries");
     s->v.product = s->v.scores = take(b, "scores", block, "a block of keys x queries");
     if (k->dropout.n)
         s->v.dropout = take(b, "dropout", block, "factors of those");
@@ -84,28 +115,36 @@ static struct cr_argument n_of(struct cr_builder *b, const struct attention *s)
 
 /* ---- before the keys ---- */
 
-/* Packs the values that the rows of an item see. */
-static void pack_values(struct cr_builder *b, struct attention *s, int i1)
+/* Declares how many keys the rows of an item see, up to row i1: none if there are none from i0 on. */
+static void let_visible(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     const struct cr_kernel *k = b->k;
     bool upper = cr_has_bound(k, true);
-    s->finite = cr_let_finite(b, "finite", &k->v, k->key, k->col);
-    s->visible = cr_let_noted(b, "visible", cr_size(b, k->key), upper,
-                              "keys that any query sees lie before");
-    cr_narrow_to_bounds(b, true, s->visible, cr_var(b, i1), s->finite);
+    cr_expr keys = cr_size(b, k->key), last = cr_var(b, i->last);
+    if (s->few)
+        keys = cr_select(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, i->first), last), keys,
+                         cr_number(b, 0));
+    s->visible = cr_let_noted(b, "visible", keys, upper, "keys that any query sees lie before");
+    cr_narrow_to_bounds(b, true, s->visible, cr_position(b, &s->v, last), s->finite);
     if (upper) {
         cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, s->visible), cr_number(b, 0)), NULL);
         cr_set(b, s->visible, cr_number(b, 0));
         cr_end(b);
     }
+}
+
+/* Packs the values of those. */
+static void pack_values(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
     CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), cr_n(b, k->attention.N),
             cr_at_slot(s->values), cr_n(b, s->keys * CR_PANEL),
             cr_at(cr_operand_at(b, &k->v, -1, CR_NONE, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
 }
 
-/* Resets maximum, sums and lanes of the rows, before the first block of keys. */
-static void start_rows(struct cr_builder *b, struct attention *s)
+/* Resets maximum, sums and lanes of the rows, before the first block of those keys that they may see. */
+static void start_rows(struct cr_builder *b, struct attention *s, cr_expr keys)
 {
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
     if (!b->k->attention.direct)
@@ -117,7 +156,7 @@ static void start_rows(struct cr_builder *b, struct attention *s)
     if (b->k->attention.chooses)
         CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m, cr_at_slot(s->chosen), m,
                 cr_at_constant(b, 0), n0, n0);
-    cr_let_key_range(b, &s->v, cr_var(b, s->visible), s->finite);
+    cr_let_key_range(b, &s->v, keys, s->finite);
 }
 
 /* Prefetches the queries, keys and values of the next head. */
@@ -192,12 +231,11 @@ static void make_rows(struct cr_builder *b, const struct made_rows *rows, struct
 static void compute_keys(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_steps j = cr_begin_steps(b, "j", "n", cr_number(b, 0), cr_var(b, s->visible),
-                                       KEY_ROWS, CR_NONE);
-    struct made_rows rows = {&k->attention.key_parts, k->key_rows, k->key,
-                             cr_min(s->keys, KEY_ROWS), j.first, cr_var(b, j.count)};
-    make_rows(b, &rows,
-              cr_offset(b, cr_start_of(s->v.keys), j.first, CR_NONE, k->attention.K));
+    struct cr_steps j =
+        cr_begin_steps(b, "j", "n", cr_number(b, 0), cr_var(b, s->visible), KEY_ROWS, CR_NONE);
+    struct made_rows rows = {&k->attention.key_parts,   k->key_rows, k->key,
+                             cr_min(s->keys, KEY_ROWS), j.first,     cr_var(b, j.count)};
+    make_rows(b, &rows, cr_offset(b, cr_start_of(s->v.keys), j.first, CR_NONE, k->attention.K));
     cr_end(b);
 }
 
@@ -205,11 +243,10 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
 static struct cr_address compute_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    int slot = take(b, "rows", s->rows * k->attention.K, "of queries");
-    struct made_rows rows = {&k->attention.query_parts, &k->prologue, k->row, s->rows,
-                             s->v.i.first, cr_var(b, s->v.i.count)};
-    make_rows(b, &rows, cr_start_of(slot));
-    return cr_start_of(slot);
+    struct made_rows rows = {&k->attention.query_parts, &k->prologue, k->row, s->rows, s->v.i.first,
+                             cr_var(b, s->v.i.count)};
+    make_rows(b, &rows, cr_start_of(s->made));
+    return cr_start_of(s->made);
 }
 
 /* Packs the queries of a step, from memory or from where the prologue computed them. */
@@ -284,7 +321,8 @@ static void drop(struct cr_builder *b, const struct attention *s)
 static void add_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_address values = cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
+    struct cr_address values =
+        cr_offset(b, cr_start_of(s->values), s->v.j.first, CR_NONE, CR_PANEL);
     struct cr_argument sums = cr_at_slot(s->sums), width = cr_n(b, s->width);
     struct cr_argument panels = cr_n(b, s->keys * CR_PANEL), ld = cr_n(b, CR_PANEL);
     if (k->attention.direct)
@@ -379,7 +417,125 @@ static void end_rows(struct cr_builder *b, struct attention *s)
     cr_schedule_tiles(b, &job);
 }
 
-/* An item is a chunk of the queries of one (batch, head): values are packed once for all its steps. */
+/* ---- few queries ---- */
+
+/* Whether a value is the same for all keys. */
+static bool same_for_keys(const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
+{
+    const struct cr_value *v = &tiles->values[i];
+    bool same = v->source != CR_CORE && v->source != CR_SCORE && !cr_coef(&v->at, k->key);
+    for (int a = 0; a < cr_value_args(v); a++)
+        same &= tiles->values[v->arg[a]].by_row;
+    return same;
+}
+
+/* What the program makes of a query's scores, keys being columns. */
+static void score_program(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_value values[CR_MAX_VALUES];
+    struct cr_tiles program = {values, k->scores.n, k->scores.result};
+    int64_t block = cr_min(s->keys, CR_KEY_BLOCK);
+    struct cr_tile scores = {cr_start_of(s->v.scores), block};
+    memcpy(values, k->scores.values, (size_t)program.n * sizeof *values);
+    for (int i = 0; i < program.n; i++)
+        values[i].by_row = same_for_keys(k, &program, i);
+    struct cr_tile_job job = {.tiles = &program,
+                              .row = k->row,
+                              .col = k->key,
+                              .max_rows = 1,
+                              .max_cols = block,
+                              .first_row = s->v.i.first,
+                              .first_col = s->v.j.first,
+                              .rows = cr_number(b, 1),
+                              .cols = cr_var(b, s->v.j.count),
+                              .core = scores,
+                              .score = scores,
+                              .dest = scores};
+    cr_schedule_tiles(b, &job);
+}
+
+/* A block of scores, of their exponentials, and of values weighted by those. */
+static void attend_block(struct cr_builder *b, const struct attention *s, struct cr_address query)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n = n_of(b, s), scores = cr_at_slot(s->v.scores);
+    struct cr_argument scale = cr_at_slot(s->v.scale);
+    CR_CALL(b, CR_CALLEE_dots, CR_FORMAT_f32, n, cr_n(b, k->attention.K), scores,
+            cr_at(cr_operand_at(b, &k->b, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->b.at, k->key)), cr_at(query));
+    if (k->scores.n > 1)
+        score_program(b, s);
+    cr_hide_outside(b, &s->v, s->v.scores, -INFINITY);
+    CR_CALL(b, CR_CALLEE_softmax_row, CR_FORMAT_f32, n, scores,
+            cr_by_value(cr_constant(b, CR_FORMAT_f32, k->attention.factor)), cr_at_slot(s->v.max),
+            cr_at_slot(s->v.sum), scale);
+    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, cr_n(b, k->attention.N), cr_at_slot(s->sums),
+            scores, cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->v.at, k->key)), scale);
+}
+
+/* One query after another, each with the keys it sees. */
+static void attend_each(struct cr_builder *b, struct attention *s, const struct cr_share *i)
+{
+    const struct cr_kernel *k = b->k;
+    bool skips = cr_may_skip(b);
+    s->v.alone = true;
+    s->v.i = cr_begin_steps(b, "i", "m", cr_var(b, i->first), cr_var(b, i->last), 1, CR_NONE);
+    start_rows(b, s, cr_size(b, k->key));
+    struct cr_address query = k->prologue.n
+                                  ? compute_queries(b, s)
+                                  : cr_operand_at(b, &k->a, k->row, s->v.i.first, -1, CR_NONE);
+    cr_let_step_extremes(b, &s->v);
+    cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
+    if (skips)
+        cr_begin_if_seen(b, &s->v, s->finite);
+    attend_block(b, s, query);
+    if (skips)
+        cr_end(b);
+    cr_end(b);
+    end_rows(b, s);
+    cr_end(b);
+}
+
+/* ---- all of it ---- */
+
+/* Values are packed once for all steps of an item. */
+static void attend(struct cr_builder *b, struct attention *s, const struct cr_share *i)
+{
+    s->v.alone = false;
+    let_visible(b, s, i);
+    pack_values(b, s);
+    if (b->k->key_rows->n)
+        compute_keys(b, s);
+    s->v.i = cr_begin_steps(b, "i", "m", cr_var(b, i->first), cr_var(b, i->last), s->rows, CR_NONE);
+    start_rows(b, s, cr_var(b, s->visible));
+    fetch_next(b, s);
+    loop_over_keys(b, s);
+    end_rows(b, s);
+    cr_end(b);
+}
+
+/* The queries of an item one by one, if they are few, and else together: so those before the row `few`
+ * are done one by one. */
+static void attend_few_or_many(struct cr_builder *b, struct attention *s, const struct cr_share *i)
+{
+    struct cr_share each = *i, together = *i;
+    if (s->few && s->many) {
+        cr_expr first = cr_var(b, i->first), last = cr_var(b, i->last);
+        cr_expr are_few =
+            cr_binary(b, CR_EXPR_LESS, cr_minus_var(b, i->last, i->first), cr_number(b, FEW + 1));
+        each.last = together.first =
+            cr_let_noted(b, "few", cr_select(b, are_few, last, first), false,
+                         "queries before it read keys and values in place");
+    }
+    if (s->few)
+        attend_each(b, s, &each);
+    if (s->many)
+        attend(b, s, &together);
+}
+
+/* An item is a chunk of the queries of one (batch, head). */
 int64_t cr_schedule_attention(struct cr_builder *b)
 {
     struct attention s = {0};
@@ -389,15 +545,9 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     take_scratch(b, &s);
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "i0", "i1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
-    pack_values(b, &s, i.last);
-    if (b->k->key_rows->n)
-        compute_keys(b, &s);
-    s.v.i = cr_begin_steps(b, "i", "m", cr_var(b, i.first), cr_var(b, i.last), s.rows, CR_NONE);
-    start_rows(b, &s);
-    fetch_next(b, &s);
-    loop_over_keys(b, &s);
-    end_rows(b, &s);
-    cr_end(b);
+    cr_let_shift(b, &s.v);
+    s.finite = cr_let_finite(b, "finite", &b->k->v, b->k->key, b->k->col);
+    attend_few_or_many(b, &s, &i);
     cr_end_items(b);
     return cr_outer_items(b->k) * s.chunks;
 }

@@ -20,8 +20,17 @@ struct cr_attention_vars {
     int max, sum, scale;              /* slots: a number for each query of the step */
     struct cr_steps i, j;
     int first, last; /* of the keys that the step's queries see */
+    bool alone;      /* a step is one query, whose scores lie in a row */
+    bool shifted;    /* the queries stand further on than their row, by the variable `shift` */
+    int shift;
     struct cr_extremes extremes[CR_MAX_VALUES]; /* of what masks load */
 };
+
+/* Declares where the kernel's queries begin, if that is known at run time. */
+void cr_let_shift(struct cr_builder *b, struct cr_attention_vars *v);
+
+/* The position of a query, by which bounds move, from its row. */
+cr_expr cr_position(struct cr_builder *b, const struct cr_attention_vars *v, cr_expr row);
 
 /* Where queries i to i + m have seen nothing yet: a maximum of -inf and a sum of 0. */
 void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v);

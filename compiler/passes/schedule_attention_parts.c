@@ -63,6 +63,30 @@ static bool has_gap(const struct cr_kernel *k)
     return false;
 }
 
+void cr_let_shift(struct cr_builder *b, struct cr_attention_vars *v)
+{
+    const struct cr_kernel *k = b->k;
+    cr_expr sum = CR_NONE;
+    for (int i = 0; i < k->attention.n_shifts; i++) {
+        cr_expr number = cr_load(b, b->ref[k->attention.shift[i]], 0);
+        sum = i ? cr_binary(b, CR_EXPR_ADD, sum, number) : number;
+    }
+    v->shifted = sum != CR_NONE;
+    if (v->shifted)
+        v->shift = cr_let_noted(b, "before", sum, false, "the position of query 0");
+}
+
+cr_expr cr_position(struct cr_builder *b, const struct cr_attention_vars *v, cr_expr row)
+{
+    return v->shifted ? cr_binary(b, CR_EXPR_ADD, row, cr_var(b, v->shift)) : row;
+}
+
+/* That of query i. */
+static cr_expr query_at(struct cr_builder *b, const struct cr_attention_vars *v)
+{
+    return cr_position(b, v, cr_var(b, v->i.first));
+}
+
 bool cr_may_skip(struct cr_builder *b)
 {
     return has_gap(b->k) || cr_masks_by_data(b);
@@ -121,7 +145,7 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
 void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr all, int condition)
 {
     bool upper = cr_has_bound(b->k, true), lower = cr_has_bound(b->k, false);
-    cr_expr i = cr_var(b, v->i.first), m = cr_var(b, v->i.count);
+    cr_expr i = query_at(b, v), m = cr_var(b, v->i.count);
     v->last = cr_let_noted(b, "last", all, upper, NULL);
     cr_narrow_to_bounds(b, true, v->last, cr_binary(b, CR_EXPR_ADD, i, m), condition);
     v->first = cr_let_noted(b, "first", cr_number(b, 0), lower, NULL);
@@ -138,7 +162,7 @@ void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr
  * compared with edges: `more` greater. */
 static cr_expr last_query(struct cr_builder *b, const struct cr_attention_vars *v)
 {
-    return cr_plus(b, cr_binary(b, CR_EXPR_ADD, cr_var(b, v->i.first), cr_var(b, v->i.count)), -1);
+    return cr_plus(b, cr_binary(b, CR_EXPR_ADD, query_at(b, v), cr_var(b, v->i.count)), -1);
 }
 
 static cr_expr end_of_block(struct cr_builder *b, const struct cr_attention_vars *v)
@@ -154,7 +178,7 @@ void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, i
         if (!cr_has_edge(&bound->first) || !cr_has_edge(&bound->last))
             continue;
         cr_expr before = edge_at(b, &bound->last, true, last_query(b, v), 1);
-        cr_expr from = edge_at(b, &bound->first, false, cr_var(b, v->i.first), 0);
+        cr_expr from = edge_at(b, &bound->first, false, query_at(b, v), 0);
         before = cr_binary(b, CR_EXPR_LESS, cr_var(b, v->j.first), before);
         from = cr_binary(b, CR_EXPR_GREATER, end_of_block(b, v), from);
         cr_expr either = cr_binary(b, CR_EXPR_OR, before, from);
@@ -169,7 +193,8 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
                   int row, int col)
 {
     const struct cr_kernel *k = b->k;
-    if (!cr_hides_keys(b))
+    bool is_state = b->g->nodes[k->refs[operand->ref]].op == CR_OP_write;
+    if (!cr_hides_keys(b) || (k->attention.n_shifts && is_state))
         return CR_NONE;
     if (k->attention.sees_all) {
         cr_remark(b, "the factors of hidden keys may not be finite");
@@ -189,7 +214,7 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
 static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
                       const struct cr_bound *bound)
 {
-    cr_expr i = cr_var(b, v->i.first), j = cr_var(b, v->j.first), end = end_of_block(b, v);
+    cr_expr i = query_at(b, v), j = cr_var(b, v->j.first), end = end_of_block(b, v);
     const struct cr_edge *last = &bound->last, *first = &bound->first;
     cr_expr parts[4], all = CR_NONE;
     int n = 0;
@@ -216,7 +241,7 @@ static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
 static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
                          const struct cr_bound *bound, int block, int constant)
 {
-    cr_expr i = cr_var(b, v->i.first), m = cr_var(b, v->i.count);
+    cr_expr i = query_at(b, v), m = cr_var(b, v->i.count);
     cr_expr j = cr_var(b, v->j.first), n = cr_var(b, v->j.count);
     cr_expr difference = cr_binary(b, CR_EXPR_SUB, j, i);
     const struct cr_edge *last = &bound->last, *first = &bound->first;
@@ -228,17 +253,18 @@ static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v
         end = cr_x(cr_plus(b, difference, 1 - first->offset));
     if (!last->moves && !first->moves)
         begin = end; /* all columns */
+    struct cr_argument ld = cr_n(b, v->alone ? 1 : CR_PANEL);
     if (!last->stays && !first->stays) {
-        CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block),
-                cr_n(b, CR_PANEL), begin, end, cr_by_value(constant));
+        CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block), ld, begin,
+                end, cr_by_value(constant));
     } else {
         cr_expr from = cr_number(b, 0), to = n;
         if (last->stays)
             from = cr_binary(b, CR_EXPR_SUB, cr_number(b, last->at + 1), j);
         if (first->stays)
             to = cr_binary(b, CR_EXPR_SUB, cr_number(b, first->at), j);
-        CR_CALL(b, CR_CALLEE_hide_rows, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block),
-                cr_n(b, CR_PANEL), cr_x(from), cr_x(to), begin, end, cr_by_value(constant));
+        CR_CALL(b, CR_CALLEE_hide_rows, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block), ld,
+                cr_x(from), cr_x(to), begin, end, cr_by_value(constant));
     }
     cr_end(b);
 }
@@ -271,24 +297,27 @@ static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
 static struct cr_band band_of_keys(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_edge *upper = find_moving(b->k, true), *lower = find_moving(b->k, false);
-    cr_expr difference = cr_minus_var(b, v->j.first, v->i.first);
+    cr_expr difference = cr_binary(b, CR_EXPR_SUB, cr_var(b, v->j.first), query_at(b, v));
     return (struct cr_band){upper ? cr_plus(b, difference, -upper->offset) : minus(b, v->j.count),
                             lower ? cr_plus(b, difference, 1 - lower->offset)
                                   : cr_var(b, v->i.count)};
+}
+
+static cr_expr if_finite(struct cr_builder *b, int condition, cr_expr yes, cr_expr no)
+{
+    return condition == CR_NONE ? yes : cr_select(b, cr_var(b, condition), yes, no);
 }
 
 struct cr_band cr_band_of_queries(struct cr_builder *b, const struct cr_attention_vars *v,
                                   int condition)
 {
     const struct cr_edge *upper = find_moving(b->k, true), *lower = find_moving(b->k, false);
-    cr_expr difference = cr_minus_var(b, v->i.first, v->j.first);
+    cr_expr difference = cr_binary(b, CR_EXPR_SUB, query_at(b, v), cr_var(b, v->j.first));
     struct cr_band band = {minus(b, v->i.count), cr_var(b, v->j.count)};
     if (lower)
-        band.begin =
-            cr_select(b, cr_var(b, condition), cr_plus(b, difference, lower->offset), band.begin);
+        band.begin = if_finite(b, condition, cr_plus(b, difference, lower->offset), band.begin);
     if (upper)
-        band.end =
-            cr_select(b, cr_var(b, condition), cr_plus(b, difference, upper->offset + 1), band.end);
+        band.end = if_finite(b, condition, cr_plus(b, difference, upper->offset + 1), band.end);
     return band;
 }
 

@@ -384,6 +384,14 @@ static int verify_bounds(const struct check *c)
     const struct cr_kernel *k = c->k;
     if (k->attention.n_bounds < 0 || k->attention.n_bounds > CR_MAX_BOUNDS)
         return broken(c, "it has %d bounds", k->attention.n_bounds);
+    if (k->attention.n_shifts < 0 || k->attention.n_shifts > CR_MAX_SHIFTS)
+        return broken(c, "its queries stand at %d numbers", k->attention.n_shifts);
+    for (int i = 0; i < k->attention.n_shifts; i++) {
+        int ref = k->attention.shift[i];
+        if (ref < 0 || ref >= k->n_refs || c->g->nodes[k->refs[ref]].dtype != CR_I32 ||
+            elements(c, k->refs[ref]) != 1)
+            return broken(c, "operand %d is no position", ref);
+    }
     for (int i = 0; i < k->attention.n_bounds; i++) {
         const struct cr_bound *bound = &k->attention.bounds[i];
         bool first = cr_has_edge(&bound->first), last = cr_has_edge(&bound->last);
