@@ -136,6 +136,13 @@ static bool may_jump(const struct evaluation *e, int64_t i, const double *a)
     return !(fabs(q - rint(q)) > dq);
 }
 
+/* Whether a power of a base that may be negative is NaN or not by an exponent that is not known. */
+static bool may_be_whole(const struct evaluation *e, int64_t i, const double *a)
+{
+    double db = bounds_of(e, 1)->error[i];
+    return a[0] - bounds_of(e, 0)->error[i] < 0 && db > 0 && floor(a[1] + db) >= a[1] - db;
+}
+
 /* What the operands' errors make of the result's; `error` is their sum, and above 0. */
 static double carried(const struct evaluation *e, int64_t i, const double *a, double value,
                       double error)
@@ -154,6 +161,8 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
         return INFINITY;
     if (e->node->op == CR_OP_sin || e->node->op == CR_OP_cos) /* the ends may lie a turn apart */
         return fmin(2, error);
+    if (e->node->op == CR_OP_pow && may_be_whole(e, i, a))
+        return INFINITY;
     if (e->node->op == CR_OP_remainder) /* it jumps by b */
         return fmax(spread(e, i, a, value),
                     may_jump(e, i, a) ? fabs(a[1]) + bounds_of(e, 1)->error[i] : 0);
@@ -181,6 +190,23 @@ static bool is_masked(enum cr_op op, const double *a)
            ((a[0] == -INFINITY && !(a[1] < INFINITY)) || (a[1] == -INFINITY && !(a[0] < INFINITY)));
 }
 
+/* The node that is repeated along axes, or the node itself. */
+static const struct cr_node *beneath_expand(const struct cr_graph *g, const struct cr_node *node)
+{
+    return node->op == CR_OP_expand ? &g->nodes[cr_inputs(g, node)[0]] : node;
+}
+
+/* The denominator of a softmax with a sink, sum(exp(s - m)) + exp(sink - m), where m is -inf: NaN
+ * and inf, but where the kernel shifts by the sink, too, it is finite. */
+static bool is_sink_alone(const struct evaluation *e, const double *a)
+{
+    for (int j = 0; j < 2 && e->node->op == CR_OP_add; j++)
+        if (isnan(a[j]) && beneath_expand(e->g, operand(e, j))->op == CR_OP_sum &&
+            a[1 - j] == INFINITY && beneath_expand(e->g, operand(e, 1 - j))->op == CR_OP_exp)
+            return true;
+    return false;
+}
+
 static void add_elementwise(struct evaluation *e)
 {
     e->eval = cr_evaluator_of(e->node->op, e->node->dtype);
@@ -192,9 +218,8 @@ static void add_elementwise(struct evaluation *e)
             error += bounds_of(e, j)->error[i];
         }
         e->out->value[i] = value = e->eval(e->node->op, a[0], a[1], a[2]);
-        error = is_pole(e, a, value) || is_masked(e->node->op, a) ? INFINITY
-                : error > 0                                       ? carried(e, i, a, value, error)
-                                                                  : 0;
+        bool unknown = is_pole(e, a, value) || is_masked(e->node->op, a) || is_sink_alone(e, a);
+        error = unknown ? INFINITY : error > 0 ? carried(e, i, a, value, error) : 0;
         if (rounds && e->node->op == CR_OP_floor_divide && isfinite(value)) {
             double q = a[0] / a[1]; /* it is rounded before it is cut */
             error = fmax(error, fabs(q - rint(q)) <= 2 * unit * fabs(q) ? 1 : 0);
