@@ -146,14 +146,14 @@ static bool take_literal(struct build *b)
     return true;
 }
 
-/* A leaf is of the shape it is given; an iota counts in i32, a parameter is f32. */
+/* A leaf is of the shape it is given; an iota counts in i32 and has no value, a parameter is f32. */
 static bool infer_leaf(struct build *b)
 {
     if (!take_shape(b, b->attr->rank, b->attr->shape))
         return false;
     enum cr_op op = b->node->op;
     b->node->dtype = op == CR_OP_iota ? CR_I32 : b->attr->dtype;
-    b->node->value = b->attr->value;
+    b->node->value = op == CR_OP_iota ? 0 : b->attr->value;
     if (op == CR_OP_iota)
         return take_axis(b, b->node->rank) && check_value(b);
     if (op == CR_OP_const)
