@@ -396,6 +396,11 @@ struct hidden {
     int n;
 };
 
+static bool is_number(const struct cr_graph *g, cr_id id, double number)
+{
+    return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
+}
+
 /* True if what is made of the gradient of weights is 0 wherever a weight is hidden, as the weight
  * is; elsewhere the values must be finite for that. */
 static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden *hidden,
@@ -404,7 +409,7 @@ static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden
     const struct cr_graph *g = lw->g;
     if (--*budget < 0 || id == lw->backward->dlogits || id == lw->backward->scores)
         return false;
-    if (id == lw->backward->logits || (g->nodes[id].op == CR_OP_const && g->nodes[id].value == 0))
+    if (id == lw->backward->logits || is_number(g, id, 0))
         return true;
     bool a = g->nodes[id].n_in > 0 && vanishes(lw, cr_in(g, id, 0), hidden, budget);
     switch (g->nodes[id].op) {
@@ -428,15 +433,39 @@ static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden
     }
 }
 
+/* Whether an array vanishes under each of the masks that make weights `hidden`, 0 or before that -inf:
+ * the ways that cr_find_bounds and blocks that are skipped for data go. */
+static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id id, double hidden)
+{
+    const struct cr_graph *g = lw->g;
+    const struct cr_node *node = &g->nodes[id];
+    int scaled = cr_scaled_operand(g, id), budget = 16 * CR_MAX_VALUES;
+    if (node->op == CR_OP_where) {
+        int seen = is_number(g, cr_in(g, id, 2), hidden) ? 1 : 2;
+        const struct hidden mask = {{{id, seen}}, 1};
+        return !is_number(g, cr_in(g, id, 3 - seen), hidden) ||
+               (vanishes(lw, array, &mask, &budget) &&
+                vanishes_if_hidden(lw, array, cr_in(g, id, seen), hidden));
+    }
+    if (scaled >= 0 || cr_kind_of(g, id) == CR_KIND_MOVE)
+        return vanishes_if_hidden(lw, array, cr_in(g, id, scaled > 0), hidden);
+    if (!hidden && (node->op == CR_OP_sigmoid || node->op == CR_OP_exp))
+        return vanishes_if_hidden(lw, array, cr_in(g, id, 0), -INFINITY);
+    if (hidden && node->op == CR_OP_fma)
+        return vanishes_if_hidden(lw, array, cr_in(g, id, 2), hidden);
+    return !hidden || node->op != CR_OP_add ||
+           (vanishes_if_hidden(lw, array, cr_in(g, id, 0), hidden) &&
+            vanishes_if_hidden(lw, array, cr_in(g, id, 1), hidden));
+}
+
 /* Without softmax, where dS is not 0 at hidden keys: false unless an array is.  Where it will be
  * hidden, the masks of the scores need not be seen either. */
 static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidden *hidden)
 {
     struct cr_evaluate *ev = &lw->ev;
-    int budget = 16 * CR_MAX_VALUES;
     for (int i = 0; ev->n_visible && i < hidden->n && ev->n_visible < CR_MAX_BOUNDS; i++)
         ev->visible[ev->n_visible++] = hidden->masks[i];
-    return !lw->k->attention.n_bounds || vanishes(lw, array, hidden, &budget);
+    return vanishes_if_hidden(lw, array, lw->backward->logits, 0);
 }
 
 /* A program from dS to T, or to another array of queries by keys. */

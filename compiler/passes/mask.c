@@ -422,8 +422,7 @@ static bool is_number(const struct cr_graph *g, cr_id id, double number)
     return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
 }
 
-/* The operand that an op multiplies by a positive number, or -1. */
-static int scaled_operand(const struct cr_graph *g, cr_id id)
+int cr_scaled_operand(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op = g->nodes[id].op;
     for (int i = 0; i < 2 && (op == CR_OP_mul || (op == CR_OP_div && i == 0)); i++) {
@@ -450,7 +449,7 @@ static void find(struct finder *f, cr_id id, struct cr_map map, double hidden)
         find(f, cr_in(g, id, 2), map, hidden);
     if (!hidden && (node->op == CR_OP_sigmoid || node->op == CR_OP_exp))
         find(f, cr_in(g, id, 0), map, -INFINITY);
-    int scaled = scaled_operand(g, id);
+    int scaled = cr_scaled_operand(g, id);
     if (scaled >= 0)
         find(f, cr_in(g, id, scaled), map, hidden);
     if (node->op != CR_OP_where)

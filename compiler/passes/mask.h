@@ -26,4 +26,7 @@
 int cr_find_bounds(struct cr_evaluate *ev, cr_id logits, const struct cr_map *map,
                    struct cr_choice visible[CR_MAX_BOUNDS]);
 
+/* The operand that an op multiplies by a positive number, or -1. */
+int cr_scaled_operand(const struct cr_graph *g, cr_id id);
+
 #endif
