@@ -157,7 +157,9 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
     }
     if (rule == CR_RULE_LOGIC)
         return fmin(1, spread(e, i, a, value));
-    if (isinf(error) || (e->node->op == CR_OP_div && !(fabs(a[1]) > bounds_of(e, 1)->error[i])))
+    bool divides = e->node->op == CR_OP_div || e->node->op == CR_OP_remainder ||
+                   e->node->op == CR_OP_floor_divide;
+    if (isinf(error) || (divides && !(fabs(a[1]) > bounds_of(e, 1)->error[i])))
         return INFINITY;
     if (e->node->op == CR_OP_sin || e->node->op == CR_OP_cos) /* the ends may lie a turn apart */
         return fmin(2, error);
@@ -222,7 +224,7 @@ static void add_elementwise(struct evaluation *e)
         error = unknown ? INFINITY : error > 0 ? carried(e, i, a, value, error) : 0;
         if (rounds && e->node->op == CR_OP_floor_divide && isfinite(value)) {
             double q = a[0] / a[1]; /* it is rounded before it is cut */
-            error = fmax(error, fabs(q - rint(q)) <= 2 * unit * fabs(q) ? 1 : 0);
+            error = fmax(error, fabs(q - rint(q)) <= 2 * unit * fabs(q) + tiny ? 1 : 0);
         }
         if (rounds && isfinite(value))
             error += 2 * unit * fabs(value) + tiny;

@@ -89,8 +89,24 @@ static double direction(const struct slope *s, int64_t i)
     return (double)(cr_next_number(&state) >> 11) * 0x1p-52 - 1;
 }
 
-/* Detached values stay what they are without a step. */
-static double loss(const struct slope *s, double step)
+/* The whole numbers of an op that goes by steps, added up; 0 for any other. */
+static double steps_of(const struct cr_graph *g, const struct cr_bounds *all, cr_id id)
+{
+    enum cr_op op = g->nodes[id].op;
+    double sum = 0;
+    if (op != CR_OP_floor && op != CR_OP_round && op != CR_OP_int && op != CR_OP_floor_divide &&
+        op != CR_OP_remainder)
+        return 0;
+    for (int64_t i = 0; i < elements_of(g, id); i++)
+        sum += op == CR_OP_remainder
+                   ? floor(all[cr_in(g, id, 0)].value[i] / all[cr_in(g, id, 1)].value[i])
+                   : all[id].value[i];
+    return sum;
+}
+
+/* Detached values stay what they are without a step.  *steps changes where an op goes to another
+ * whole number. */
+static double loss(const struct slope *s, double step, double *steps)
 {
     const struct cr_graph *g = s->c->graph;
     struct cr_bounds *all = cr_calloc((size_t)s->n_forward, sizeof *all);
@@ -102,6 +118,7 @@ static double loss(const struct slope *s, double step)
         if (g->nodes[id].op == CR_OP_detach)
             memcpy(all[id].value, s->c->bounds[id].value,
                    (size_t)elements_of(g, id) * sizeof(double));
+        *steps += steps_of(g, all, id);
     }
     for (int i = 0; i < s->n_seeds; i++)
         for (int64_t j = 0; j < elements_of(g, s->seeds[i].id); j++)
@@ -114,14 +131,16 @@ static double loss(const struct slope *s, double step)
 
 /*
  * Whether the slope is what differences say.  Where the slopes to the left and to the right do
- * not approach each other there is a kink, and nothing is said; nor where anything is not finite.
+ * not approach each other there is a kink, and nothing is said; nor where anything is not finite, or an
+ * op such as floor jumps.
  * Of kinks that this does not show, differences are off by half the bend at most.
  */
 static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *report)
 {
     const double h = 0x1p-12;
-    double here = loss(s, 0), up = loss(s, h), down = loss(s, -h);
-    double up2 = loss(s, h / 2), down2 = loss(s, -h / 2), slope = 0, size = 0;
+    double steps[5] = {0}, slope = 0, size = 0;
+    double here = loss(s, 0, &steps[0]), up = loss(s, h, &steps[1]), down = loss(s, -h, &steps[2]);
+    double up2 = loss(s, h / 2, &steps[3]), down2 = loss(s, -h / 2, &steps[4]);
     double coarse = (up - down) / (2 * h), fine = (up2 - down2) / h;
     double bend = fabs(up + down - 2 * here) / h, bend2 = fabs(up2 + down2 - 2 * here) * 2 / h;
     for (int64_t i = 0; i < elements_of(s->c->graph, gradient); i++) {
@@ -129,6 +148,9 @@ static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *repo
         slope += term;
         size += fabs(term);
     }
+    for (int i = 1; i < 5; i++)
+        if (steps[i] != steps[0])
+            return true;
     double room = 4 * fabs(coarse - fine) + bend2 + 1e-6 * (size + fabs(here)) + 1e-9;
     if (!isfinite(slope) || !isfinite(room) || !isfinite(fine) || bend2 > 0.7 * bend + room / 16 ||
         fabs(slope - fine) <= room)

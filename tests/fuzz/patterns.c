@@ -318,10 +318,11 @@ static cr_id by_distance(struct cr_maker *m, cr_id scores)
 {
     const struct cr_node *node = cr_node_of(m, scores);
     int64_t heads = node->rank > 2 ? node->shape[node->rank - 3] : 1;
+    bool large = cr_elements(node->rank, node->shape) > 20000;
     cr_id way = cr_make2(m, CR_OP_sub, cr_make_iota(m, scores, -1), cr_make_iota(m, scores, -2));
     if (cr_chance(m, 40))
         way = cr_make1(m, CR_OP_abs, way);
-    if (cr_chance(m, 40) || cr_elements(node->rank, node->shape) > 20000)
+    if (cr_chance(m, 40) || large)
         return cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_float, way), -0.125);
     int64_t rows[2] = {cr_size_of(m, scores, -2), cr_size_of(m, scores, -1)};
     cr_id flat = cr_make_leaf(m, CR_OP_param, 2, rows, 1); /* no more than a shape */
