@@ -344,7 +344,7 @@ bench-peers: all
 
 # The table of docs/variants.md: what ways to attend cost beside plain attention.
 variants: all
-	@CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/variants.sh docs/variants.md
+	@CRESCENT=$(BUILD)/$(LUA)/crescent python3 tests/variants.py docs/variants.md
 
 # ---- Housekeeping --------------------------------------------------------------------
 

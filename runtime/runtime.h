@@ -86,7 +86,8 @@
         /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \
     CR_FUNCTION(scatter_tile, void, (long rows, long cols, float *y, long n, const float *x, long ldx, \
                                      const int *index, long ldi)) /* only for scatter_tile */ \
-        /* y[index[r, c]] += x[r, c] where 0 <= index[r, c] < n: the columns of a row, row after row */ \
+        /* y[index[r, c]] += x[r, c] where 0 <= index[r, c] < n: the columns of a row, row after row; of \
+         * columns 16 i to 16 i + 15, if all are there and have one index, their sum is added */ \
     CR_FUNCTION(cumsum, void, (long rows, long cols, float *y, long ldy, const float *x, long ldx)) /* only for cumsum */ \
         /* y[0, :] = x[0, :], and then row by row y[r, :] = y[r - 1, :] + x[r, :] */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \

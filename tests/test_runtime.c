@@ -1036,22 +1036,40 @@ START_TEST(test_scatter_add)
 }
 END_TEST
 
-/* Element by element, row after row; what the index says of elements outside is left out. */
+/* The sum of 16 numbers, by the tree of runtime.h. */
+static float sum_of_lanes(const float *x)
+{
+    float lane[16];
+    for (int i = 0; i < 16; i++)
+        lane[i] = 0 + x[i];
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    return lane[0];
+}
+
+/* Element by element, row after row, but 16 columns at once that have one index; what the index says of
+ * elements outside is left out. */
 START_TEST(test_scatter_tile)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
-    enum { ROWS = 5, COLS = 19, LDX = 20, LDI = 21, COUNT_OF_Y = 4 };
+    enum { ROWS = 6, COLS = 35, LDX = 36, LDI = 37, COUNT_OF_Y = 4 };
     float *x = filled(ROWS * LDX, tame, 1);
     float y[COUNT_OF_Y + 1] = {1, -0.0f, 0, 3, 7}, want[COUNT_OF_Y + 1];
     int index[ROWS * LDI];
     memcpy(want, y, sizeof y);
     for (int i = 0; i < ROWS * LDI; i++)
         index[i] = i % 11 == 0 ? INT32_MIN : i % 13 == 0 ? INT32_MAX : i * 7 % 6 - 1;
+    for (int r = 2; r < ROWS; r++) /* 2 to 5: one number for the second 16 columns, 5: one outside */
+        for (int c = 16; c < 32; c++)
+            index[r * LDI + c] = r;
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++)
             for (int to = 0; to < COUNT_OF_Y; to++)
                 if (index[r * LDI + c] == to)
-                    want[to] += x[r * LDX + c];
+                    want[to] += r < 2 || c < 16 || c >= 32 ? x[r * LDX + c]
+                                : c == 16                  ? sum_of_lanes(x + r * LDX + c)
+                                                           : -0.0f;
     if (k) {
         k->scatter_tile(ROWS, COLS, y, COUNT_OF_Y, x, LDX, index, LDI);
         assert_same(y, want, COUNT_OF_Y + 1, "scatter_tile", isas[_i]);

@@ -1,5 +1,5 @@
 -- A layer of pre-norm attention whose heads attend in one of many ways, each spelled with nothing
--- but docs/language.md.  tests/variants.sh measures what each costs beside the plain one.
+-- but docs/language.md.  tests/variants.py measures what each costs beside the plain one.
 local nn = require "nn"
 
 local o = options {
