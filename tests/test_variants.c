@@ -74,7 +74,7 @@ static const struct variant {
     {"sinkWindow", 3, sinks, 0},
     {"segments", 3, causal, 0},
     {"segmentsFull", 3, all, 0},
-    {"alibi", 7, causal, 0},
+    {"alibi", 3, causal, 0},
     {"alibiComputed", 3, causal, 0},
     {"alibiTrained", 3, causal, 0},
     {"t5", 3, causal, 0},

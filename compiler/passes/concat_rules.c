@@ -7,6 +7,8 @@
  */
 #include "concat_rules.h"
 
+#include <string.h>
+
 /* What is wanted of a node: `size` elements along an axis, from `start` on. */
 struct range {
     int axis;
@@ -129,8 +131,8 @@ cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     int axis = d->attr->axis, budget = 32;
-    cr_id concat = axis == g->nodes[d->in[0]].rank - 1 ? find_concat(g, d->in[0], axis, &budget)
-                                                        : CR_NONE;
+    bool rows = rw->has_concat && axis == g->nodes[d->in[0]].rank - 1;
+    cr_id concat = rows ? find_concat(g, d->in[0], axis, &budget) : CR_NONE;
     if (concat == CR_NONE)
         return CR_NONE;
     int64_t first = g->nodes[cr_in(g, concat, 0)].shape[axis];
@@ -144,4 +146,68 @@ cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
     const cr_id both[] = {cr_rewrite_add(rw, d->op, 1, &many, d->attr),
                           take(rw, d->in[0], &parts[one])};
     return cr_rewrite_add(rw, d->op == CR_OP_sum ? CR_OP_add : CR_OP_maximum, 2, both, NULL);
+}
+
+/* ---- constants ---- */
+
+enum { MOST_WORDS = 1024 }; /* of a literal that is made */
+
+/* A constant as a word of a literal. */
+static uint32_t word_of(const struct cr_node *node)
+{
+    float number = (float)node->value;
+    uint32_t word;
+    if (node->dtype == CR_I32)
+        return (uint32_t)(int32_t)node->value;
+    memcpy(&word, &number, sizeof word);
+    return word;
+}
+
+/* Whether all operands are constants, of which a literal can be made. */
+static bool are_constants(const struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    for (int i = 0; i < d->n; i++) {
+        const struct cr_node *in = &rw->to->nodes[cr_draft_operand(rw, d, i)];
+        if (in->op != CR_OP_const || in->dtype == CR_BOOL)
+            return false;
+    }
+    return d->n <= MOST_WORDS;
+}
+
+/* Writes the elements of a concat of constants, whose node that is. */
+static void join_words(const struct cr_rewrite *rw, const struct cr_draft *d,
+                       const struct cr_node *node, uint32_t *words)
+{
+    int axis = d->attr->axis;
+    for (int64_t row = 0; row < cr_elements(axis, node->shape); row++)
+        for (int i = 0; i < d->n; i++) {
+            const struct cr_node *in = &rw->to->nodes[cr_draft_operand(rw, d, i)];
+            for (int64_t j = 0; j < cr_elements(in->rank - axis, in->shape + axis); j++)
+                *words++ = word_of(in);
+        }
+}
+
+/* concat({a, b, ...}) of a few constants, as the slopes of ALiBi, is data: a literal, or a constant if
+ * they are equal. */
+cr_id cr_rule_join_constants(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    cr_id all[MOST_WORDS];
+    uint32_t words[MOST_WORDS];
+    struct cr_node node;
+    if (!are_constants(rw, d))
+        return CR_NONE;
+    for (int i = 0; i < d->n; i++)
+        all[i] = cr_draft_operand(rw, d, i);
+    if (!cr_infer(rw->to, d->op, d->n, all, d->attr, &node) ||
+        cr_elements(node.rank, node.shape) > MOST_WORDS)
+        return CR_NONE;
+    struct cr_attr attr = cr_attr_of(&node);
+    const int64_t n = cr_elements(node.rank, node.shape);
+    bool equal = true;
+    join_words(rw, d, &node, words);
+    for (int64_t i = 1; i < n; i++)
+        equal &= words[i] == words[0];
+    attr.value = equal ? rw->to->nodes[all[0]].value
+                       : cr_add_literal(rw->to, &(struct cr_literal){node.dtype, n, words});
+    return cr_rewrite_add(rw, equal ? CR_OP_const : CR_OP_literal, 0, NULL, &attr);
 }

@@ -4,6 +4,7 @@
 
 #include "rewrite.h"
 
+cr_id cr_rule_join_constants(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *draft);
 cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *draft);
 

@@ -92,6 +92,7 @@ static cr_id share_newest(struct cr_rewrite *rw)
     *slot = (struct cr_rewrite_slot){hash, newest + 1};
     if (g->nodes[newest].op == CR_OP_matmul)
         link_product(rw, newest);
+    rw->has_concat |= g->nodes[newest].op == CR_OP_concat;
     if (2 * g->n_nodes > rw->table_size)
         grow_table(rw, 2 * rw->table_size);
     return newest;

@@ -57,6 +57,7 @@ struct cr_rewrite {
     bool *live; /* by node of `from`: an output needs it, or it is the caller's (a leaf) */
     struct cr_rewrite_slot *table; /* open hashing over the nodes of `to` */
     int table_size;                /* a power of two */
+    bool has_concat;               /* `to` has a concat */
     bool looks_around;             /* some rule looked at nodes that its draft is not made of */
     bool is_settled;       /* at the end: another copy by the same rules would be the same graph */
     cr_id *newest_product; /* by node of `to`: the newest matmul whose right operand it is, or 0 */

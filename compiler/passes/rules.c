@@ -560,6 +560,7 @@ static const struct cr_rewrite_rule rules[] = {
     {merge_moves, MOVES},
     {simple_power, OF(pow)},
     {subtract, OF(add) | OF(expand)},
+    {cr_rule_join_constants, OF(concat)},
     {cr_rule_repeat_parts, OF(concat)},
     {cr_rule_repeat_rows, OF(gather)},
     {cr_rule_work_on_part, OF(slice)},
