@@ -18,7 +18,8 @@ local o = options(huggingface.merge(huggingface.rope_options(), {
 local norm = {eps = o.layer_norm_eps}
 local H = o.num_attention_heads
 local d = attention.head_size(o.hidden_size, H)
-local angles = huggingface.rope(o, o.T, math.floor(d * o.partial_rotary_factor))
+local angles = huggingface.partial_rope(o, d)
+local feed_forward = huggingface.feed_forward(o, "dense_h_to_4h", "dense_4h_to_h")
 local mask = masks.causal(o.T)
 
 -- Q, K and V of one projection, which has those of a head side by side.
@@ -44,10 +45,7 @@ local function block(x)
             return (scope("attention", attend, n))
         end,
         function(x)
-            local n = scope("post_attention_layernorm", nn.layer_norm, x, norm)
-            return (scope("mlp", transformer.feed_forward, n, {
-                d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
-                project = nn.linear, in_name = "dense_h_to_4h", out_name = "dense_4h_to_h"}))
+            return feed_forward(scope("post_attention_layernorm", nn.layer_norm, x, norm))
         end)
 end
 

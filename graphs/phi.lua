@@ -17,7 +17,8 @@ local o = options(huggingface.merge(huggingface.rope_options(), {
 
 local norm = {eps = o.layer_norm_eps}
 local d = attention.head_size(o.hidden_size, o.num_attention_heads)
-local angles = huggingface.rope(o, o.T, math.floor(d * o.partial_rotary_factor))
+local angles = huggingface.partial_rope(o, d)
+local feed_forward = huggingface.feed_forward(o, "fc1", "fc2")
 local function layer_norm(x) return (nn.layer_norm(x, norm)) end
 
 local layer = {
@@ -33,11 +34,7 @@ local function block(x)
     local n = scope("input_layernorm", layer_norm, x)
     return transformer.parallel_block(x,
         function() return (scope("self_attn", attention.separate, n, layer)) end,
-        function()
-            return (scope("mlp", transformer.feed_forward, n, {
-                d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
-                project = nn.linear, in_name = "fc1", out_name = "fc2"}))
-        end)
+        function() return feed_forward(n) end)
 end
 
 local ids = input("ids", {o.B, o.T}, "i32")

@@ -112,10 +112,13 @@ complains() {
 }
 
 refuses llama '{"model_type": "qwen2"}' "option model_type: found 'qwen2', expected llama"
-refuses llama '{"rope_scaling": {"type": "yarn", "factor": 4.0}}' \
-    "option rope_type: found 'yarn', expected default or linear or llama3"
-refuses llama '{"rope_parameters": {"rope_type": "longrope"}}' \
-    "option rope_type: found 'longrope', expected default or linear or llama3"
+refuses llama '{"rope_scaling": {"type": "mrope", "factor": 4.0}}' \
+    "option rope_type: found 'mrope', expected default or linear or llama3 or yarn or longrope or dynamic"
+complains llama "rope_type linear needs rope_factor" --set rope_type=linear
+complains llama "rope_type yarn needs max_position_embeddings" --set rope_type=yarn
+complains llama "rope_long_factor has 2 items, expected one for each of 4 frequencies" \
+    --set rope_type=longrope --set rope_factor=2 --set rope_long_factor=1,2 \
+    --set rope_original_max_position_embeddings=8
 refuses llama '{"hidden_act": "relu2"}' \
     "option hidden_act: found 'relu2', expected silu or gelu_new or gelu_pytorch_tanh or swish"
 refuses llama '{"quantization_config": {"bits": 4}}' \

@@ -1,7 +1,7 @@
 -- What the keys of Hugging Face's config.json mean to the scripts of whole models.
 
 local nn = require "nn"
-local rotary = require "rotary"
+local rotary, transformer = require "rotary", require "transformer"
 
 local huggingface = {}
 
@@ -31,12 +31,14 @@ local ignored = {
 -- rope_parameters.
 local renamed = {
     rotary_emb_base = "rope_theta", rotary_pct = "partial_rotary_factor",
+    original_max_position_embeddings = "rope_original_max_position_embeddings",
     ["rope_scaling.type"] = "rope_type", ["rope_scaling.rope_type"] = "rope_type",
     ["rope_parameters.rope_type"] = "rope_type", ["rope_parameters.rope_theta"] = "rope_theta",
     ["rope_parameters.partial_rotary_factor"] = "partial_rotary_factor",
 }
 for _, name in ipairs {"factor", "low_freq_factor", "high_freq_factor",
-    "original_max_position_embeddings"} do
+    "original_max_position_embeddings", "attention_factor", "beta_fast", "beta_slow", "mscale",
+    "mscale_all_dim", "truncate", "long_factor", "short_factor"} do
     renamed["rope_scaling." .. name] = "rope_" .. name
     renamed["rope_parameters." .. name] = "rope_" .. name
 end
@@ -93,26 +95,6 @@ function huggingface.gated(name)
     return gated[name]
 end
 
--- The options of rotary positions.
-function huggingface.rope_options()
-    return {
-        rope_theta = {number = 10000}, rope_type = {"default", "linear", "llama3"},
-        rope_factor = {number = 1}, rope_low_freq_factor = {number = 1},
-        rope_high_freq_factor = {number = 4}, rope_original_max_position_embeddings = 8192,
-    }
-end
-
--- The angles that T positions turn the first d numbers of a head by.
-function huggingface.rope(o, T, d)
-    local w = rotary.frequencies(d, o.rope_theta)
-    if o.rope_type == "linear" then w = rotary.linear(w, o.rope_factor) end
-    if o.rope_type == "llama3" then
-        w = rotary.llama3(w, o.rope_factor, o.rope_low_freq_factor, o.rope_high_freq_factor,
-            o.rope_original_max_position_embeddings)
-    end
-    return rotary.angles(T, w)
-end
-
 -- "a,b" as {"a", "b"}
 local function split(text)
     local list, start = {}, 1
@@ -123,6 +105,94 @@ local function split(text)
         end
     end
     return list
+end
+
+-- The options of rotary positions; 0 and "" stand for what config.json does not say.
+function huggingface.rope_options()
+    return {
+        rope_theta = {number = 10000}, max_position_embeddings = 0,
+        rope_type = {"default", "linear", "llama3", "yarn", "longrope", "dynamic"},
+        rope_factor = {number = 0}, rope_low_freq_factor = {number = 1},
+        rope_high_freq_factor = {number = 4}, rope_original_max_position_embeddings = 0,
+        rope_attention_factor = {number = 0}, rope_beta_fast = {number = 32},
+        rope_beta_slow = {number = 1}, rope_mscale = {number = 0},
+        rope_mscale_all_dim = {number = 0}, rope_truncate = true,
+        rope_long_factor = "", rope_short_factor = "",
+    }
+end
+
+-- What `name` says, or an error if that is nothing.
+local function given(o, name)
+    if o[name] == 0 or o[name] == "" then
+        error("rope_type " .. o.rope_type .. " needs " .. name)
+    end
+    return o[name]
+end
+
+-- By how much the context was made longer.
+local function rope_factor(o)
+    if o.rope_factor > 0 then return o.rope_factor end
+    return given(o, "max_position_embeddings") / given(o, "rope_original_max_position_embeddings")
+end
+
+-- The factors of frequencies, for short contexts or for long ones.
+local function rope_factors(o, T, d)
+    local long = T > given(o, "rope_original_max_position_embeddings")
+    local name = long and "rope_long_factor" or "rope_short_factor"
+    local factors = split(given(o, name))
+    for i = 1, #factors do factors[i] = tonumber(factors[i]) end
+    if #factors ~= d / 2 then
+        error(name .. " has " .. #factors .. " items, expected one for each of " ..
+            math.floor(d / 2) .. " frequencies")
+    end
+    return factors
+end
+
+-- Frequencies by rope_type, and what cosines and sines are multiplied by.
+local kinds = {
+    linear = function(o, w) return rotary.linear(w, given(o, "rope_factor")) end,
+    llama3 = function(o, w)
+        return rotary.llama3(w, given(o, "rope_factor"), o.rope_low_freq_factor,
+            o.rope_high_freq_factor, given(o, "rope_original_max_position_embeddings"))
+    end,
+    yarn = function(o, w)
+        local factor, m, all = rope_factor(o), o.rope_mscale, o.rope_mscale_all_dim
+        local scale = m ~= 0 and all ~= 0 and
+            rotary.yarn_scale(factor, m) / rotary.yarn_scale(factor, all) or rotary.yarn_scale(factor)
+        if o.rope_attention_factor > 0 then scale = o.rope_attention_factor end
+        return rotary.yarn(w, o.rope_theta, factor, o.rope_beta_fast, o.rope_beta_slow,
+            given(o, "rope_original_max_position_embeddings"), not o.rope_truncate), scale
+    end,
+    longrope = function(o, w, T, d)
+        local factor, n = rope_factor(o), given(o, "rope_original_max_position_embeddings")
+        local scale = factor > 1 and math.sqrt(1 + math.log(factor) / math.log(n)) or 1
+        if o.rope_attention_factor > 0 then scale = o.rope_attention_factor end
+        return rotary.longrope(w, rope_factors(o, T, d)), scale
+    end,
+    dynamic = function(o, w, T, d)
+        local theta = rotary.dynamic_theta(d, o.rope_theta, given(o, "rope_factor"), T,
+            given(o, "max_position_embeddings"))
+        return rotary.frequencies(d, theta)
+    end,
+}
+
+-- The angles that T positions turn the first d numbers of a head by.
+function huggingface.rope(o, T, d)
+    local w, scale = rotary.frequencies(d, o.rope_theta), 1
+    if o.rope_type ~= "default" then w, scale = kinds[o.rope_type](o, w, T, d) end
+    return rotary.angles(T, w, scale)
+end
+
+-- The same for the part of a head of d numbers that o.partial_rotary_factor says.
+function huggingface.partial_rope(o, d)
+    return huggingface.rope(o, o.T, math.floor(d * o.partial_rotary_factor))
+end
+
+-- A feed-forward part of two layers with these names, as a function of its input.
+function huggingface.feed_forward(o, in_name, out_name)
+    local layer = {d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
+        project = nn.linear, in_name = in_name, out_name = out_name}
+    return function(x) return (scope("mlp", transformer.feed_forward, x, layer)) end
 end
 
 -- The sliding window of each layer, from 1 on, or 0: as o.layer_types says or, where that is "", as

@@ -31,11 +31,50 @@ function rotary.llama3(w, factor, low, high, n)
     return scaled
 end
 
--- cos(t w) and sin(t w), [T, d/2] each, of the positions from 0 on.  Angles are float32, as in
--- transformers: off by 2^-24 of themselves, which is 0.004 at position 100,000.
-function rotary.angles(T, w)
+-- YaRN: the numbers of a head that turn more than `fast` times within the context n turn as they did,
+-- those that turn less than `slow` times slower by `factor`, and there is a ramp between
+-- (Peng et al.: YaRN, 2023).  The ramp begins and ends at whole numbers unless `exact`.
+function rotary.yarn(w, theta, factor, fast, slow, n, exact)
+    local function turning(times) -- the number of a head that turns so often
+        return #w * math.log(n / (times * 2 * math.pi)) / math.log(theta)
+    end
+    local low, high = turning(fast), turning(slow)
+    if not exact then low, high = math.floor(low), math.ceil(high) end
+    low, high = math.max(low, 0), math.min(high, 2 * #w - 1)
+    if low == high then high = high + 0.001 end
+    local scaled = {}
+    for i = 1, #w do
+        local slower = math.min(math.max((i - 1 - low) / (high - low), 0), 1)
+        scaled[i] = slower * w[i] / factor + (1 - slower) * w[i]
+    end
+    return scaled
+end
+
+-- What YaRN multiplies cosines and sines by, so that scores are larger in long contexts.
+function rotary.yarn_scale(factor, m)
+    return factor <= 1 and 1 or 0.1 * (m or 1) * math.log(factor) + 1
+end
+
+-- LongRoPE: each frequency divided by a number of its own
+-- (Ding et al.: LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, 2024).
+function rotary.longrope(w, factors)
+    local scaled = {}
+    for i = 1, #w do scaled[i] = w[i] / factors[i] end
+    return scaled
+end
+
+-- A theta for T positions, more than the n it was trained with: the slowest numbers of a head turn
+-- slower by about `factor` T / n, the fastest as they did ("dynamic NTK" scaling).
+function rotary.dynamic_theta(d, theta, factor, T, n)
+    return theta * (factor * math.max(T, n) / n - (factor - 1)) ^ (d / (d - 2))
+end
+
+-- cos(t w) and sin(t w), [T, d/2] each, of the positions from 0 on, times `scale` if there is one.
+-- Angles are float32, as in transformers: off by 2^-24 of themselves, which is 0.004 at position 100,000.
+function rotary.angles(T, w, scale)
     local angle = float(iota({T, 1}, 1)) * const(w)
-    return {cos = cos(angle), sin = sin(angle)}
+    if not scale or scale == 1 then return {cos = cos(angle), sin = sin(angle)} end
+    return {cos = cos(angle) * scale, sin = sin(angle) * scale}
 end
 
 -- (a cos - b sin, b cos + a sin)
