@@ -170,12 +170,15 @@ static void keep(struct finder *f, const struct cr_loop *loop, int at)
         (struct field){loop, at, stack_of(f, loop), floats, 0};
 }
 
-/* True if iterations of a loop make parts of one value, which lies somewhere by itself. */
+/* True if iterations of a loop make parts of one value, or of several that are not as large as one
+ * another, as more parts are made behind the loop; these lie somewhere by themselves. */
 static bool makes_parts(const struct finder *f, const struct cr_loop *loop, int at)
 {
-    for (int i = 0; i + 1 < loop->count; i++)
-        if (made_by(f, loop, at, i) == made_by(f, loop, at, i + 1))
+    for (int i = 0; i + 1 < loop->count; i++) {
+        cr_id id = made_by(f, loop, at, i), next = made_by(f, loop, at, i + 1);
+        if (id == next || f->found->floats[id] != f->found->floats[next])
             return true;
+    }
     return false;
 }
 
