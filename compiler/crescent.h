@@ -104,7 +104,11 @@ typedef struct {
                          * JSON if its name ends in .json, else Lua; or null */
 } crescent_script;
 
-/* Runs the script at `path` in its sandbox. */
+/*
+ * Runs the script at `path` in its sandbox.  `path` may also be a folder in Hugging Face's layout:
+ * model_type of its config.json chooses one of the scripts of whole models, which are built in, and the
+ * rest of it has values for the script's options, unless `how` names another file for them.
+ */
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
                         crescent_graph **graph);
 
@@ -214,7 +218,7 @@ int crescent_target_text(crescent_context *context, const char *name, char **tex
 int crescent_compile(const crescent_graph *graph, const crescent_config *config,
                      crescent_model **model);
 
-/* Runs a script and compiles its graph. */
+/* Runs a script, or that of a folder, and compiles its graph. */
 int crescent_open(crescent_context *context, const char *path, const crescent_script *how,
                   const crescent_config *config, crescent_model **model);
 
@@ -278,11 +282,19 @@ typedef struct {
     const char *file; /* where that is: one of the caller's paths */
 } crescent_surplus;
 
-/* Every parameter, by its name, from safetensors files; of several with a name the last file's
- * counts.  Numbers of F16, BF16 and F64 are converted.  `surplus` may be null.  A failure leaves
- * the model without weights. */
+/* Every parameter, by its name, from safetensors files and folders of them; of several with a name
+ * the last file's counts.  Numbers of F16, BF16 and F64 are converted.  `surplus` may be null.  A
+ * failure leaves the model without weights.
+ *
+ * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  A model that was
+ * opened from a folder also finds tensors whose names lack what stands before them in those of the
+ * parameters ("transformer."), or have the model_type and a dot before them; the head in place of a table
+ * that is both; and counts no buffers as surplus. */
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
                           crescent_surplus_rule rule, crescent_surplus *surplus);
+
+/* The folder that the model was opened from, for crescent_load_weights; null if that was a script. */
+const char *crescent_weights_path(const crescent_model *model);
 
 /* Every parameter at random, as PyTorch's layers begin.  A tensor's numbers depend on the seed
  * and its name alone. */

@@ -250,7 +250,7 @@ unused() {
         $2 == "T" { defined[$3] = 1 }
         $2 == "U" { used[$3] = 1 }
         END { for (d in defined) if (!(d in used)) print d }' |
-        grep -v -e '^main$' -e '^cr_text_' -e '^cr_lib_' -e '^__' | sort >"$T/defined"
+        grep -v -e '^main$' -e '^cr_text_' -e '^cr_builtin_lib_' -e '^cr_builtin_model_' -e '^__' | sort >"$T/defined"
     find tests -name '*.[ch]' -exec cat {} + | cat - compiler/crescent.h compiler/emit/*.c |
         grep -o '[A-Za-z_][A-Za-z_0-9]*' | sort -u | comm -23 "$T/defined" -
 }

@@ -34,7 +34,7 @@ static int run(const char *config_name, const char *config, const struct cr_sett
 {
     char path[256];
     snprintf(path, sizeof path, "%s", write_file(config_name, config));
-    const struct cr_script_source source = {"m.lua", model, sizeof model - 1, path};
+    const struct cr_script_source source = {"m.lua", model, sizeof model - 1, path, false};
     return cr_script_run_from(&source, settings, n, script, error);
 }
 
@@ -165,15 +165,15 @@ START_TEST(needs_a_script_with_options)
     char path[256];
     snprintf(path, sizeof path, "%s", write_file("a.json", "{\"n\": 1}"));
     const char *text = "return {y = input('x', {1})}";
-    const struct cr_script_source source = {"m.lua", text, strlen(text), path};
+    const struct cr_script_source source = {"m.lua", text, strlen(text), path, false};
     ck_assert(cr_script_run_from(&source, NULL, 0, &script, &error) != 0);
     ck_assert_ptr_nonnull(strstr(error.text, "a.json: n 1: m.lua has no such option"));
-    const struct cr_script_source none = {"m.lua", text, strlen(text), "/nowhere/a.json"};
+    const struct cr_script_source none = {"m.lua", text, strlen(text), "/nowhere/a.json", false};
     error.text[0] = '\0';
     ck_assert(cr_script_run_from(&none, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text, "/nowhere/a.json: No such file or directory");
     const char *wrong = "options({}, 3)";
-    const struct cr_script_source third = {"m.lua", wrong, strlen(wrong), NULL};
+    const struct cr_script_source third = {"m.lua", wrong, strlen(wrong), NULL, false};
     error.text[0] = '\0';
     ck_assert(cr_script_run_from(&third, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text,

@@ -51,7 +51,7 @@ static int run_verb(int argc, char **argv, struct cr_error *error)
 static int dispatch(int argc, char **argv, struct cr_error *error)
 {
     if (argc < 2) {
-        cr_fail(error, "no verb given, expected crescent VERB MODEL.lua (crescent --help)");
+        cr_fail(error, "no verb given, expected crescent VERB MODEL (crescent --help)");
         return 2;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

@@ -212,11 +212,15 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
                    struct cr_error *error)
 {
     *surplus = (crescent_surplus){0};
-    int status = o->weights.n
-                     ? crescent_load_weights(
-                           model, o->weights.items, o->weights.n,
-                           o->strict ? CRESCENT_MODEL_TENSORS_ONLY : CRESCENT_ANY_TENSORS, surplus)
-                     : crescent_draw_weights(model, o->seed);
+    const char *own = crescent_weights_path(model);
+    crescent_surplus_rule rule = o->strict ? CRESCENT_MODEL_TENSORS_ONLY : CRESCENT_ANY_TENSORS;
+    int status;
+    if (o->weights.n)
+        status = crescent_load_weights(model, o->weights.items, o->weights.n, rule, surplus);
+    else if (own)
+        status = crescent_load_weights(model, &own, 1, rule, surplus);
+    else
+        status = crescent_draw_weights(model, o->seed);
     return cr_passed(o, status, error);
 }
 

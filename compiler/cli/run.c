@@ -167,6 +167,12 @@ static void print_kernels(const crescent_model *model)
                      k.where);
 }
 
+/* Whether parameters come from files. */
+static bool has_files(const struct run *r)
+{
+    return r->options->weights.n || crescent_weights_path(r->model);
+}
+
 static void print_times(const struct run *r)
 {
     const crescent_report *p = &r->report;
@@ -174,7 +180,7 @@ static void print_times(const struct run *r)
     if (p->compiled)
         printf(", passes %s, emit %s, compile %s", cr_duration(p->passes_ns).text,
                cr_duration(p->emit_ns).text, cr_duration(p->compile_ns).text);
-    printf(", %s weights %s, run %s\n", r->options->weights.n ? "load" : "draw",
+    printf(", %s weights %s, run %s\n", has_files(r) ? "load" : "draw",
            cr_duration(r->fill_ns).text, cr_duration(r->run_ns).text);
 }
 
@@ -198,7 +204,9 @@ static void report(const struct run *r)
     print_statistics(r);
     printf("Parameters: %s in %d tensors (%s)\n", cr_thousands(cr_count_parameters(r->graph)).text,
            crescent_port_count(r->model, CRESCENT_PARAM),
-           o->weights.n ? "from the weights given" : "drawn from the seed");
+           o->weights.n   ? "from the weights given"
+           : has_files(r) ? "from the folder"
+                          : "drawn from the seed");
     print_compiled(&r->report);
     if (o->kernels && r->report.compiled)
         print_kernels(r->model);

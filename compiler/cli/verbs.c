@@ -6,12 +6,13 @@
 #include "compiler/ir/near.h"
 
 static const struct cr_verb verbs[] = {
-    {"run", CR_VERB_RUN, cr_verb_run, "MODEL.lua [options]",
+    {"run", CR_VERB_RUN, cr_verb_run, "MODEL [options]",
      "compile a model, run it, report shapes and times",
-     "Without --weights the parameters are drawn from --seed as PyTorch's layers would;\n"
-     "without --input the inputs are drawn from a standard normal distribution (token ids:\n"
-     "uniformly).  --output takes the names of outputs and of values the script tapped.\n"},
-    {"emit", CR_VERB_EMIT, cr_verb_emit, "MODEL.lua -o FILE.c [options]",
+     "Without --weights the parameters are those of the folder or, if MODEL is a script, drawn\n"
+     "from --seed as PyTorch's layers would; without --input the inputs are drawn from a standard\n"
+     "normal distribution (token ids: uniformly).  --output takes the names of outputs and of\n"
+     "values the script tapped.\n"},
+    {"emit", CR_VERB_EMIT, cr_verb_emit, "MODEL -o FILE.c [options]",
      "write standalone C: FILE.c and FILE.h",
      "The C needs nothing but a C11 compiler, libc and libm.\n"},
     {"train", CR_VERB_TRAIN, cr_verb_train, "STEP.lua [options]",
@@ -26,7 +27,7 @@ static const struct cr_verb verbs[] = {
      "the same bits, and its curve with the losses that the checkpoint has.\n"
      "--validate-every runs the script once more, with its option `validation`, if it declares\n"
      "one, set to true, and computes its `loss` without updating anything.\n"},
-    {"compare", CR_VERB_COMPARE, cr_verb_compare, "MODEL.lua [options]",
+    {"compare", CR_VERB_COMPARE, cr_verb_compare, "MODEL [options]",
      "run on several backends and hold the outputs against each other or against files",
      "Each output of each backend is held against its --expect file or, if it has none,\n"
      "against the first backend listed.  An element passes if it differs by at most\n"
@@ -39,13 +40,13 @@ static const struct cr_verb verbs[] = {
      "to zero counts by the size of the output.  max rel is by the element alone.  With\n"
      "--max-ulp the column is what that limits: the number of floats from the value to the one\n"
      "expected, the most of any element.  --json has both, as max_ulp and max_ulp_each.\n"},
-    {"dump", CR_VERB_DUMP, cr_verb_dump, "MODEL.lua [--after PASS] [options]",
+    {"dump", CR_VERB_DUMP, cr_verb_dump, "MODEL [--after PASS] [options]",
      "print the graph, the kernels, the plan or the program after a pass",
      "`--after script` prints the graph as the script built it.  Without --after the passes\n"
      "are listed.\n"},
-    {"params", CR_VERB_PARAMS, cr_verb_params, "MODEL.lua [options]",
+    {"params", CR_VERB_PARAMS, cr_verb_params, "MODEL [options]",
      "list the parameters: name, shape, count, total", ""},
-    {"bench", CR_VERB_BENCH, cr_verb_bench, "MODEL.lua [options]",
+    {"bench", CR_VERB_BENCH, cr_verb_bench, "MODEL [options]",
      "measure the run time against the machine's limits",
      "Runs alternate with measurements of the machine, in this process and on as many threads:\n"
      "its peak of fused multiply-adds, and how fast it reads memory and a buffer as large as\n"
@@ -61,7 +62,7 @@ static const struct cr_verb verbs[] = {
      "list the machines that loops can be cut for, or the sizes of one",
      "What is printed of one can be kept in a file, changed, and given to --target.  No bit of a\n"
      "result depends on any of it.\n"},
-    {"tune", CR_VERB_TUNE, cr_verb_tune, "MODEL.lua [options]",
+    {"tune", CR_VERB_TUNE, cr_verb_tune, "MODEL [options]",
      "find the sizes of loops that are fastest on this machine",
      "Measures the model with one size after another changed, and keeps what is faster.  The\n"
      "result is a small text file, $XDG_CACHE_HOME/crescent/PROCESSOR.target unless -o names\n"
@@ -89,8 +90,9 @@ const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error)
 
 void cr_help(FILE *out)
 {
-    fputs("usage: crescent VERB MODEL.lua [options]\n\n"
-          "Compiles a model described by a Lua script to fused C and runs it.\n\nverbs:\n",
+    fputs("usage: crescent VERB MODEL [options]\n\n"
+          "Compiles a model to fused C and runs it.  MODEL is a Lua script that describes it, or a\n"
+          "folder in Hugging Face's layout: config.json, model.safetensors or its shards.\n\nverbs:\n",
           out);
     for (int i = 0; i < N_VERBS; i++)
         fprintf(out, "  %-9s%s\n", verbs[i].name, verbs[i].summary);

@@ -11,41 +11,17 @@
 #include "draw.h"
 #include "runtime/philox.h"
 #include "tensor_memory.h"
+#include "weight_names.h"
 
 /* ---- parameters from files ---- */
 
-struct files {
-    struct cr_safetensors *items;
-    int n;
-};
-
-static void close_files(struct files *files)
-{
-    for (int i = 0; i < files->n; i++)
-        cr_safetensors_close(&files->items[i]);
-    free(files->items);
-}
-
-static int open_files(struct files *files, const char *const *paths, int n, struct cr_error *error)
-{
-    *files = (struct files){cr_calloc((size_t)n, sizeof *files->items), 0};
-    for (; files->n < n; files->n++) {
-        if (cr_safetensors_open(&files->items[files->n], paths[files->n], error->text,
-                                sizeof error->text)) {
-            close_files(files);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* A tensor whose name ends as this one does, under another prefix; or null. */
-static const char *namesake(const struct files *files, const char *name)
+static const char *namesake(const struct cr_weight_files *files, const char *name)
 {
     size_t length = strlen(name);
     for (int i = 0; i < files->n; i++) {
-        for (int j = 0; j < files->items[i].n_tensors; j++) {
-            const char *other = files->items[i].tensors[j].name;
+        for (int j = 0; j < files->items[i].file.n_tensors; j++) {
+            const char *other = files->items[i].file.tensors[j].name;
             size_t n = strlen(other);
             if ((n > length && other[n - length - 1] == '.' &&
                  strcmp(other + n - length, name) == 0) ||
@@ -57,14 +33,15 @@ static const char *namesake(const struct files *files, const char *name)
     return NULL;
 }
 
-static int missing(const struct files *files, const struct cr_port *port, struct cr_error *error)
+static int missing(const struct cr_weight_files *files, const struct cr_port *port,
+                   struct cr_error *error)
 {
     char shape[224];
     const char *other = namesake(files, port->name);
     struct cr_shown shown = other ? cr_show(other, strlen(other)) : (struct cr_shown){""};
     cr_shape_text(shape, sizeof shape, port->rank, port->shape);
     return cr_fail(error, "%.400s: no tensor '%.200s', expected one of shape %s%s%s%s",
-                   files->items[files->n - 1].path, port->name, shape, other ? " (it has " : "",
+                   files->items[files->n - 1].asked, port->name, shape, other ? " (it has " : "",
                    shown.text, other ? ": is the prefix right?)" : "");
 }
 
@@ -106,48 +83,52 @@ static int set_from_file(struct cr_engine *e, int i, const struct cr_safetensors
     return cr_engine_set_param(e, i, &contents, error);
 }
 
-static int load_param(struct cr_engine *e, int i, const struct files *files, struct cr_error *error)
+/* Fills parameter i, and adds the name of its tensor to those that were taken. */
+static int load_param(struct cr_engine *e, int i, const struct cr_weight_files *files,
+                      const char *family, const struct cr_names *params, struct cr_names *taken,
+                      struct cr_error *error)
 {
-    for (int j = files->n - 1; j >= 0; j--) {
-        const struct cr_st_tensor *tensor =
-            cr_safetensors_find(&files->items[j], e->params[i].name);
-        if (tensor)
-            return set_from_file(e, i, &files->items[j], tensor, error);
-    }
-    return missing(files, &e->params[i], error);
+    const struct cr_weight_file *file;
+    const struct cr_st_tensor *tensor =
+        cr_weight_find(files, e->params[i].name, family, params, &file);
+    if (!tensor)
+        return missing(files, &e->params[i], error);
+    cr_names_add(taken, tensor->name);
+    return set_from_file(e, i, &file->file, tensor, error);
 }
 
-/* Counts the tensors of a file that no parameter is called by, and notes the first. */
-static void count_surplus(const struct cr_names *params, const struct cr_safetensors *file,
-                          const char *path, struct cr_surplus *surplus)
+/* Counts the tensors of a file that no parameter took, and notes the first. */
+static void count_surplus(const struct cr_names *taken, const struct cr_weight_file *file,
+                          const char *family, struct cr_surplus *surplus)
 {
-    for (int i = 0; i < file->n_tensors; i++) {
-        const char *name = file->tensors[i].name;
-        if (cr_names_find(params, name) >= 0)
+    for (int i = 0; i < file->file.n_tensors; i++) {
+        const char *name = file->file.tensors[i].name;
+        if (cr_names_find(taken, name) >= 0 || (family && cr_weight_is_buffer(name)))
             continue;
         if (!surplus->count++) {
             snprintf(surplus->name, sizeof surplus->name, "%s", cr_show(name, strlen(name)).text);
-            surplus->file = path;
+            surplus->file = file->asked;
         }
     }
 }
 
-int cr_load_params(struct cr_engine *e, const char *const *paths, int n, struct cr_surplus *surplus,
-                   struct cr_error *error)
+int cr_load_params(struct cr_engine *e, const char *const *paths, int n, const char *family,
+                   struct cr_surplus *surplus, struct cr_error *error)
 {
-    struct cr_names params = {0};
-    struct files files;
+    struct cr_names params = {0}, taken = {0};
+    struct cr_weight_files files;
     int status = 0;
-    if (open_files(&files, paths, n, error))
+    if (cr_weight_files_open(&files, paths, n, error))
         return -1;
-    for (int i = 0; !status && i < e->n_params; i++)
-        status = load_param(e, i, &files, error);
     for (int i = 0; i < e->n_params; i++)
         cr_names_add(&params, e->params[i].name);
-    for (int i = 0; i < n; i++)
-        count_surplus(&params, &files.items[i], paths[i], surplus);
+    for (int i = 0; !status && i < e->n_params; i++)
+        status = load_param(e, i, &files, family, &params, &taken, error);
+    for (int i = 0; i < files.n; i++)
+        count_surplus(&taken, &files.items[i], family, surplus);
     cr_names_free(&params);
-    close_files(&files);
+    cr_names_free(&taken);
+    cr_weight_files_close(&files);
     return status;
 }
 

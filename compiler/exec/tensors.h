@@ -12,8 +12,10 @@ struct cr_surplus {
     const char *file;
 };
 
-/* Every parameter from safetensors files; where several have a name the last one counts. */
-int cr_load_params(struct cr_engine *engine, const char *const *paths, int n,
+/* Every parameter from safetensors files and folders of them; where several have a name the last one
+ * counts.  `family`: the model_type of config.json, whose names may differ (weight_names.h); or null.
+ * surplus->file is one of the paths. */
+int cr_load_params(struct cr_engine *engine, const char *const *paths, int n, const char *family,
                    struct cr_surplus *surplus, struct cr_error *error);
 
 /* Every parameter as its init says.  A tensor's numbers depend on the seed and its name

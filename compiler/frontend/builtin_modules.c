@@ -1,50 +1,89 @@
-/* The files of graphs/lib, built into the program; paths are from the project's root. */
+/* The files of graphs/lib and the models of graphs/, built into the program; paths are from the
+ * project's root. */
 #include "builtin_modules.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define MODULES(MODULE)                                                                            \
-    MODULE(nn)                                                                                     \
-    MODULE(attention)                                                                              \
-    MODULE(masks)                                                                                  \
-    MODULE(rotary)                                                                                 \
-    MODULE(transformer)                                                                            \
-    MODULE(gpt2)                                                                                   \
-    MODULE(llama)                                                                                  \
-    MODULE(huggingface)                                                                            \
-    MODULE(optim)
+/* FILE(folder, part of the symbols' names, name) */
+#define MODULES(FILE)                                                                              \
+    FILE("graphs/lib/", lib, nn)                                                                   \
+    FILE("graphs/lib/", lib, attention)                                                            \
+    FILE("graphs/lib/", lib, masks)                                                                \
+    FILE("graphs/lib/", lib, rotary)                                                               \
+    FILE("graphs/lib/", lib, transformer)                                                          \
+    FILE("graphs/lib/", lib, gpt2)                                                                 \
+    FILE("graphs/lib/", lib, llama)                                                                \
+    FILE("graphs/lib/", lib, huggingface)                                                          \
+    FILE("graphs/lib/", lib, optim)
 
-#define EMBED(name)                                                                                \
+#define MODELS(FILE)                                                                               \
+    FILE("graphs/", model, bert)                                                                   \
+    FILE("graphs/", model, gemma2)                                                                 \
+    FILE("graphs/", model, gpt2)                                                                   \
+    FILE("graphs/", model, gpt_neox)                                                               \
+    FILE("graphs/", model, llama)                                                                  \
+    FILE("graphs/", model, mistral)                                                                \
+    FILE("graphs/", model, phi)                                                                    \
+    FILE("graphs/", model, qwen2)                                                                  \
+    FILE("graphs/", model, qwen3)                                                                  \
+    FILE("graphs/", model, vit)
+
+#define EMBED(folder, kind, name)                                                                  \
     __asm__(".pushsection .rodata\n"                                                               \
-            ".global cr_lib_" #name "\n"                                                           \
-            ".hidden cr_lib_" #name "\n"                                                           \
-            "cr_lib_" #name ":\n"                                                                  \
-            ".incbin \"graphs/lib/" #name ".lua\"\n"                                               \
-            ".global cr_lib_" #name "_end\n"                                                       \
-            ".hidden cr_lib_" #name "_end\n"                                                       \
-            "cr_lib_" #name "_end:\n"                                                              \
+            ".global cr_builtin_" #kind "_" #name "\n"                                                     \
+            ".hidden cr_builtin_" #kind "_" #name "\n"                                                     \
+            "cr_builtin_" #kind "_" #name ":\n"                                                            \
+            ".incbin \"" folder #name ".lua\"\n"                                                   \
+            ".global cr_builtin_" #kind "_" #name "_end\n"                                                 \
+            ".hidden cr_builtin_" #kind "_" #name "_end\n"                                                 \
+            "cr_builtin_" #kind "_" #name "_end:\n"                                                        \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
-    extern const char cr_lib_##name[], cr_lib_##name##_end[];
+    extern const char cr_builtin_##kind##_##name[], cr_builtin_##kind##_##name##_end[];
 
 MODULES(EMBED)
+MODELS(EMBED)
 
-static const struct {
+struct builtin {
     const char *name, *path, *text, *end;
-} modules[] = {
-#define ROW(name) {#name, "graphs/lib/" #name ".lua", cr_lib_##name, cr_lib_##name##_end},
-    MODULES(ROW)
-#undef ROW
 };
+
+#define ROW(folder, kind, name)                                                                    \
+    {#name, folder #name ".lua", cr_builtin_##kind##_##name, cr_builtin_##kind##_##name##_end},
+
+static const struct builtin modules[] = {MODULES(ROW)};
+static const struct builtin models[] = {MODELS(ROW)};
+
+enum { N_MODULES = sizeof modules / sizeof *modules, N_MODELS = sizeof models / sizeof *models };
+
+static const char *find(const struct builtin *files, int n, const char *name, const char **path,
+                        size_t *size)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(files[i].name, name) != 0)
+            continue;
+        *path = files[i].path;
+        *size = (size_t)(files[i].end - files[i].text);
+        return files[i].text;
+    }
+    return NULL;
+}
 
 const char *cr_builtin_module(const char *name, const char **path, size_t *size)
 {
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
-        if (strcmp(modules[i].name, name) != 0)
-            continue;
-        *path = modules[i].path;
-        *size = (size_t)(modules[i].end - modules[i].text);
-        return modules[i].text;
-    }
-    return NULL;
+    return find(modules, N_MODULES, name, path, size);
+}
+
+const char *cr_builtin_model(const char *name, const char **path, size_t *size)
+{
+    return find(models, N_MODELS, name, path, size);
+}
+
+char *cr_builtin_models(char *buf, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; i < N_MODELS && at < size; i++)
+        at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "", models[i].name);
+    return buf;
 }

@@ -1,4 +1,5 @@
-/* builtin_modules.h - the files of graphs/lib, built into the program. */
+/* builtin_modules.h - the files of graphs/lib, and the scripts of whole models in graphs/, built into
+ * the program. */
 #ifndef CR_BUILTIN_MODULES_H
 #define CR_BUILTIN_MODULES_H
 
@@ -7,5 +8,11 @@
 /* The text of a module, with its path from the project's root and its bytes; null if there is
  * none of that name. */
 const char *cr_builtin_module(const char *name, const char **path, size_t *size);
+
+/* The same for the script of a model, graphs/NAME.lua; its name is the model_type of config.json. */
+const char *cr_builtin_model(const char *name, const char **path, size_t *size);
+
+/* The names of all models with commas between, cut to `size` bytes; returns buf. */
+char *cr_builtin_models(char *buf, size_t size);
 
 #endif

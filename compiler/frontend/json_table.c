@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "blame.h"
-#include "compiler/files/json.h"
+#include "compiler/files/json_value.h"
 #include "limits.h"
 
 enum { MAX_DEPTH = 32 };
@@ -23,10 +23,7 @@ struct reader {
 
 static _Noreturn void raise_here(struct reader *r, const char *what)
 {
-    int line = 1;
-    for (const char *c = r->json.begin; c < r->json.at; c++)
-        line += *c == '\n';
-    cr_raise_in(r->L, r->path, line, "JSON: %s", what);
+    cr_raise_in(r->L, r->path, cr_json_line(&r->json), "JSON: %s", what);
 }
 
 /* Raises if something was wrong; `what` if nothing was noted. */
@@ -61,38 +58,9 @@ static bool push_word(struct reader *r)
     return false;
 }
 
-static size_t digits(const char *at)
-{
-    return strspn(at, "0123456789");
-}
-
-/* The length of the number of JSON at `at`, which a NUL ends at the latest; 0 if there is none. */
-static size_t number_size(const char *at)
-{
-    const char *c = at + (*at == '-');
-    size_t whole = digits(c), part;
-    if (whole == 0 || (*c == '0' && whole > 1))
-        return 0;
-    c += whole;
-    if (*c == '.') {
-        part = digits(c + 1);
-        if (part == 0)
-            return 0;
-        c += 1 + part;
-    }
-    if (*c == 'e' || *c == 'E') {
-        c += 1 + (c[1] == '-' || c[1] == '+');
-        part = digits(c);
-        if (part == 0)
-            return 0;
-        c += part;
-    }
-    return (size_t)(c - at);
-}
-
 static void push_number(struct reader *r)
 {
-    size_t size = number_size(r->json.at);
+    size_t size = cr_json_number_size(r->json.at, r->json.end);
     if (size == 0)
         raise_wrong(r, "found no value");
     lua_pushnumber(r->L, strtod(r->json.at, NULL));

@@ -304,6 +304,7 @@ int cr_script_run_from(const struct cr_script_source *source, const struct cr_se
                          .text = source->text,
                          .length = source->length,
                          .config = source->config,
+                         .builtin = source->builtin,
                          .error = error,
                          .settings = settings,
                          .n_settings = n_settings,

@@ -4,6 +4,7 @@
 #ifndef CR_SCRIPT_H
 #define CR_SCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "compiler/ir/error.h"
@@ -50,6 +51,7 @@ struct cr_script_source {
     const char *text;   /* of one in memory, for which `path` stands in messages and to require */
     size_t length;
     const char *config; /* a file of values, which settings override unless they are optional; or null */
+    bool builtin;       /* require finds the modules built in, and no others */
 };
 
 /* The same for a source. */

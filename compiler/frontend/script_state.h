@@ -47,6 +47,7 @@ struct cr_run {
     const char *path; /* of the script */
     const char *text; /* the script's own, if it is in memory */
     size_t length;
+    bool builtin;     /* modules are found among those built in only */
     char *folder;     /* it lies in, with a slash behind, or "" */
     struct cr_error *error;
     bool reported; /* the error has its text */

@@ -277,8 +277,8 @@ int cr_lua_require(lua_State *L)
     lua_pushlightuserdata(L, run);
     lua_setfield(L, 2, name);
     int chunk = run->n_chunks;
-    if (!load_from(L, run, "lib/", name) && !load_from(L, run, "", name) &&
-        !load_builtin(L, run, name))
+    bool found = !run->builtin && (load_from(L, run, "lib/", name) || load_from(L, run, "", name));
+    if (!found && !load_builtin(L, run, name))
         cr_raise(L, "require: no module '%s' in lib/, beside the script or built in", name);
     cr_call(L, 0, 1);
     if (lua_isnil(L, -1)) {

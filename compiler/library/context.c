@@ -101,6 +101,8 @@ void cr_origin_release(struct cr_origin *origin)
     free(origin->settings);
     free(origin->options);
     free(origin->text);
+    free(origin->folder);
+    free(origin->family);
     free(origin->entry);
     free(origin->config);
     free(origin->path);

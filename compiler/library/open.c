@@ -6,8 +6,12 @@
 #include <unistd.h>
 
 #include "compiler/emit/pipeline.h"
+#include "compiler/exec/weight_files.h"
+#include "compiler/files/mapping.h"
+#include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
+#include "folder.h"
 #include "handles.h"
 
 /* ---- the file ---- */
@@ -71,7 +75,8 @@ static int run_script(struct cr_origin *o, struct cr_script *script, struct cr_e
     for (int i = 0; i < o->n_settings; i++)
         settings[n + i] = o->settings[i];
     n += o->n_settings;
-    const struct cr_script_source source = {o->path, o->text, o->length, o->config};
+    const struct cr_script_source source = {o->path, o->text, o->length, o->config,
+                                            o->folder != NULL};
     int status = cr_script_run_from(&source, settings, n, script, error);
     free(settings);
     if (status)
@@ -168,6 +173,28 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
+/* Of a folder config.json chooses the script, one of those built in, and has values for its options. */
+static int take_folder(struct cr_origin *o, const char *folder, struct cr_error *error)
+{
+    char known[400];
+    const char *path;
+    size_t length;
+    if (!(o->family = cr_folder_model_type(folder, error)))
+        return -1;
+    const char *text = cr_builtin_model(o->family, &path, &length);
+    if (!text)
+        return cr_fail(error, "%.300s: no script for the model_type %s, expected one of %s", folder,
+                       cr_show(o->family, strlen(o->family)).text,
+                       cr_builtin_models(known, sizeof known));
+    keep_text(o, text, length);
+    free(o->path);
+    o->path = cr_strdup(path);
+    o->folder = cr_strdup(folder);
+    if (!o->config)
+        o->config = cr_path_in(folder, "config.json");
+    return 0;
+}
+
 /* The caller's strings are copied: a validation runs the script again. */
 static int open_origin(crescent_context *context, const char *path, const char *text, size_t length,
                        const crescent_script *script, crescent_graph **graph)
@@ -183,6 +210,10 @@ static int open_origin(crescent_context *context, const char *path, const char *
     o->config = how->config ? cr_strdup(how->config) : NULL;
     if (text)
         keep_text(o, text, length);
+    else if (cr_is_folder(path) && take_folder(o, path, cr_error_of(context))) {
+        cr_origin_release(o);
+        return -1;
+    }
     return open_graph(context, o, graph);
 }
 
@@ -190,6 +221,8 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
                    const struct cr_setting *more, int n, crescent_graph **graph)
 {
     struct cr_origin *o = new_origin(origin->path, origin->seed, origin->n_settings + n);
+    o->folder = origin->folder ? cr_strdup(origin->folder) : NULL;
+    o->family = origin->family ? cr_strdup(origin->family) : NULL;
     for (int i = 0; i < origin->n_settings; i++)
         add_setting(o, &origin->settings[i]);
     for (int i = 0; i < n; i++)

@@ -48,7 +48,7 @@ static int load(crescent_model *m, const char *const *paths, int n, crescent_sur
                 crescent_surplus *surplus, struct cr_error *error)
 {
     struct cr_surplus found = {0};
-    if (check_paths(m, paths, n, error) || cr_load_params(&m->engine, paths, n, &found, error))
+    if (check_paths(m, paths, n, error) || cr_load_params(&m->engine, paths, n, m->origin->family, &found, error))
         return -1;
     if (surplus) {
         surplus->count = found.count;
@@ -69,6 +69,11 @@ int crescent_load_weights(crescent_model *model, const char *const *paths, int n
     CR_REQUIRE(model, paths);
     CR_ENTER(model->context);
     return cr_done(&guard, all_given(model, load(model, paths, n, rule, surplus, guard.error)));
+}
+
+const char *crescent_weights_path(const crescent_model *model)
+{
+    return model ? model->origin->folder : NULL;
 }
 
 int crescent_draw_weights(crescent_model *model, int64_t seed)

@@ -21,7 +21,7 @@ static void run_with(const uint8_t *data, size_t size, const char *suffix)
     int fd = mkstemps(path, (int)strlen(suffix));
     PROMISE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     close(fd);
-    const struct cr_script_source source = {"model.lua", model, sizeof model - 1, path};
+    const struct cr_script_source source = {"model.lua", model, sizeof model - 1, path, false};
     int status = cr_script_run_from(&source, NULL, 0, &script, &error);
     unlink(path);
     if (status != 0) {

@@ -1,0 +1,218 @@
+/* weight_files.c - safetensors files and folders of them; see weight_files.h. */
+#include "weight_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/files/json_value.h"
+#include "compiler/ir/mem.h"
+
+#define WHOLE "model.safetensors"
+#define INDEX "model.safetensors.index.json"
+
+bool cr_is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+char *cr_path_in(const char *folder, const char *name)
+{
+    size_t n = strlen(folder), size = n + strlen(name) + 2;
+    char *path = cr_calloc(size, 1);
+    bool slash = n && folder[n - 1] == '/';
+    snprintf(path, size, "%s%s%s", folder, slash ? "" : "/", name);
+    return path;
+}
+
+/* Opens a file whose path becomes that of the list. */
+static int open_file(struct cr_weight_files *files, char *path, const char *asked,
+                     struct cr_error *error)
+{
+    struct cr_weight_file *f = CR_PUSH(files->items, files->n, files->cap);
+    *f = (struct cr_weight_file){.path = path, .asked = asked};
+    if (cr_safetensors_open(&f->file, f->path, error->text, sizeof error->text) == 0)
+        return 0;
+    free(f->path);
+    files->n--;
+    return -1;
+}
+
+/* ---- the index of shards ---- */
+
+/* An index that is being read, whose shards begin at file number `first`. */
+struct index {
+    const char *folder;
+    char *path;
+    struct cr_mapping text;
+    struct cr_json json; /* at the first member of weight_map */
+    char *tensor, *file; /* room for strings */
+    char **shards;       /* in order of their names */
+    int n_shards, cap_shards, first;
+};
+
+static int fail_json(struct index *x, const char *what, struct cr_error *error)
+{
+    return cr_fail(error, "%.400s:%d: JSON: %s", x->path, cr_json_line(&x->json),
+                   x->json.wrong ? x->json.wrong : what);
+}
+
+/* The next member: x->tensor is in x->file.  Returns 1, or 0 behind the last one, or -1. */
+static int next_member(struct index *x, int i, struct cr_error *error)
+{
+    int more = cr_json_next(&x->json, i, '}');
+    if (more == 0)
+        return 0;
+    if (more < 0 || !cr_json_string(&x->json, x->tensor) || !cr_json_take(&x->json, ':') ||
+        !cr_json_string(&x->json, x->file))
+        return fail_json(x, "expected \"TENSOR\": \"FILE\"", error);
+    if (strchr(x->file, '/') || !*x->file)
+        return cr_fail(error, "%.400s:%d: %s holds %s, expected the name of a file beside it",
+                       x->path, cr_json_line(&x->json), cr_show(x->file, strlen(x->file)).text,
+                       cr_show(x->tensor, strlen(x->tensor)).text);
+    return 1;
+}
+
+/* The number of the shard of that name, or where it belongs. */
+static int find_shard(const struct index *x, const char *name, bool *found)
+{
+    int low = 0, high = x->n_shards;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (strcmp(x->shards[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = low < x->n_shards && strcmp(x->shards[low], name) == 0;
+    return low;
+}
+
+static void add_shard(struct index *x, const char *name)
+{
+    bool found;
+    int at = find_shard(x, name, &found);
+    if (found)
+        return;
+    *CR_PUSH(x->shards, x->n_shards, x->cap_shards) = NULL;
+    memmove(&x->shards[at + 1], &x->shards[at],
+            (size_t)(x->n_shards - 1 - at) * sizeof *x->shards);
+    x->shards[at] = cr_strdup(name);
+}
+
+/* Each tensor is in the shard that the index says. */
+static int check_member(const struct cr_weight_files *files, struct index *x,
+                        struct cr_error *error)
+{
+    bool found;
+    int at = find_shard(x, x->file, &found);
+    if (cr_safetensors_find(&files->items[x->first + at].file, x->tensor))
+        return 0;
+    return cr_fail(error, "%.300s: %.100s: no tensor %s, expected one as %.100s says", x->folder,
+                   x->file, cr_show(x->tensor, strlen(x->tensor)).text, INDEX);
+}
+
+/* Shards are known and open before what they hold is looked at. */
+static int read_index(struct cr_weight_files *files, struct index *x, struct cr_error *error)
+{
+    int more;
+    if (!cr_json_member(&x->json, "weight_map", x->tensor) || !cr_json_take(&x->json, '{'))
+        return fail_json(x, "expected an object with weight_map", error);
+    const struct cr_json members = x->json;
+    for (int i = 0; (more = next_member(x, i, error)) > 0; i++)
+        add_shard(x, x->file);
+    for (int i = 0; !more && i < x->n_shards; i++)
+        more = open_file(files, cr_path_in(x->folder, x->shards[i]), x->folder, error);
+    if (!more && !x->n_shards)
+        return fail_json(x, "expected tensors in weight_map", error);
+    x->json = members;
+    for (int i = 0; !more && (more = next_member(x, i, error)) > 0; i++)
+        more = check_member(files, x, error);
+    return more;
+}
+
+/* Opens what the index of a folder lists, whose path is `path`. */
+static int open_shards(struct cr_weight_files *files, const char *folder, char *path,
+                       struct cr_error *error)
+{
+    struct index x = {.folder = folder, .path = path, .first = files->n};
+    if (cr_map_file(&x.text, path, error->text, sizeof error->text))
+        return -1;
+    const char *text = (const char *)x.text.bytes;
+    x.json = (struct cr_json){text, text, text + x.text.size, NULL};
+    x.tensor = cr_calloc(x.text.size + 1, 2);
+    x.file = x.tensor + x.text.size + 1;
+    int status = read_index(files, &x, error);
+    for (int i = 0; i < x.n_shards; i++)
+        free(x.shards[i]);
+    free(x.shards);
+    free(x.tensor);
+    cr_unmap_file(&x.text);
+    return status;
+}
+
+/* ---- folders ---- */
+
+/* Whether a folder has a file, or what keeps its file from being seen is to be said. */
+static bool has_file(const char *path)
+{
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+/* One file is preferred to shards, as Hugging Face's own reader does. */
+static int open_folder(struct cr_weight_files *files, const char *folder, struct cr_error *error)
+{
+    char *whole = cr_path_in(folder, WHOLE);
+    if (has_file(whole))
+        return open_file(files, whole, folder, error);
+    free(whole);
+    char *index = cr_path_in(folder, INDEX);
+    int status = has_file(index)
+                     ? open_shards(files, folder, index, error)
+                     : cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE,
+                               INDEX);
+    free(index);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
+                         struct cr_error *error)
+{
+    *files = (struct cr_weight_files){0};
+    int status = 0;
+    for (int i = 0; i < n && !status; i++)
+        status = cr_is_folder(paths[i]) ? open_folder(files, paths[i], error)
+                                     : open_file(files, cr_strdup(paths[i]), paths[i], error);
+    if (status)
+        cr_weight_files_close(files);
+    return status;
+}
+
+void cr_weight_files_close(struct cr_weight_files *files)
+{
+    for (int i = 0; i < files->n; i++) {
+        cr_safetensors_close(&files->items[i].file);
+        free(files->items[i].path);
+    }
+    free(files->items);
+    *files = (struct cr_weight_files){0};
+}
+
+const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *files,
+                                                const char *name,
+                                                const struct cr_weight_file **file)
+{
+    for (int i = files->n - 1; i >= 0; i--) {
+        const struct cr_st_tensor *tensor = cr_safetensors_find(&files->items[i].file, name);
+        if (tensor) {
+            *file = &files->items[i];
+            return tensor;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,42 @@
+/*
+ * weight_files.h - the safetensors files that parameters come from: files, and folders in Hugging Face's
+ * layout, which have model.safetensors, or shards that model.safetensors.index.json lists.
+ */
+#ifndef CR_WEIGHT_FILES_H
+#define CR_WEIGHT_FILES_H
+
+#include <stdbool.h>
+
+#include "compiler/files/safetensors.h"
+#include "compiler/ir/error.h"
+
+/* Whether a path is that of a folder. */
+bool cr_is_folder(const char *path);
+
+/* FOLDER/NAME; freed by the caller. */
+char *cr_path_in(const char *folder, const char *name);
+
+/* A file, and its paths: `path` is its own, `asked` the one of the caller that led to it. */
+struct cr_weight_file {
+    struct cr_safetensors file;
+    char *path;
+    const char *asked;
+};
+
+struct cr_weight_files {
+    struct cr_weight_file *items;
+    int n, cap;
+};
+
+/* Opens the files of some paths.  The paths are the caller's until the files are closed; a failure
+ * leaves nothing to close. */
+int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
+                         struct cr_error *error);
+void cr_weight_files_close(struct cr_weight_files *files);
+
+/* The tensor of a name, and the file that has it: of several the last.  Null if none has. */
+const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *files,
+                                                const char *name,
+                                                const struct cr_weight_file **file);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * json_value.h - one value of a JSON text among others, which are passed over; see json.h.
+ */
+#ifndef CR_JSON_VALUE_H
+#define CR_JSON_VALUE_H
+
+#include "json.h"
+
+/* Bytes of the number that begins at `at`; 0 if none does. */
+size_t cr_json_number_size(const char *at, const char *end);
+
+/* Takes an object up to the value of a key, which comes next then.  Returns 0 where the object has no
+ * such key, too: `wrong` is null then.  `room` is for strings, as in cr_json_string. */
+int cr_json_member(struct cr_json *json, const char *key, char *room);
+
+/* The line, from 1 on, that a text has reached. */
+int cr_json_line(const struct cr_json *json);
+
+#endif

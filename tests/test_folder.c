@@ -1,0 +1,404 @@
+/*
+ * test_folder.c - folders in Hugging Face's layout in place of a script: config.json chooses one that is
+ * built in, and parameters are found under the names that such files have.  What is wrong with a folder
+ * is said in one line.
+ */
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/crescent.h"
+#include "compiler/files/safetensors.h"
+
+enum { MAX_TENSORS = 64, MAX_OUTPUT = 1 << 14 };
+
+static crescent_context *context;
+static char folder[64];
+
+#define GOOD(call) ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
+
+static void set_up(void)
+{
+    strcpy(folder, "/tmp/test_folder.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    context = crescent_context_new();
+    ck_assert_ptr_nonnull(context);
+}
+
+static void tear_down(void)
+{
+    char command[128];
+    crescent_context_free(context);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char paths[8][128];
+    static int n;
+    char *path = paths[n++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert(fputs(text, file) >= 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* ---- the parameters of a model ---- */
+
+/* Tensors as a file shall have them. */
+struct tensors {
+    struct cr_st_tensor items[MAX_TENSORS];
+    char names[MAX_TENSORS][100];
+    int64_t shapes[MAX_TENSORS][CRESCENT_MAX_RANK];
+    int n;
+};
+
+static void add(struct tensors *t, const char *name, int rank, const int64_t *shape,
+                const float *data)
+{
+    int i = t->n++;
+    ck_assert_int_lt(i, MAX_TENSORS);
+    snprintf(t->names[i], sizeof t->names[i], "%s", name);
+    memcpy(t->shapes[i], shape, (size_t)rank * sizeof *shape);
+    t->items[i] = (struct cr_st_tensor){.name = t->names[i], .type = CR_ST_F32, .rank = rank,
+                                        .shape = t->shapes[i], .data = data};
+}
+
+static void free_tensors(struct tensors *t)
+{
+    for (int i = 0; i < t->n; i++)
+        free((void *)t->items[i].data);
+    t->n = 0;
+}
+
+/* Writes tensors first .. end - 1 as a file. */
+static void write_tensors(const char *name, const struct tensors *t, int first, int end)
+{
+    char error[400] = "";
+    struct cr_writer writer;
+    const char *path = in_folder(name);
+    ck_assert_msg(cr_writer_open(&writer, path, error, sizeof error) == 0 &&
+                      cr_safetensors_put(&writer, t->items + first, end - first, NULL, 0, error,
+                                         sizeof error) == 0 &&
+                      cr_writer_commit(&writer, error, sizeof error) == 0,
+                  "%s", error);
+}
+
+/* The parameters of a model as they are. */
+static void take_parameters(struct tensors *t, const crescent_model *model)
+{
+    crescent_port port;
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_PARAM); i++) {
+        GOOD(crescent_port_at(model, CRESCENT_PARAM, i, &port));
+        float *data = calloc((size_t)crescent_port_elements(&port), sizeof *data);
+        GOOD(crescent_get_weight(model, i, data));
+        add(t, port.name, port.rank, port.shape, data);
+    }
+}
+
+/* Runs a model for ids; the elements of its first output. */
+static int64_t run(crescent_model *model, float *first)
+{
+    crescent_port port;
+    void *inputs[2], *outputs[2] = {first, NULL};
+    int n_inputs = crescent_port_count(model, CRESCENT_INPUT);
+    for (int i = 0; i < n_inputs; i++) {
+        GOOD(crescent_port_at(model, CRESCENT_INPUT, i, &port));
+        inputs[i] = calloc((size_t)crescent_port_elements(&port), sizeof(float));
+        GOOD(crescent_draw_input(model, i, 5, inputs[i]));
+    }
+    if (crescent_port_count(model, CRESCENT_OUTPUT) > 1)
+        outputs[1] = calloc(MAX_OUTPUT, sizeof(float));
+    GOOD(crescent_run(model, (const void *const *)inputs, outputs));
+    for (int i = 0; i < n_inputs; i++)
+        free(inputs[i]);
+    free(outputs[1]);
+    GOOD(crescent_port_at(model, CRESCENT_OUTPUT, 0, &port));
+    ck_assert_int_le(crescent_port_elements(&port), MAX_OUTPUT);
+    return crescent_port_elements(&port);
+}
+
+/* ---- models ---- */
+
+#define GPT2                                                                                       \
+    "{\"model_type\": \"gpt2\", \"n_embd\": 16, \"n_layer\": 2, \"n_head\": 2, \"vocab_size\": 24,"  \
+    " \"n_positions\": 32, \"architectures\": [\"GPT2LMHeadModel\"]}"
+#define LLAMA_SIZES                                                                                \
+    " \"hidden_size\": 16, \"intermediate_size\": 24, \"num_hidden_layers\": 2,"                    \
+    " \"num_attention_heads\": 2, \"vocab_size\": 24"
+#define LLAMA "{\"model_type\": \"llama\"," LLAMA_SIZES "}"
+#define LLAMA_TIED "{\"model_type\": \"llama\"," LLAMA_SIZES ", \"tie_word_embeddings\": true}"
+#define NEOX "{\"model_type\": \"gpt_neox\"," LLAMA_SIZES ", \"rope_parameters\": {}}"
+#define BERT "{\"model_type\": \"bert\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
+
+/* What becomes of the names of a model's parameters in a file, and what else the file has. */
+struct naming {
+    const char *script, *config;
+    const char *less;                   /* that is left out at the start of names, or "" */
+    const char *more;                   /* that stands before names, or "" */
+    const char *from, *to, *from2, *to2; /* in names, or null */
+    const char *extra[3];               /* other tensors, of one element */
+    int shards;                         /* 0: one file */
+};
+
+static const struct naming namings[] = {
+    {"graphs/gpt2.lua", GPT2, .less = ""},
+    {"graphs/gpt2.lua", GPT2, .less = "transformer."},
+    {"graphs/gpt2.lua", GPT2, .less = "transformer.",
+     .extra = {"h.0.attn.bias", "h.1.attn.masked_bias", "lm_head.weight"}},
+    {"graphs/gpt2.lua", GPT2, .less = "", .from = "transformer.wte.weight", .to = "lm_head.weight"},
+    {"graphs/gpt2.lua", GPT2, .less = "transformer.", .shards = 3},
+    {"graphs/llama.lua", LLAMA, .less = ""},
+    {"graphs/llama.lua", LLAMA, .less = "model.", .shards = 2,
+     .extra = {"layers.0.self_attn.rotary_emb.inv_freq"}},
+    {"graphs/llama.lua", LLAMA_TIED, .less = "model.", .from = "embed_tokens", .to = "lm_head"},
+    {"graphs/gpt_neox.lua", NEOX, .less = "gpt_neox.",
+     .extra = {"layers.0.attention.bias", "layers.0.attention.masked_bias",
+               "layers.1.attention.rotary_emb.inv_freq"}},
+    {"graphs/bert.lua", BERT, .less = ""},
+    {"graphs/bert.lua", BERT, .less = "", .more = "bert.", .extra = {"bert.embeddings.position_ids"}},
+    {"graphs/bert.lua", BERT, .less = "", .more = "bert.", .from = "LayerNorm.weight",
+     .to = "LayerNorm.gamma", .from2 = "LayerNorm.bias", .to2 = "LayerNorm.beta"},
+};
+
+/* Replaces what ends a name. */
+static void replace_in(char *name, size_t size, const char *from, const char *to)
+{
+    char *at = from ? strstr(name, from) : NULL;
+    char rest[100];
+    if (!at)
+        return;
+    snprintf(rest, sizeof rest, "%s", at + strlen(from));
+    snprintf(at, size - (size_t)(at - name), "%s%s", to, rest);
+}
+
+static void rename_tensors(struct tensors *t, const struct naming *naming)
+{
+    static const int64_t one[] = {1};
+    for (int i = 0; i < t->n; i++) {
+        char name[100];
+        size_t n = strlen(naming->less);
+        const char *kept = t->names[i] + (strncmp(t->names[i], naming->less, n) == 0 ? n : 0);
+        snprintf(name, sizeof name, "%s%s", naming->more ? naming->more : "", kept);
+        replace_in(name, sizeof name, naming->from, naming->to);
+        replace_in(name, sizeof name, naming->from2, naming->to2);
+        memcpy(t->names[i], name, sizeof name);
+    }
+    for (int i = 0; i < 3 && naming->extra[i]; i++)
+        add(t, naming->extra[i], 1, one, calloc(1, sizeof(float)));
+}
+
+/* One file, or shards and their index. */
+static void write_files(const struct tensors *t, int shards)
+{
+    if (!shards) {
+        write_tensors("model.safetensors", t, 0, t->n);
+        return;
+    }
+    FILE *file = fopen(in_folder("model.safetensors.index.json"), "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "{\n  \"metadata\": {\"total_size\": 1.5e3, \"of\": [1, {\"a\": null}, []]},\n"
+                  "  \"weight_map\": {\n");
+    for (int s = 0; s < shards; s++) {
+        char name[64];
+        int first = t->n * s / shards, end = t->n * (s + 1) / shards;
+        snprintf(name, sizeof name, "model-%05d-of-%05d.safetensors", s + 1, shards);
+        write_tensors(name, t, first, end);
+        for (int i = first; i < end; i++)
+            fprintf(file, "    \"%s\": \"%s\"%s\n", t->names[i], name, i + 1 < t->n ? "," : "");
+    }
+    fprintf(file, "  }\n}\n");
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Draws the weights of a script's model, leaves them in the folder as the naming says, and what the
+ * model computes in `expected`. */
+static int64_t make_folder(const struct naming *naming, float *expected)
+{
+    struct tensors tensors = {.n = 0};
+    crescent_model *model;
+    write_text("config.json", naming->config);
+    const crescent_script how = {.config = in_folder("config.json")};
+    GOOD(crescent_open(context, naming->script, &how, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    int64_t n = run(model, expected);
+    take_parameters(&tensors, model);
+    rename_tensors(&tensors, naming);
+    write_files(&tensors, naming->shards);
+    free_tensors(&tensors);
+    crescent_close(model);
+    return n;
+}
+
+START_TEST(finds_the_weights)
+{
+    static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
+    crescent_model *model;
+    crescent_surplus surplus;
+    int64_t n = make_folder(&namings[_i], expected);
+    GOOD(crescent_open(context, folder, NULL, NULL, &model));
+    const char *path = crescent_weights_path(model);
+    ck_assert_str_eq(path, folder);
+    GOOD(crescent_load_weights(model, &path, 1, CRESCENT_MODEL_TENSORS_ONLY, &surplus));
+    ck_assert_int_eq(surplus.count, 0);
+    ck_assert_int_eq(run(model, found), n);
+    ck_assert(crescent_same_bits(found, expected, n));
+    crescent_close(model);
+}
+END_TEST
+
+/* Without config.json beside them, folders are places of weights for any script. */
+START_TEST(is_a_place_of_weights)
+{
+    static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
+    crescent_model *model;
+    int64_t n = make_folder(&namings[0], expected);
+    const char *path = folder;
+    const crescent_script how = {.config = in_folder("config.json")};
+    GOOD(crescent_open(context, "graphs/gpt2.lua", &how, NULL, &model));
+    ck_assert_ptr_null(crescent_weights_path(model));
+    GOOD(crescent_load_weights(model, &path, 1, CRESCENT_MODEL_TENSORS_ONLY, NULL));
+    ck_assert_int_eq(run(model, found), n);
+    ck_assert(crescent_same_bits(found, expected, n));
+    crescent_close(model);
+}
+END_TEST
+
+/* A script that is built in does not look for modules where the program happens to run. */
+START_TEST(needs_no_files_beside)
+{
+    char back[4096];
+    crescent_graph *graph;
+    write_text("config.json", LLAMA);
+    ck_assert_int_eq(mkdir(in_folder("graphs"), 0700), 0);
+    ck_assert_int_eq(mkdir(in_folder("graphs/lib"), 0700), 0);
+    write_text("graphs/lib/llama.lua", "error('the wrong module')");
+    write_text("graphs/llama.lua", "error('the wrong script')");
+    ck_assert_ptr_nonnull(getcwd(back, sizeof back));
+    ck_assert_int_eq(chdir(folder), 0);
+    GOOD(crescent_graph_open(context, ".", NULL, &graph));
+    ck_assert_str_eq(crescent_graph_name(graph), "llama");
+    crescent_graph_close(graph);
+    ck_assert_int_eq(chdir(back), 0);
+}
+END_TEST
+
+/* ---- what is wrong with a folder ---- */
+
+/* Files of text, and what is said; "" as a text removes a file. */
+static const struct {
+    const char *file, *text, *expected;
+} wrong_folders[] = {
+    {"config.json", "", ": a folder without config.json"},
+    {"config.json", "{\"model_type\": \"mamba\"}",
+     ": no script for the model_type 'mamba', expected one of bert, gemma2, gpt2, gpt_neox"},
+    {"config.json", "{\"model_type\": \"../lib/nn\"}", "'../lib/nn', expected one of"},
+    {"config.json", "{}", "config.json: no model_type"},
+    {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is no text"},
+    {"config.json", "[]", "config.json:1: JSON: expected '{'"},
+    {"config.json", "{\n\"a\": [1, 2\n}", "config.json:3: JSON: expected ',' or ']'"},
+    {"config.json", "{\"model_type\": \"gpt2\", \"rotor\": 3}", "config.json: rotor 3: "},
+    {"config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 20, \"vocab_size\": 24, \"n_layer\": 2,"
+                    " \"n_positions\": 32, \"n_head\": 2}",
+     "transformer.wte.weight has shape [24, 16], expected [24, 20]"},
+    {"config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 16, \"n_layer\": 3, \"n_head\": 2,"
+                    " \"vocab_size\": 24, \"n_positions\": 32}",
+     ": no tensor 'transformer.h.2.ln_1.weight', expected one of shape [16]"},
+    {"model-00002-of-00002.safetensors", "", "model-00002-of-00002.safetensors: cannot be opened"},
+    {"model-00002-of-00002.safetensors", "short", "model-00002-of-00002.safetensors: "},
+    {"model.safetensors.index.json", "", ": no weights in it, expected model.safetensors or "},
+    {"model.safetensors.index.json", "{\"weight_map\": 3}", "index.json:1: JSON: expected an object"},
+    {"model.safetensors.index.json", "{\"a\": 1}", "index.json:1: JSON: expected an object"},
+    {"model.safetensors.index.json", "{\"weight_map\": {}}", "index.json:1: JSON: expected tensors"},
+    {"model.safetensors.index.json", "{\"weight_map\": {\"a\": 4}}",
+     "index.json:1: JSON: expected \"TENSOR\": \"FILE\""},
+    {"model.safetensors.index.json", "{\"weight_map\": {\n\"a\": \"../x.safetensors\"}}",
+     "index.json:2: '../x.safetensors' holds 'a', expected the name of a file beside it"},
+    {"model.safetensors.index.json",
+     "{\"weight_map\": {\"wte.weight\": \"model-00002-of-00002.safetensors\"}}",
+     "model-00002-of-00002.safetensors: no tensor 'wte.weight', expected one as "
+     "model.safetensors.index.json says"},
+    {"model.safetensors", "", NULL}, /* the folder as it is made is good */
+};
+
+START_TEST(is_refused)
+{
+    static const struct naming naming = {"graphs/gpt2.lua", GPT2, .less = "transformer.",
+                                         .shards = 2};
+    static float expected[MAX_OUTPUT];
+    crescent_model *model = NULL;
+    make_folder(&naming, expected);
+    unlink(in_folder(wrong_folders[_i].file));
+    if (*wrong_folders[_i].text)
+        write_text(wrong_folders[_i].file, wrong_folders[_i].text);
+    const char *path = folder;
+    int status = crescent_open(context, folder, NULL, NULL, &model);
+    if (!status)
+        status = crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL);
+    crescent_close(model);
+    if (!wrong_folders[_i].expected) {
+        ck_assert_int_eq(status, CRESCENT_OK);
+        return;
+    }
+    const char *found = crescent_error(context);
+    ck_assert_int_eq(status, CRESCENT_FAILED);
+    ck_assert_msg(strncmp(found, folder, strlen(folder)) == 0 &&
+                      strstr(found, wrong_folders[_i].expected) && !strchr(found, '\n'),
+                  "found '%s', expected '%s'", found, wrong_folders[_i].expected);
+}
+END_TEST
+
+/* Every script of a whole model in graphs/ is built in: its options have a model_type. */
+START_TEST(knows_every_model)
+{
+    char command[] = "grep -l 'model_type = {\"' graphs/*.lua | sed 's|graphs/||; s|\\.lua||'";
+    char name[64], text[128];
+    int n = 0;
+    FILE *list = popen(command, "r");
+    ck_assert_ptr_nonnull(list);
+    for (; fgets(name, sizeof name, list); n++) {
+        crescent_graph *graph;
+        name[strcspn(name, "\n")] = '\0';
+        snprintf(text, sizeof text, "{\"model_type\": \"%s\", \"hidden_size\": null}", name);
+        write_text("config.json", text);
+        if (crescent_graph_open(context, folder, NULL, &graph) != CRESCENT_OK)
+            ck_assert_msg(!strstr(crescent_error(context), "no script"), "%s",
+                          crescent_error(context));
+        crescent_graph_close(graph);
+    }
+    ck_assert_int_eq(pclose(list), 0);
+    ck_assert_int_ge(n, 10);
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+int main(void)
+{
+    Suite *suite = suite_create("folder");
+    TCase *tests = tcase_create("folder");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, finds_the_weights, 0, COUNT(namings));
+    tcase_add_test(tests, is_a_place_of_weights);
+    tcase_add_test(tests, needs_no_files_beside);
+    tcase_add_loop_test(tests, is_refused, 0, COUNT(wrong_folders));
+    tcase_add_test(tests, knows_every_model);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed > 0;
+}
