@@ -50,6 +50,8 @@
     F(end, "runtime/vector_end.h")                                                                 \
     F(pool, "runtime/pool.c")                                                                      \
     F(place, "runtime/place.c")                                                                    \
+    F(sampler_h, "runtime/sampler.h")                                                              \
+    F(sampler, "runtime/sampler.c")                                                                \
     F(mapping_h, "compiler/files/mapping.h")                                                       \
     F(mapping, "compiler/files/mapping.c")                                                         \
     F(json_h, "compiler/files/json.h")                                                             \
