@@ -408,7 +408,8 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
 /* Measures the machine's limits on as many threads as a model has. */
 typedef struct crescent_machine crescent_machine;
 
-/* Takes memory several times what the caches hold.  Not while the model runs. */
+/* Takes memory several times what the caches hold, of which no more is touched than is read.  Not while
+ * the model runs. */
 int crescent_machine_open(crescent_model *model, crescent_machine **machine);
 void crescent_machine_close(crescent_machine *machine);
 
@@ -417,7 +418,7 @@ double crescent_machine_flops(const crescent_machine *machine);
 
 /* Bytes a nanosecond (GB/s) when so many are read again and again, each thread its share: from
  * the cache that holds them, or from memory.  0: so many that no cache does. */
-double crescent_machine_read(const crescent_machine *machine, int64_t bytes);
+double crescent_machine_read(crescent_machine *machine, int64_t bytes);
 
 /* ---- comparing ------------------------------------------------------------------------ */
 
@@ -448,6 +449,83 @@ int crescent_compare(const double *got, const double *want, int64_t n,
 
 /* 1 if two arrays of floats have the same bits, where all NaN count as one value; else 0. */
 int crescent_same_bits(const float *a, const float *b, int64_t n);
+
+/* ---- generating ----------------------------------------------------------------------- */
+
+/*
+ * A causal model that goes on with texts: it takes tokens, keeps what later ones look at, and gives the
+ * logits of the token that follows.  No bit of them depends on how the tokens are cut into calls.
+ *
+ *     crescent_generator *g;
+ *     int32_t id;
+ *     status = crescent_generator_open(context, "stories260K", NULL, NULL, NULL, &g) ||
+ *              crescent_load_weights(crescent_generator_model(g), &path, 1, 0, NULL) ||
+ *              crescent_generator_feed(g, prompt, n_prompt, NULL);
+ *     while (!status && !crescent_generator_choose(g, NULL, &id) && !crescent_generator_is_end(g, id))
+ *         status = crescent_generator_feed(g, &id, 1, NULL);
+ */
+typedef struct crescent_generator crescent_generator;
+
+/* How a model generates.  All zero is good, and so is a null pointer to one. */
+typedef struct {
+    int64_t context; /* positions there is room for; 0: as many as the model has */
+    int64_t chunk;   /* tokens that go through the model at a time, at most; 0: some */
+    int all_logits;  /* 1: of every token that is fed, 0: of the last one of a call */
+} crescent_generation;
+
+/*
+ * Opens the model of a folder or a script.  A script has the input `ids`, i32 [texts, tokens], and the
+ * output `logits`, [texts, tokens, vocabulary]; its option T, the tokens, becomes the number of
+ * positions.  Or it says itself how to go on: with a length `n`, ids of [texts, n], and a state `at`,
+ * which counts the tokens that came before; its options `context` and `chunk` have the numbers then.
+ */
+int crescent_generator_open(crescent_context *context, const char *path, const crescent_script *how,
+                            const crescent_config *config, const crescent_generation *generation,
+                            crescent_generator **generator);
+void crescent_generator_close(crescent_generator *generator);
+
+/* The model, which belongs to the generator and is closed with it: for weights and reports. */
+crescent_model *crescent_generator_model(crescent_generator *generator);
+
+typedef struct {
+    int64_t texts, vocabulary; /* sequences that go side by side, and logits of each */
+    int64_t context, used;     /* positions there is room for, and those that are taken */
+    int64_t chunk;
+    int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
+} crescent_generator_status;
+
+int crescent_generator_look(const crescent_generator *generator, crescent_generator_status *status);
+
+/* Feeds the next n tokens of each text, ids [texts, n].  `logits` may be null; else it takes those of
+ * the last token, [texts, vocabulary], or with all_logits [texts, n, vocabulary].  More tokens than there is
+ * room for, and ids beyond the vocabulary, are refused before any is taken. */
+int crescent_generator_feed(crescent_generator *generator, const int32_t *ids, int64_t n,
+                            float *logits);
+
+/* The logits of the last token, [texts, vocabulary], until the next call; null before the first. */
+const float *crescent_generator_logits(const crescent_generator *generator);
+
+/* How a token is chosen by its logits, as Hugging Face's generation does: they are divided by the
+ * temperature; the top_k likeliest are left, then the smallest set of the likeliest whose mass reaches
+ * top_p; one of these is drawn.  Of equal ones the lower id is the likelier.  The same tokens on every
+ * machine.  All zero: the likeliest. */
+typedef struct {
+    double temperature; /* 0: the likeliest token, and the rest has no meaning */
+    int64_t top_k;      /* 0: any number */
+    double top_p;       /* 0, or 1: all */
+    int64_t seed;       /* what is drawn is a function of it, the text's number and the position */
+} crescent_sampling;
+
+/* The token that follows, one for each text; null is the same as all zero.  Refused are logits that are
+ * NaN. */
+int crescent_generator_choose(crescent_generator *generator, const crescent_sampling *how,
+                              int32_t *ids);
+
+/* 1 if a token ends a text: eos_token_id of generation_config.json or config.json.  Else 0. */
+int crescent_generator_is_end(const crescent_generator *generator, int32_t id);
+
+/* Forgets all tokens. */
+int crescent_generator_reset(crescent_generator *generator);
 
 /* ---- training ------------------------------------------------------------------------- */
 

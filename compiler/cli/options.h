@@ -35,6 +35,10 @@ struct cr_options {
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
+    const char *prompt, *prompt_file, *prompt_ids, *logits, *tokenizer;
+    bool ids, ignore_eos, stats;
+    int64_t tokens, top_k, context_size, chunk; /* tokens: -1 for any number; the others: 0 */
+    double temperature, top_p;
 };
 
 /* Which verbs an option is for. */
@@ -50,10 +54,12 @@ enum {
     CR_VERB_TRAIN = 1 << 8,
     CR_VERB_TARGETS = 1 << 9,
     CR_VERB_TUNE = 1 << 10,
+    CR_VERB_GENERATE = 1 << 11,
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
-                     CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE, /* all that work on a model */
+                     CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
+                     CR_VERB_GENERATE, /* all that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS,
 };
 

@@ -1,7 +1,6 @@
 /* train.c - crescent train: one compiled step, made again and again. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,42 +12,14 @@
 #include "outfiles.h"
 #include "progress.h"
 #include "report.h"
+#include "signals.h"
 #include "verbs.h"
 
-enum { INTERRUPTED = 130 };
-
-/* ---- signals ---- */
-
-static volatile sig_atomic_t stop;
-
-static void ask_to_stop(int number)
-{
-    (void)number;
-    stop = 1;
-}
-
-/*
- * The first signal ends the training after the step that is being made; a second SIGINT or
- * SIGTERM ends the process at once.  A second SIGHUP does not: a terminal that is closed may
- * send several.  SIGHUP stays ignored where it is, as nohup has it.
- */
-static void catch_signals(void)
-{
-    struct sigaction once = {.sa_handler = ask_to_stop, .sa_flags = SA_RESETHAND | SA_RESTART};
-    struct sigaction always = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART}, before;
-    sigemptyset(&once.sa_mask);
-    sigemptyset(&always.sa_mask);
-    sigaction(SIGINT, &once, NULL);
-    sigaction(SIGTERM, &once, NULL);
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &always, NULL);
-}
-
-/* The same as crescent_trainer_validate asks. */
+/* As crescent_trainer_validate asks. */
 static int is_stopped(void *argument)
 {
     (void)argument;
-    return stop;
+    return cr_is_stopped();
 }
 
 /* ---- options ---- */
@@ -222,7 +193,7 @@ static enum end make_steps(struct train *r, struct cr_error *error)
     crescent_trainer *t = r->trainer;
     if (cr_passed(o, validate(r), error))
         return DIVERGED;
-    for (int64_t step = cr_status_of(t).step; step < r->last && !stop;) {
+    for (int64_t step = cr_status_of(t).step; step < r->last && !cr_is_stopped();) {
         if (cr_passed(o, crescent_trainer_step(t), error) || cr_passed(o, validate(r), error))
             return DIVERGED;
         step++;
@@ -396,13 +367,13 @@ static int run(struct train *r, struct cr_error *error)
     if (prepare(r, error))
         return 2;
     note(r);
-    catch_signals();
+    cr_catch_signals();
     cr_progress_begin(&r->progress, r->options, r->trainer, r->last);
     enum end end = make_steps(r, error);
     cr_progress_end(&r->progress);
     if (write_files(r, end, error))
         return 2;
-    return stop ? INTERRUPTED : 0;
+    return cr_is_stopped() ? CR_INTERRUPTED : 0;
 }
 
 int cr_verb_train(const struct cr_options *options, struct cr_error *error)

@@ -15,6 +15,13 @@ static const struct cr_verb verbs[] = {
     {"emit", CR_VERB_EMIT, cr_verb_emit, "MODEL -o FILE.c [options]",
      "write standalone C: FILE.c and FILE.h",
      "The C needs nothing but a C11 compiler, libc and libm.\n"},
+    {"generate", CR_VERB_GENERATE, cr_verb_generate, "MODEL [options]",
+     "go on with a text",
+     "Prints what follows the prompt, as it is made.  Without a prompt a text begins with the\n"
+     "token that config.json has for it.  Without --temperature the likeliest token is taken; else\n"
+     "one is drawn as Hugging Face's generation does, and a seed gives the same text on every\n"
+     "machine.  A prompt longer than the context is refused; where the context is full the text\n"
+     "ends, with a note.  Ctrl-C ends it, too, with status 130.\n"},
     {"train", CR_VERB_TRAIN, cr_verb_train, "STEP.lua [options]",
      "make the steps of a training, save and resume it",
      "The script is one step: what it returns under the name of a parameter or an input is the\n"

@@ -79,3 +79,45 @@ char *cr_folder_model_type(const char *folder, struct cr_error *error)
     free(path);
     return type;
 }
+
+/* ---- numbers ---- */
+
+/* One number, or a list of them. */
+static int read_integers(struct json_file *file, const char *key, int64_t *values, int most, int *n,
+                         struct cr_error *error)
+{
+    struct cr_json *json = &file->json;
+    int more = 1;
+    if (cr_json_integer(json, &values[0])) {
+        *n = 1;
+        return 0;
+    }
+    if (!cr_json_take(json, '['))
+        return json->end - json->at >= 4 && memcmp(json->at, "null", 4) == 0
+                   ? 0
+                   : fail_json(file, "expected a whole number, or a list of some", error);
+    for (int i = 0; (more = cr_json_next(json, i, ']')) > 0; i++) {
+        if (i == most)
+            return cr_fail(error, "%.400s: %s: more than %d numbers", file->path, key, most);
+        if (!cr_json_integer(json, &values[i]))
+            return fail_json(file, "expected a whole number", error);
+        *n = i + 1;
+    }
+    return more < 0 ? fail_json(file, "expected a list", error) : 0;
+}
+
+int cr_config_integers(const char *path, const char *key, int64_t *values, int most, int *n,
+                       struct cr_error *error)
+{
+    struct json_file file;
+    *n = 0;
+    if (access(path, F_OK) != 0)
+        return 0;
+    if (open_json(&file, path, error))
+        return -1;
+    int status = find_member(&file, key, error);
+    if (status > 0)
+        status = read_integers(&file, key, values, most, n, error);
+    close_json(&file);
+    return status;
+}

@@ -1,11 +1,18 @@
-/* folder.h - a model as a folder in Hugging Face's layout: what its config.json says of it. */
+/* folder.h - a model as a folder in Hugging Face's layout: what its files of JSON say of it. */
 #ifndef CR_FOLDER_H
 #define CR_FOLDER_H
+
+#include <stdint.h>
 
 #include "compiler/ir/error.h"
 
 /* What model_type of the folder's config.json says; freed by the caller.  Null, with an error, for a
  * folder without either. */
 char *cr_folder_model_type(const char *folder, struct cr_error *error);
+
+/* The whole numbers under a key of a JSON file: one, or a list of at most `most`.  None if there is no
+ * such file, if the key is not there, or if it is null. */
+int cr_config_integers(const char *path, const char *key, int64_t *values, int most, int *n,
+                       struct cr_error *error);
 
 #endif

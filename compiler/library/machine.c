@@ -24,11 +24,11 @@ struct crescent_machine {
     crescent_context *context;
     crescent_model *model; /* whose threads are used */
     char *buffer;
-    int64_t bytes; /* several times what its caches hold */
+    int64_t bytes;  /* several times what its caches hold */
+    int64_t filled; /* of them: pages that were never written are all one */
 };
 
-/* Huge pages where the system has them, so that finding pages is no part of the limit; filled,
- * since pages that were never written are all one. */
+/* Huge pages where the system has them, so that finding pages is no part of the limit. */
 static char *new_buffer(int64_t bytes, struct cr_error *error)
 {
     void *memory =
@@ -41,8 +41,16 @@ static char *new_buffer(int64_t bytes, struct cr_error *error)
 #ifdef MADV_HUGEPAGE
     madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
 #endif
-    memset(memory, 1, (size_t)bytes);
     return memory;
+}
+
+/* Fills the buffer up to its first `bytes` bytes. */
+static void fill(crescent_machine *m, int64_t bytes)
+{
+    if (bytes > m->filled) {
+        memset(m->buffer + m->filled, 1, (size_t)(bytes - m->filled));
+        m->filled = bytes;
+    }
 }
 
 /* A machine measures with the threads and the runtime of its model. */
@@ -131,13 +139,14 @@ static double read_speed(const struct cr_engine *e, const struct reading *r, lon
 
 /* The fastest of a few readings: the buffer again and again where caches may hold it, after
  * once to bring it there, else one part of it after the other. */
-double crescent_machine_read(const crescent_machine *m, int64_t bytes)
+double crescent_machine_read(crescent_machine *m, int64_t bytes)
 {
     if (!m || bytes < 0)
         return 0;
     bool beyond = !bytes || bytes >= m->bytes;
     long steps = (beyond ? m->bytes / TRIES : bytes) / CR_READ_STEP;
     steps = steps < m->model->engine.threads ? m->model->engine.threads : steps;
+    fill(m, beyond ? m->bytes : steps * CR_READ_STEP);
     double best = 0;
     struct reading reading = {m->buffer, 1};
     if (!beyond) {

@@ -1,0 +1,297 @@
+/* generate.c - crescent generate: a model goes on with a text. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+#include "model.h"
+#include "report.h"
+#include "signals.h"
+#include "verbs.h"
+
+/* A text that goes on. */
+struct generate {
+    const struct cr_options *options;
+    crescent_generator *generator;
+    crescent_model *model; /* the generator's */
+    crescent_generator_status about;
+    crescent_surplus surplus;
+    int32_t *ids;        /* of the prompt, then of the continuation */
+    int64_t n_prompt, n; /* of them; n are of the continuation */
+    int64_t limit;       /* of the continuation */
+    bool full;           /* it ended because there was no room left */
+    float *logits;       /* of the positions so far, or null */
+    crescent_file *file; /* that they go to */
+    int64_t start, started, fed, chosen, end; /* the clock: of the verb, of the prompt and behind it, of
+                                               * the first token and the last */
+};
+
+/* ---- the prompt ---- */
+
+/* "1,2,3" */
+static int parse_ids(struct generate *g, const char *text, struct cr_error *error)
+{
+    int cap = 0, n = 0;
+    for (const char *at = text; *at;) {
+        char *end;
+        errno = 0;
+        long value = strtol(at, &end, 10);
+        bool number = *at == '-' || (*at >= '0' && *at <= '9');
+        if (end == at || !number || errno || value < INT32_MIN || value > INT32_MAX ||
+            (*end && (*end != ',' || !end[1])))
+            return cr_fail(error, "--prompt-ids %.100s: expected ids of tokens with commas between",
+                           text);
+        *CR_PUSH(g->ids, n, cap) = (int32_t)value;
+        at = end + (*end == ',');
+    }
+    g->n_prompt = n;
+    return 0;
+}
+
+/* A text without a prompt begins with the token that the model has for it. */
+static int begin_text(struct generate *g, struct cr_error *error)
+{
+    if (g->n_prompt)
+        return 0;
+    if (g->about.begin == CRESCENT_NONE)
+        return cr_fail(error,
+                       "%.400s: no prompt, and no bos_token_id to begin with: expected one of them",
+                       g->options->model);
+    free(g->ids);
+    g->ids = cr_calloc(1, sizeof *g->ids);
+    g->ids[0] = (int32_t)g->about.begin;
+    g->n_prompt = 1;
+    return 0;
+}
+
+static int check_prompts(const struct cr_options *o, struct cr_error *error)
+{
+    if (!!o->prompt + !!o->prompt_file + !!o->prompt_ids > 1)
+        return cr_fail(error, "--prompt, --prompt-file, --prompt-ids: more than one, expected one of "
+                              "them or none");
+    if (o->top_p > 1)
+        return cr_fail(error, "--top-p %g: expected a number from 0 to 1", o->top_p);
+    return 0;
+}
+
+static int make_prompt(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    if ((o->prompt_ids && parse_ids(g, o->prompt_ids, error)) || begin_text(g, error))
+        return -1;
+    if (g->n_prompt > g->about.context)
+        return cr_fail(error,
+                       "%.400s: a prompt of %" PRId64 " tokens, expected at most the %" PRId64
+                       " of the context",
+                       o->model, g->n_prompt, g->about.context);
+    return 0;
+}
+
+/* ---- preparing ---- */
+
+/* Tokens that are wanted of the continuation: the last one needs no position. */
+static void set_limit(struct generate *g)
+{
+    int64_t room = g->about.context - g->n_prompt + 1, wanted = g->options->tokens;
+    g->full = wanted > room;
+    g->limit = wanted < 0 || wanted > room ? room : wanted;
+}
+
+/* Memory for all tokens, and their logits: nothing is allocated between tokens. */
+static int make_room(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    int64_t n = g->n_prompt + g->limit;
+    void *ids, *logits = NULL;
+    if (cr_passed(o, crescent_memory(o->context, n * (int64_t)sizeof *g->ids, "tokens", &ids), error))
+        return -1;
+    memcpy(ids, g->ids, (size_t)g->n_prompt * sizeof *g->ids);
+    free(g->ids);
+    g->ids = ids;
+    if (!o->logits)
+        return 0;
+    int64_t bytes = n * g->about.vocabulary * (int64_t)sizeof(float);
+    int status = crescent_memory(o->context, bytes, "logits", &logits);
+    g->logits = logits;
+    return cr_passed(o, status, error);
+}
+
+/* All that can be refused, before anything is computed. */
+static int prepare(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    const crescent_generation how = {o->context_size, o->chunk, o->logits != NULL};
+    const crescent_script script = {.settings = o->set.items,
+                                    .n_settings = o->set.n,
+                                    .seed = o->seed,
+                                    .entry = o->entry,
+                                    .config = o->config};
+    if (check_prompts(o, error) ||
+        cr_passed(o, crescent_generator_open(o->context, o->model, &script, &config, &how,
+                                             &g->generator), error) ||
+        cr_passed(o, crescent_generator_look(g->generator, &g->about), error))
+        return -1;
+    g->model = crescent_generator_model(g->generator);
+    if (g->about.texts != 1)
+        return cr_fail(error, "%.400s: %" PRId64 " texts, expected one", o->model, g->about.texts);
+    if (make_prompt(g, error))
+        return -1;
+    set_limit(g);
+    if ((o->logits && cr_passed(o, crescent_file_open(o->context, o->logits, &g->file), error)) ||
+        make_room(g, error))
+        return -1;
+    return cr_fill_params(g->model, o, &g->surplus, error);
+}
+
+/* ---- generating ---- */
+
+/* Feeds n tokens from number `first` on. */
+static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *error)
+{
+    float *logits = g->logits ? g->logits + first * g->about.vocabulary : NULL;
+    return cr_passed(g->options, crescent_generator_feed(g->generator, g->ids + first, n, logits),
+                     error);
+}
+
+/* In pieces, so that a signal need not wait for all of it. */
+static int feed_prompt(struct generate *g, struct cr_error *error)
+{
+    int64_t n = g->n_prompt, some;
+    for (int64_t first = 0; first < n && !cr_is_stopped(); first += some) {
+        some = n - first < g->about.chunk ? n - first : g->about.chunk;
+        if (feed(g, first, some, error))
+            return -1;
+    }
+    g->fed = crescent_clock();
+    return 0;
+}
+
+/* Prints a token of the continuation as soon as it is known. */
+static void say(const struct generate *g, int32_t id)
+{
+    printf(g->n ? " %" PRId32 : "%" PRId32, id);
+    fflush(stdout);
+}
+
+/* Until a token ends the text, there is no room, enough was said, nobody listens, or a signal comes. */
+static int go_on(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    const crescent_sampling sampling = {o->temperature, o->top_k, o->top_p, o->seed};
+    bool ended = g->limit == 0;
+    while (!ended && !cr_is_stopped() && !ferror(stdout)) {
+        int32_t *id = &g->ids[g->n_prompt + g->n];
+        if (cr_passed(o, crescent_generator_choose(g->generator, &sampling, id), error))
+            return -1;
+        g->end = crescent_clock();
+        if (!g->n)
+            g->chosen = g->end;
+        say(g, *id);
+        g->n++;
+        ended = g->n == g->limit || (!o->ignore_eos && crescent_generator_is_end(g->generator, *id));
+        if (!ended && feed(g, g->n_prompt + g->n - 1, 1, error))
+            return -1;
+    }
+    g->full = g->full && g->n == g->limit;
+    return 0;
+}
+
+/* ---- afterwards ---- */
+
+/* The logits of all tokens that went through the model. */
+static int write_logits(struct generate *g, struct cr_error *error)
+{
+    int status = crescent_generator_look(g->generator, &g->about);
+    const crescent_port port = {.name = "logits",
+                                .type = CRESCENT_F32,
+                                .rank = 2,
+                                .shape = {g->about.used, g->about.vocabulary}};
+    if (!g->file)
+        return 0;
+    status = status || crescent_file_put_npy(g->file, &port, g->logits) ||
+             crescent_file_finish(g->file) || crescent_file_commit(g->file);
+    return cr_passed(g->options, status, error);
+}
+
+/* Bytes of the weights and of what is kept of earlier tokens that one more reads, on the average. */
+static double bytes_of_a_token(const struct generate *g)
+{
+    double bytes = 0, used = (double)(g->n_prompt + g->n / 2);
+    crescent_kernel k;
+    for (int i = 0; !crescent_kernel_at(g->model, i, &k); i++)
+        bytes += k.bytes_weights * k.calls;
+    for (int i = 0; i < crescent_port_count(g->model, CRESCENT_STATE); i++) {
+        crescent_port port = cr_port_of(g->model, CRESCENT_STATE, i);
+        if (port.rank > 1)
+            bytes += (double)crescent_port_elements(&port) * sizeof(float) * used /
+                     (double)g->about.context;
+    }
+    return bytes;
+}
+
+/* The speed of tokens behind the first one, and how much of what memory can give that is. */
+static void print_speed(const struct generate *g)
+{
+    double seconds = (double)(g->end - g->chosen) / 1e9, each = (double)(g->n - 1) / seconds;
+    double bytes = bytes_of_a_token(g), speed = each * bytes / 1e9;
+    crescent_machine *machine;
+    fprintf(stderr, "%" PRId64 " tokens in %s: %.4g a second", g->n, cr_duration(g->end - g->fed).text,
+            each);
+    if (cr_report_of_model(g->model).compiled && !crescent_machine_open(g->model, &machine)) {
+        fprintf(stderr, ", reading %.3g GB/s, %.0f%% of what the machine can", speed,
+                100 * speed / crescent_machine_read(machine, (int64_t)bytes));
+        crescent_machine_close(machine);
+    }
+    fputc('\n', stderr);
+}
+
+static void print_statistics(const struct generate *g)
+{
+    if (!g->options->stats && !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "first token after %s, ", cr_duration(g->chosen - g->start).text);
+    fprintf(stderr, "of which %s for %" PRId64 " token%s of the prompt\n",
+            cr_duration(g->fed - g->started).text, g->n_prompt, g->n_prompt == 1 ? "" : "s");
+    if (g->n > 1)
+        print_speed(g);
+}
+
+/* ---- the verb ---- */
+
+/* What was generated is printed, and its logits are written, also after a signal. */
+static int run(struct generate *g, struct cr_error *error)
+{
+    g->start = crescent_clock();
+    if (prepare(g, error))
+        return 2;
+    cr_catch_signals();
+    g->started = crescent_clock();
+    int status = feed_prompt(g, error) || go_on(g, error);
+    if (g->n)
+        putchar('\n');
+    fflush(stdout);
+    if (status || write_logits(g, error))
+        return 2;
+    cr_note_surplus(&g->surplus);
+    if (g->full)
+        cr_note("%.400s: the context of %" PRId64 " tokens is full, %" PRId64 " of %" PRId64
+                " tokens were made",
+                g->options->model, g->about.context, g->n, g->options->tokens);
+    if (g->n)
+        print_statistics(g);
+    return cr_is_stopped() ? CR_INTERRUPTED : 0;
+}
+
+int cr_verb_generate(const struct cr_options *options, struct cr_error *error)
+{
+    struct generate g = {.options = options};
+    int status = run(&g, error);
+    crescent_file_close(g.file);
+    crescent_generator_close(g.generator);
+    free(g.ids);
+    free(g.logits);
+    return status;
+}

@@ -1,0 +1,162 @@
+/* continuation.c - from a script to the graph of a model that goes on with texts; see generator.h. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/incremental.h"
+#include "folder.h"
+#include "generator.h"
+
+enum { CHUNK = 64 };
+
+/* The only node of an op with that name, or CR_NONE. */
+static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == op && strcmp(g->nodes[id].name, name) == 0)
+            return id;
+    return CR_NONE;
+}
+
+/* Whether a script says itself how to go on. */
+static bool goes_on(const struct cr_graph *g)
+{
+    return find_node(g, CR_OP_state, CR_AT) != CR_NONE && cr_find_length(g, CR_TOKENS) != CR_NONE;
+}
+
+/* The second axis of the ids: tokens, or the bound of their length. */
+static int find_tokens(const struct cr_graph *g, const char *path, int64_t *tokens,
+                       struct cr_error *error)
+{
+    cr_id id = find_node(g, CR_OP_input, CR_IDS);
+    if (id == CR_NONE || g->nodes[id].dtype != CR_I32 || g->nodes[id].rank != 2)
+        return cr_fail(error, "%.400s: no input %s of whole numbers [texts, tokens], expected one of "
+                              "a model that generates",
+                       path, CR_IDS);
+    *tokens = g->nodes[id].shape[1];
+    return 0;
+}
+
+/* ---- how many positions ---- */
+
+/* A number that a script's option has, or 0. */
+static int64_t option_number(const struct cr_origin *o, const char *name)
+{
+    const char *text = cr_origin_option(o, name);
+    char *end;
+    int64_t value = text ? strtoll(text, &end, 10) : 0;
+    return text && !*end && value > 0 ? value : 0;
+}
+
+/* Whether the caller gave an option its value. */
+static bool is_set(const struct cr_origin *o, const char *name)
+{
+    for (int i = 0; i < o->n_settings; i++)
+        if (strcmp(o->settings[i].key, name) == 0 && !o->settings[i].optional)
+            return true;
+    return false;
+}
+
+/* The positions that a model was made for, by its options and its file of values; 0 if neither says. */
+static int model_positions(const struct cr_origin *o, int64_t *positions, struct cr_error *error)
+{
+    static const char *const names[] = {"n_positions", "max_position_embeddings", "n_ctx"};
+    const char *dot = o->config ? strrchr(o->config, '.') : NULL;
+    bool json = dot && strcmp(dot, ".json") == 0;
+    *positions = 0;
+    for (int i = 0; i < 3 && !*positions; i++) {
+        int64_t value = 0;
+        int n = 0;
+        if (json && cr_config_integers(o->config, names[i], &value, 1, &n, error))
+            return -1;
+        *positions = option_number(o, names[i]);
+        if (!*positions && n == 1 && value > 0)
+            *positions = value;
+    }
+    return 0;
+}
+
+/* Runs the script again with another value for an option, which it has to declare. */
+static int set_option(crescent_context *context, crescent_graph **graph, const char *name,
+                      int64_t value, struct cr_error *error)
+{
+    char text[32];
+    const struct cr_origin *o = (*graph)->origin;
+    crescent_graph *again;
+    snprintf(text, sizeof text, "%" PRId64, value);
+    if (!cr_origin_option(o, name))
+        return cr_fail(error, "%.400s: it has no option %s, expected one that can be %s", o->path,
+                       name, text);
+    if (cr_graph_again(context, o, &(struct cr_setting){name, text, false}, 1, &again))
+        return -1;
+    crescent_graph_close(*graph);
+    *graph = again;
+    return 0;
+}
+
+/* ---- scripts of either kind ---- */
+
+/* One that goes on by itself: how many positions it has room for is its own affair, but for an option. */
+static int take_as_it_is(crescent_context *context, const crescent_generation *generation,
+                         struct cr_continuation *made, struct cr_error *error)
+{
+    const struct cr_origin *o = made->graph->origin;
+    if (generation->context && generation->context != option_number(o, "context") &&
+        set_option(context, &made->graph, "context", generation->context, error))
+        return -1;
+    o = made->graph->origin;
+    if (generation->chunk && cr_origin_option(o, "chunk") &&
+        generation->chunk != option_number(o, "chunk") &&
+        set_option(context, &made->graph, "chunk", generation->chunk, error))
+        return -1;
+    if (find_tokens(made->graph->graph, o->path, &made->chunk, error))
+        return -1;
+    made->context = option_number(made->graph->origin, "context");
+    if (!made->context)
+        made->context = INT32_MAX;
+    if (generation->chunk && generation->chunk < made->chunk)
+        made->chunk = generation->chunk;
+    return 0;
+}
+
+/* One of all tokens at once: its option T becomes the number of positions. */
+static int make_incremental(crescent_context *context, const crescent_generation *generation,
+                            struct cr_continuation *made, struct cr_error *error)
+{
+    const struct cr_origin *o = made->graph->origin;
+    int64_t wanted = generation->context;
+    if (find_tokens(made->graph->graph, o->path, &made->context, error) ||
+        (!wanted && !is_set(o, "T") && model_positions(o, &wanted, error)))
+        return -1;
+    if (wanted && wanted != made->context) {
+        if (set_option(context, &made->graph, "T", wanted, error) ||
+            find_tokens(made->graph->graph, o->path, &made->context, error))
+            return -1;
+    }
+    made->chunk = generation->chunk ? generation->chunk : CHUNK;
+    if (made->chunk > made->context)
+        made->chunk = made->context;
+    const crescent_incremental how = {made->chunk, !generation->all_logits};
+    return crescent_graph_incremental(made->graph, &how);
+}
+
+int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
+                         const crescent_generation *generation, struct cr_continuation *made,
+                         struct cr_error *error)
+{
+    crescent_script one = how ? *how : (crescent_script){0};
+    if (!one.entry)
+        one.entry = "";
+    *made = (struct cr_continuation){0};
+    if (crescent_graph_open(context, path, &one, &made->graph))
+        return -1;
+    int status = goes_on(made->graph->graph)
+                     ? take_as_it_is(context, generation, made, error)
+                     : make_incremental(context, generation, made, error);
+    if (status) {
+        crescent_graph_close(made->graph);
+        made->graph = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,332 @@
+/* generator.c - a causal model that goes on with texts; see crescent.h. */
+#include "generator.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/tensor_memory.h"
+#include "compiler/exec/weight_files.h"
+#include "compiler/ir/incremental.h"
+#include "compiler/ir/mem.h"
+#include "folder.h"
+#include "runtime/sampler.h"
+
+enum { MAX_ENDS = 64 };
+
+struct crescent_generator {
+    crescent_context *context;
+    crescent_model *model;
+    int ids, n, logits; /* ports: inputs and an output */
+    bool all_logits, has_logits;
+    int64_t texts, vocabulary, room, chunk, used;
+    int64_t bound, rows; /* tokens that ids have room for, and logits */
+    int64_t ends[MAX_ENDS], begin;
+    int n_ends;
+    struct cr_buffers inputs, outputs;
+    float *last;     /* [texts, vocabulary] */
+    double *scratch; /* of the choice */
+};
+
+/* ---- opening ---- */
+
+/* Ids and their number are all that goes in; logits are what is wanted of what comes out. */
+static int find_ports(crescent_generator *g, struct cr_error *error)
+{
+    const struct cr_engine *e = &g->model->engine;
+    g->ids = cr_port_find(e->inputs, e->n_inputs, CR_IDS);
+    g->n = cr_port_find(e->inputs, e->n_inputs, CR_TOKENS);
+    g->logits = cr_port_find(e->outputs, e->n_outputs, CR_LOGITS);
+    if (g->logits == CR_NONE && e->n_outputs == 1)
+        g->logits = 0;
+    for (int i = 0; i < e->n_inputs; i++)
+        if (i != g->ids && i != g->n)
+            return cr_fail(error, "%.400s: input %.100s, expected no input but ids of a model that "
+                                  "generates",
+                           e->path, e->inputs[i].name);
+    if (g->logits == CR_NONE || e->outputs[g->logits].rank != 3 ||
+        e->outputs[g->logits].dtype != CR_F32)
+        return cr_fail(error, "%.400s: no output logits [texts, tokens, vocabulary], expected one of a "
+                              "model that generates",
+                       e->path);
+    return 0;
+}
+
+/* Sizes from the shapes of the ports, which belong together. */
+static int find_sizes(crescent_generator *g, struct cr_error *error)
+{
+    const struct cr_engine *e = &g->model->engine;
+    const struct cr_port *ids = &e->inputs[g->ids], *logits = &e->outputs[g->logits];
+    char shape[224];
+    g->texts = ids->shape[0];
+    g->bound = ids->shape[1];
+    g->rows = logits->shape[1];
+    g->vocabulary = logits->shape[2];
+    if (logits->shape[0] == g->texts && (g->rows == g->bound || (g->rows == 1 && !g->all_logits)))
+        return 0;
+    return cr_fail(error, "%.400s: logits of shape %s, expected those of each of %" PRId64 " texts%s",
+                   e->path, cr_shape_text(shape, sizeof shape, 3, logits->shape), g->texts,
+                   g->all_logits ? ", of every token" : "");
+}
+
+/* The ids are zeros at first: also those past the tokens of a run are looked at, and have to be some. */
+static int make_buffers(crescent_generator *g, struct cr_error *error)
+{
+    const struct cr_engine *e = &g->model->engine;
+    int64_t n = g->texts * g->vocabulary * (int64_t)sizeof(float);
+    int64_t scratch = CR_SAMPLE_SCRATCH(g->vocabulary) * (int64_t)sizeof(double);
+    if (cr_buffers_new(&g->inputs, e->inputs, e->n_inputs, error) ||
+        cr_buffers_new(&g->outputs, e->outputs, e->n_outputs, error) ||
+        !(g->last = cr_memory_new(n, "logits", error)) ||
+        !(g->scratch = cr_memory_new(scratch, "the choice of a token", error)))
+        return -1;
+    memset(g->inputs.data[g->ids], 0, (size_t)(g->texts * g->bound) * sizeof(int32_t));
+    return 0;
+}
+
+/* What a folder, or a config.json, says of the tokens that begin and end a text. */
+static int read_ends(crescent_generator *g, struct cr_error *error)
+{
+    const struct cr_origin *o = g->model->origin;
+    const char *dot = o->config ? strrchr(o->config, '.') : NULL;
+    const char *config = dot && strcmp(dot, ".json") == 0 ? o->config : NULL;
+    int n = 0, status = 0;
+    g->begin = CRESCENT_NONE;
+    if (o->folder) {
+        char *path = cr_path_in(o->folder, "generation_config.json");
+        status = cr_config_integers(path, "eos_token_id", g->ends, MAX_ENDS, &g->n_ends, error);
+        free(path);
+    }
+    if (!status && config && !g->n_ends)
+        status = cr_config_integers(config, "eos_token_id", g->ends, MAX_ENDS, &g->n_ends, error);
+    if (!status && config)
+        status = cr_config_integers(config, "bos_token_id", &g->begin, 1, &n, error);
+    if (g->begin >= g->vocabulary || g->begin < 0)
+        g->begin = CRESCENT_NONE;
+    return status;
+}
+
+/* The nodes of the graph are used up. */
+static int open_generator(crescent_generator *g, const struct cr_continuation *made,
+                          const crescent_config *config, struct cr_error *error)
+{
+    struct cr_graph *whole = made->graph->graph;
+    made->graph->graph = NULL;
+    if (cr_compile_graph(g->context, made->graph->origin, whole, config, &g->model, error))
+        return -1;
+    g->model->is_part = true;
+    g->room = made->context;
+    g->chunk = made->chunk;
+    return find_ports(g, error) || find_sizes(g, error) || make_buffers(g, error) ||
+                   read_ends(g, error)
+               ? -1
+               : 0;
+}
+
+static int check_generation(const crescent_generation *how, const char *path,
+                            struct cr_error *error)
+{
+    if (how->context >= 0 && how->context <= INT32_MAX && how->chunk >= 0 &&
+        how->chunk <= INT32_MAX)
+        return 0;
+    return cr_fail(error, "%.400s: a context of %" PRId64 " tokens, %" PRId64 " at a time, expected 0 to "
+                          "%d of both",
+                   path, how->context, how->chunk, INT32_MAX);
+}
+
+/* A failure leaves nothing open. */
+static int open_path(crescent_context *context, const char *path, const crescent_script *how,
+                     const crescent_config *config, const crescent_generation *generation,
+                     crescent_generator **generator, struct cr_error *error)
+{
+    static const crescent_generation plain;
+    struct cr_continuation made;
+    const crescent_generation *gen = generation ? generation : &plain;
+    if (check_generation(gen, path, error) ||
+        cr_continuation_open(context, path, how, gen, &made, error))
+        return -1;
+    crescent_generator *g = cr_calloc(1, sizeof *g);
+    g->context = cr_refer(context);
+    g->all_logits = gen->all_logits != 0;
+    int status = open_generator(g, &made, config, error);
+    crescent_graph_close(made.graph);
+    if (status)
+        crescent_generator_close(g);
+    else
+        *generator = g;
+    return status;
+}
+
+int crescent_generator_open(crescent_context *context, const char *path, const crescent_script *how,
+                            const crescent_config *config, const crescent_generation *generation,
+                            crescent_generator **generator)
+{
+    if (generator)
+        *generator = NULL;
+    CR_REQUIRE_CONTEXT(context, path && generator);
+    CR_ENTER(context);
+    return cr_done(&guard, open_path(context, path, how, config, generation, generator, guard.error));
+}
+
+void crescent_generator_close(crescent_generator *g)
+{
+    if (!g)
+        return;
+    cr_model_release(g->model);
+    cr_buffers_free(&g->inputs);
+    cr_buffers_free(&g->outputs);
+    free(g->last);
+    free(g->scratch);
+    cr_release(g->context);
+    free(g);
+}
+
+crescent_model *crescent_generator_model(crescent_generator *generator)
+{
+    return generator ? generator->model : NULL;
+}
+
+int crescent_generator_look(const crescent_generator *g, crescent_generator_status *status)
+{
+    CR_REQUIRE(g, status);
+    *status = (crescent_generator_status){g->texts, g->vocabulary, g->room,
+                                          g->used,  g->chunk,      g->begin};
+    return CRESCENT_OK;
+}
+
+/* ---- feeding ---- */
+
+/* All that can be refused is, before the first token is taken. */
+static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n,
+                      struct cr_error *error)
+{
+    const struct cr_engine *e = &g->model->engine;
+    int64_t limit = e->id_limits[g->ids];
+    if (n > g->room - g->used)
+        return cr_fail(error, "%.400s: %" PRId64 " tokens behind %" PRId64 ", expected at most %" PRId64
+                              " in all",
+                       e->path, n, g->used, g->room);
+    for (int64_t i = 0; limit && i < g->texts * n; i++)
+        if (ids[i] < 0 || ids[i] >= limit)
+            return cr_fail(error, "%.400s: token %" PRId64 " is %" PRId32 ", expected an id from 0 to %"
+                                  PRId64,
+                           e->path, i % n, ids[i], limit - 1);
+    return cr_check_weights(g->model, error);
+}
+
+/* Runs the model for the tokens from `first` to first + n - 1 of each text. */
+static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_t first, int64_t n)
+{
+    int32_t *tokens = g->inputs.data[g->ids];
+    for (int64_t t = 0; t < g->texts; t++)
+        memcpy(tokens + t * g->bound, ids + t * stride + first, (size_t)n * sizeof *tokens);
+    *(int32_t *)g->inputs.data[g->n] = (int32_t)n;
+    return crescent_run(g->model, (const void *const *)g->inputs.data, g->outputs.data);
+}
+
+/* Copies the rows from `first` on of the last run's logits, for each text. */
+static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, float *to,
+                      int64_t stride)
+{
+    const float *from = g->outputs.data[g->logits];
+    for (int64_t t = 0; t < g->texts; t++)
+        memcpy(to + t * stride * g->vocabulary, from + (t * g->rows + first) * g->vocabulary,
+               (size_t)(n * g->vocabulary) * sizeof *to);
+}
+
+/* A run that is refused leaves the tokens of those before it. */
+static int feed(crescent_generator *g, const int32_t *ids, int64_t n, float *logits)
+{
+    for (int64_t first = 0; first < n; first += g->chunk) {
+        int64_t some = n - first < g->chunk ? n - first : g->chunk;
+        int status = run(g, ids, n, first, some);
+        if (status)
+            return status;
+        g->used += some;
+        if (logits && g->all_logits)
+            copy_rows(g, 0, some, logits + first * g->vocabulary, n);
+        copy_rows(g, g->rows > 1 ? some - 1 : 0, 1, g->last, 1);
+        g->has_logits = true;
+    }
+    if (logits && !g->all_logits)
+        memcpy(logits, g->last, (size_t)(g->texts * g->vocabulary) * sizeof *logits);
+    return CRESCENT_OK;
+}
+
+int crescent_generator_feed(crescent_generator *generator, const int32_t *ids, int64_t n,
+                            float *logits)
+{
+    CR_REQUIRE(generator, ids && n > 0);
+    CR_ENTER(generator->context);
+    int status = check_feed(generator, ids, n, guard.error);
+    return status ? cr_done(&guard, status) : feed(generator, ids, n, logits);
+}
+
+const float *crescent_generator_logits(const crescent_generator *generator)
+{
+    return generator && generator->has_logits ? generator->last : NULL;
+}
+
+int crescent_generator_reset(crescent_generator *generator)
+{
+    CR_REQUIRE(generator, true);
+    generator->used = 0;
+    generator->has_logits = false;
+    return crescent_reset_states(generator->model);
+}
+
+/* ---- choosing ---- */
+
+/* Refuses numbers that mean nothing, and a choice before the first token. */
+static int check_sampling(const crescent_generator *g, const crescent_sampling *how,
+                          struct cr_error *error)
+{
+    const char *path = g->model->engine.path;
+    if (!g->has_logits)
+        return cr_fail(error, "%.400s: a token is wanted of a text without any, expected one before it",
+                       path);
+    if (!(how->temperature >= 0) || isinf(how->temperature) || how->top_k < 0 ||
+        !(how->top_p >= 0) || how->top_p > 1 || how->seed < 0)
+        return cr_fail(error, "%.400s: temperature %g, top_k %" PRId64 ", top_p %g and seed %" PRId64
+                              ", expected numbers from 0 on, and top_p up to 1",
+                       path, how->temperature, how->top_k, how->top_p, how->seed);
+    return 0;
+}
+
+/* The stream of a text is its number, so that a text alone has the numbers of the first of several. */
+static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *ids,
+                  struct cr_error *error)
+{
+    if (check_sampling(g, how, error))
+        return -1;
+    for (int64_t t = 0; t < g->texts; t++) {
+        const struct cr_sampling s = {how->temperature, (long)how->top_k, how->top_p,
+                                      (uint64_t)how->seed, (uint64_t)t};
+        long id = cr_sample(&s, g->last + t * g->vocabulary, (long)g->vocabulary, (uint64_t)g->used,
+                            g->scratch);
+        if (id < 0)
+            return cr_fail(error, "%.400s: of the logits behind token %" PRId64 " %s, expected numbers",
+                           g->model->engine.path, g->used - 1,
+                           id == CR_SAMPLE_NAN ? "some are NaN" : "all are -infinity");
+        ids[t] = (int32_t)id;
+    }
+    return 0;
+}
+
+int crescent_generator_choose(crescent_generator *generator, const crescent_sampling *how,
+                              int32_t *ids)
+{
+    static const crescent_sampling likeliest;
+    CR_REQUIRE(generator, ids);
+    CR_ENTER(generator->context);
+    return cr_done(&guard, choose(generator, how ? how : &likeliest, ids, guard.error));
+}
+
+int crescent_generator_is_end(const crescent_generator *g, int32_t id)
+{
+    for (int i = 0; g && i < g->n_ends; i++)
+        if (g->ends[i] == id)
+            return 1;
+    return 0;
+}
