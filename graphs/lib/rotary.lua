@@ -3,10 +3,10 @@
 
 local rotary = {}
 
--- w_i = theta^(-2i / d), for i from 0 to d/2 - 1.
+-- w_i = theta^(-2i / d), for i from 0 on, 2i < d.
 function rotary.frequencies(d, theta)
     local w = {}
-    for i = 0, d / 2 - 1 do w[i + 1] = theta ^ (-2 * i / d) end
+    for i = 0, (d - 1) / 2 do w[i + 1] = theta ^ (-2 * i / d) end
     return w
 end
 
