@@ -37,13 +37,14 @@ lua_name_lua5.4 := lua5.4
 lua_name_luajit := luajit-5.1
 lua_flags = $(shell pkg-config --cflags $(1))
 libraries = $(call static,$(lua_name_$(1))) $(call static,tcc) $(call static,jansson) \
+            $(call static,pcre2-8) $(call static,utf8proc) \
             -ldl -lpthread -lm
 check_flags = $(shell pkg-config --cflags check)
 check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(foreach d,files ir passes emit exec library,$(wildcard compiler/$(d)/*.c))
+compiler_sources := $(foreach d,files ir tokenizer passes emit exec library,$(wildcard compiler/$(d)/*.c))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 runtime_sources  := $(wildcard runtime/*.c)

@@ -692,6 +692,78 @@ int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial);
  * of this machine if `path` is null, which the target "host" reads from then on. */
 int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuning *tuning);
 
+/* ---- tokenizers ----------------------------------------------------------------------- */
+
+/*
+ * From text to the ids of tokens, and back: byte-pair encoding as a tokenizer.json describes it, with
+ * the ids that Hugging Face's tokenizers give.  docs/tokenizers.md says what is read.
+ *
+ *     crescent_tokenizer *tokenizer;
+ *     int32_t *ids;
+ *     size_t n;
+ *     if (crescent_tokenizer_open(context, "folder", &tokenizer) ||
+ *         crescent_encode(tokenizer, text, strlen(text), CRESCENT_FRAMED, &ids, &n))
+ *         puts(crescent_error(context));
+ *
+ * Text is UTF-8 of fewer than 2^28 bytes, and may hold zeros; what is no UTF-8 is refused.
+ */
+typedef struct crescent_tokenizer crescent_tokenizer;
+
+/* Reads a tokenizer.json, or what is in a folder: tokenizer.json, or vocab.json and merges.txt, or
+ * encoder.json and vocab.bpe. */
+int crescent_tokenizer_open(crescent_context *context, const char *path,
+                            crescent_tokenizer **tokenizer);
+void crescent_tokenizer_close(crescent_tokenizer *tokenizer);
+
+/* The greatest id + 1; 0 for null. */
+int crescent_tokenizer_size(const crescent_tokenizer *tokenizer);
+
+/* The id of a token by its text as it stands in the file, "<|endoftext|>"; CRESCENT_NONE if there is
+ * none.  And the text of an id, the tokenizer's, or null. */
+int crescent_token_id(const crescent_tokenizer *tokenizer, const char *token);
+const char *crescent_token_text(const crescent_tokenizer *tokenizer, int id);
+
+/* The ids that end a text: eos_token_id of generation_config.json or config.json beside the
+ * tokenizer, or eos_token of tokenizer_config.json, or <|endoftext|>.  CRESCENT_NONE for a number that
+ * is no such id. */
+int crescent_end_count(const crescent_tokenizer *tokenizer);
+int crescent_end_at(const crescent_tokenizer *tokenizer, int index);
+
+/* Whether encoding adds what the tokenizer puts around a text, <s> for instance. */
+typedef enum { CRESCENT_PLAIN, CRESCENT_FRAMED } crescent_framing;
+
+/* The ids of a text, to be freed with crescent_free. */
+int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
+                    crescent_framing framing, int32_t **ids, size_t *n);
+
+/* Which special tokens decoding shows. */
+typedef enum {
+    CRESCENT_SPECIALS_WITHIN, /* not those that encoding adds around a text */
+    CRESCENT_SPECIALS_ALL,
+    CRESCENT_SPECIALS_NONE
+} crescent_specials;
+
+/* The text of ids, with a zero behind it, to be freed with crescent_free: byte for byte what was
+ * encoded, also where that is no UTF-8.  An id without token gives nothing. */
+int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                    crescent_specials specials, char **text, size_t *length);
+
+/* Decodes token after token: what is given for all of them together is what crescent_decode gives,
+ * but that CRESCENT_SPECIALS_WITHIN shows what encoding adds behind a text. */
+typedef struct crescent_text_stream crescent_text_stream;
+
+int crescent_text_stream_open(crescent_tokenizer *tokenizer, crescent_specials specials,
+                              crescent_text_stream **stream);
+void crescent_text_stream_close(crescent_text_stream *stream);
+
+/* The text that an id makes certain, which may be none: no character is given in part.  It is the
+ * stream's until the next call. */
+int crescent_text_stream_add(crescent_text_stream *stream, int id, const char **text,
+                             size_t *length);
+
+/* What is left at the end, which may be part of a character. */
+int crescent_text_stream_end(crescent_text_stream *stream, const char **text, size_t *length);
+
 /* ---- C source ------------------------------------------------------------------------- */
 
 /* A function from inputs to outputs, or a step of a training, from state to state. */

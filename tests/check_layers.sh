@@ -7,6 +7,7 @@
 #     ir <- passes <- emit <- exec <- library;  frontend sees ir;  library sees it, too
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
+#     compiler/tokenizer/, text to ids and back, sees ir and files; emit and library see it
 #     compiler/crescent.h, the public interface, sees libc only; library implements it
 #     cli sees crescent.h and the few helpers listed below, which know nothing of a model:
 #     texts, memory, errors, and a program run to its end
@@ -14,6 +15,7 @@
 #     no other folder's *.inc, but for two: exec/draw.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
 #     lua.h only in frontend/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
+#     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     machine instructions only in runtime/ and in exec/peak.c, which measures the machine
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
@@ -63,6 +65,12 @@ violations() {
                     complain("TinyCC belongs to compiler/exec/jit_tcc.c")
             } else if (name == "jansson.h") {
                 if (layer != "cli") complain("jansson belongs to compiler/cli/")
+            } else if (name == "pcre2.h") {
+                if (FILENAME != "compiler/tokenizer/pattern.c")
+                    complain("PCRE2 belongs to compiler/tokenizer/pattern.c")
+            } else if (name == "utf8proc.h") {
+                if (FILENAME != "compiler/tokenizer/unicode.c")
+                    complain("utf8proc belongs to compiler/tokenizer/unicode.c")
             } else if (name in machine) {
                 if (layer != "runtime" && FILENAME != "compiler/exec/peak.c")
                     complain("machine instructions belong to runtime/")
@@ -86,6 +94,8 @@ violations() {
                 for (j = 1; j <= i; j++) sees[chain[i] " " chain[j]] = 1
             n = split("files emit exec library frontend", chain, " ")
             for (i = 1; i <= n; i++) sees[chain[i] " files"] = 1
+            sees["tokenizer tokenizer"] = sees["tokenizer ir"] = sees["tokenizer files"] = 1
+            sees["emit tokenizer"] = sees["library tokenizer"] = 1
             texts["compiler/exec/draw.c runtime"] = texts["compiler/exec/draw.inc runtime"] = 1
             texts["compiler/emit/standalone_main.inc files"] = 1
             sees["frontend frontend"] = sees["frontend ir"] = 1
@@ -153,7 +163,15 @@ expect caught compiler/exec/draw.c '#include "compiler/files/write.inc"'
 expect caught compiler/exec/draw.c '#include <immintrin.h>'
 expect caught runtime/pool.c '#include "compiler/files/writer.h"'
 expect caught runtime/pool.c '#include <check.h>'
+expect caught compiler/tokenizer/bpe.c '#include "compiler/passes/passes.h"'
+expect caught compiler/tokenizer/bpe.c '#include <pcre2.h>'
+expect caught compiler/library/tokenizer.c '#include <utf8proc.h>'
+expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
+expect caught compiler/passes/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
+expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
+expect allowed compiler/tokenizer/document.c '#include "compiler/files/json.h"'
+expect allowed compiler/library/tokenizer.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/passes/fuse.c '#include "compiler/ir/graph.h"'
 expect allowed compiler/frontend/script.c '#include <lauxlib.h>'
 expect allowed compiler/exec/jit_tcc.c '#include <libtcc.h>'

@@ -22,6 +22,8 @@ liblua5.4-dev|pkg-config --exists lua5.4|Lua 5.4, the language of model scripts
 libluajit-5.1-dev|pkg-config --exists luajit|LuaJIT, the other Lua that Crescent runs with
 libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memory
 libjansson-dev|links jansson.h json_null jansson|JSON, what --json prints
+libpcre2-dev|pkg-config --exists libpcre2-8|PCRE2, the patterns of tokenizers
+libutf8proc-dev|pkg-config --exists libutf8proc|utf8proc, the normal forms of Unicode for tokenizers
 check|pkg-config --exists check|the framework of the unit tests
 TABLE
     [ "$for_what" != pictures ] || echo 'gnuplot-nox|have gnuplot|draws the pictures of docs/'

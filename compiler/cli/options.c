@@ -159,6 +159,15 @@ static const struct option_row rows[] = {
     {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "", CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH, FIELD(json), 0, 0,
      "print the result as JSON"},
+    {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE, FIELD(tokenizer), 0, 0,
+     "read the tokenizer from here, not from MODEL"},
+    {"text", 0, TEXT, "TEXT", CR_VERB_TOKENIZE, FIELD(text), 0, 0, "the text"},
+    {"decode", 0, TEXT, "IDS", CR_VERB_TOKENIZE, FIELD(decode), 0, 0,
+     "print the text of ids, with commas or spaces between; - reads them from standard input"},
+    {"plain", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(plain), 0, 0,
+     "nothing is put around the text"},
+    {"special", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(special), 0, 0,
+     "print all special tokens of --decode"},
     {"help", 'h', FLAG, "", CR_VERB_ALL, FIELD(help), 0, 0, "print this"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -410,17 +419,19 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
         o->seed = 0;
     if (o->help)
         return 0;
-    if (!(verb->bit & CR_VERB_MODELS))
+    if (!(verb->bit & (CR_VERB_MODELS | CR_VERB_TOKENIZE)))
         return optind == argc ? 0
                               : cr_fail(error, "%s: '%.200s': expected options only", verb->name,
                                         argv[optind]);
     if (optind == argc)
         return cr_fail(error, "%s: no model given, expected crescent %s %s", verb->name, verb->name,
                        verb->usage);
+    o->model = argv[optind];
+    if (verb->bit & CR_VERB_TOKENIZE && optind + 1 < argc)
+        o->file = argv[++optind];
     if (optind + 1 < argc)
         return cr_fail(error, "%s: '%.200s' after the model %.200s, expected one model only",
                        verb->name, argv[optind + 1], argv[optind]);
-    o->model = argv[optind];
     return 0;
 }
 

@@ -30,8 +30,10 @@ struct cr_options {
     const char *grads, *expect_grads, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *config;
     const char *format;
+    const char *tokenizer, *text, *decode, *file; /* file: the second word of tokenize */
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;
+    bool plain, special;
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
@@ -55,12 +57,13 @@ enum {
     CR_VERB_TARGETS = 1 << 9,
     CR_VERB_TUNE = 1 << 10,
     CR_VERB_GENERATE = 1 << 11,
+    CR_VERB_TOKENIZE = 1 << 12,
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
                      CR_VERB_GENERATE, /* all that work on a model */
-    CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS,
+    CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE,
 };
 
 /* A verb returns 0, 1 if a comparison failed, 2 with the error set, or 130 if a signal ended it

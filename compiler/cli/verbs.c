@@ -75,6 +75,13 @@ static const struct cr_verb verbs[] = {
      "result is a small text file, $XDG_CACHE_HOME/crescent/PROCESSOR.target unless -o names\n"
      "another: run, compare, bench and train take it from then on, as does `--target host`.\n"
      "Begins with --target; no bit of a result depends on any of it.\n"},
+    {"tokenize", CR_VERB_TOKENIZE, cr_verb_tokenize, "MODEL [--text TEXT | FILE | -] [options]",
+     "print the ids of a text's tokens, or the text of ids",
+     "MODEL is a folder with tokenizer.json, or with vocab.json and merges.txt; or a tokenizer.json;\n"
+     "or anything with --tokenizer.  The text is read from standard input if none is given.  The\n"
+     "ids are those that Hugging Face's tokenizers give, on one line; <s> and the like, which some\n"
+     "tokenizers put around a text, are among them, and --decode leaves them out again there, so\n"
+     "that it prints the text byte for byte, without a line end behind it.\n"},
     {"ops", CR_VERB_OPS, cr_verb_ops, "[options]",
      "list the primitive operations of the graph language",
      "The tables are runtime/elementwise.h, runtime/reductions.h and compiler/ir/ops.def.\n"},

@@ -1,0 +1,182 @@
+/* tokenize.c - crescent tokenize: the ids of a text, or the text of ids. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "verbs.h"
+
+/* ---- reading ---- */
+
+struct bytes {
+    char *data;
+    size_t n, room;
+};
+
+/* Room for more; false if there is none. */
+static bool grow(struct bytes *b)
+{
+    size_t room = b->room ? 2 * b->room : 1 << 16;
+    char *data = realloc(b->data, room);
+    if (!data)
+        return false;
+    b->data = data;
+    b->room = room;
+    return true;
+}
+
+static int read_stream(FILE *in, const char *name, struct bytes *b, struct cr_error *error)
+{
+    size_t n;
+    errno = 0;
+    do {
+        if (b->n == b->room && !grow(b))
+            return cr_fail(error, "%.300s: out of memory after %zu bytes", name, b->n);
+        n = fread(b->data + b->n, 1, b->room - b->n, in);
+        b->n += n;
+    } while (n > 0);
+    return ferror(in) ? cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno)) : 0;
+}
+
+/* All of a file, or of standard input for "-". */
+static int read_all(const char *path, struct bytes *b, struct cr_error *error)
+{
+    if (strcmp(path, "-") == 0)
+        return read_stream(stdin, "standard input", b, error);
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return cr_fail(error, "%.300s: cannot be opened: %s", path, strerror(errno));
+    int status = read_stream(in, path, b, error);
+    fclose(in);
+    return status;
+}
+
+/* The text of the command line, or of the file that it names. */
+static int read_text(const struct cr_options *o, struct bytes *b, struct cr_error *error)
+{
+    if (o->text && o->file)
+        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
+    if (!o->text)
+        return read_all(o->file ? o->file : "-", b, error);
+    b->data = cr_strdup(o->text);
+    b->n = strlen(o->text);
+    return 0;
+}
+
+/* ---- ids to text ---- */
+
+struct ids {
+    int32_t *items;
+    int n, cap;
+};
+
+/* Reads numbers with commas or white space between; each has to be the id of a token. */
+static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer *tokenizer,
+                    struct cr_error *error)
+{
+    static const char between[] = ", \t\r\n";
+    for (const char *at = text + strspn(text, between); *at; at += strspn(at, between)) {
+        char *end;
+        errno = 0;
+        long id = strtol(at, &end, 10);
+        size_t word = strcspn(at, between);
+        if (end != at + word || errno || id < 0 || id > INT32_MAX)
+            return cr_fail(error, "--decode: found '%.*s', expected ids with commas between",
+                           word > 60 ? 60 : (int)word, at);
+        if (!crescent_token_text(tokenizer, (int)id))
+            return cr_fail(error, "--decode: found the id %ld, which no token has, expected some below %d",
+                           id, crescent_tokenizer_size(tokenizer));
+        *CR_PUSH(ids->items, ids->n, ids->cap) = (int32_t)id;
+        at = end;
+    }
+    return 0;
+}
+
+/* Nothing stands behind the text, which may hold zeros. */
+static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer, const char *text,
+                      struct cr_error *error)
+{
+    struct ids ids = {0};
+    char *out = NULL;
+    size_t length;
+    int status = read_ids(&ids, text, tokenizer, error);
+    if (status == 0)
+        status = cr_passed(o,
+                           crescent_decode(tokenizer, ids.items, (size_t)ids.n,
+                                           o->special ? CRESCENT_SPECIALS_ALL
+                                                      : CRESCENT_SPECIALS_WITHIN,
+                                           &out, &length),
+                           error);
+    if (status == 0)
+        fwrite(out, 1, length, stdout);
+    crescent_free(out);
+    free(ids.items);
+    return status;
+}
+
+/* Of --decode IDS, or of standard input. */
+static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
+{
+    struct bytes b = {0};
+    int status = 0;
+    if (o->text || o->file)
+        return cr_fail(error, "--decode: found a text, too, expected one of them");
+    if (strcmp(o->decode, "-") == 0)
+        status = read_all("-", &b, error);
+    else
+        b = (struct bytes){cr_strdup(o->decode), strlen(o->decode), 0};
+    if (status == 0 && (b.n < b.room || (b.room && grow(&b))))
+        b.data[b.n] = '\0';
+    if (status == 0)
+        status = decode_ids(o, tokenizer, b.data, error);
+    free(b.data);
+    return status;
+}
+
+/* ---- text to ids ---- */
+
+/* On one line. */
+static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
+{
+    struct bytes text = {0};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    int status = read_text(o, &text, error);
+    if (status == 0)
+        status = cr_passed(o,
+                           crescent_encode(tokenizer, text.data, text.n,
+                                           o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED, &ids, &n),
+                           error);
+    for (size_t i = 0; i < n; i++)
+        printf("%s%d", i ? " " : "", (int)ids[i]);
+    if (status == 0)
+        putchar('\n');
+    crescent_free(ids);
+    free(text.data);
+    return status;
+}
+
+/* ---- the verb ---- */
+
+static bool is_script(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && strcmp(path + n - 4, ".lua") == 0;
+}
+
+/* A folder and a file are told apart by the library. */
+int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
+{
+    crescent_tokenizer *tokenizer = NULL;
+    if (!o->tokenizer && is_script(o->model)) {
+        cr_fail(error, "%.300s: found a script, which has no tokenizer, expected --tokenizer FILE",
+                o->model);
+        return 2;
+    }
+    const char *path = o->tokenizer ? o->tokenizer : o->model;
+    int status = cr_passed(o, crescent_tokenizer_open(o->context, path, &tokenizer), error);
+    if (status == 0)
+        status = (o->decode ? decode : encode)(o, tokenizer, error);
+    crescent_tokenizer_close(tokenizer);
+    return status ? 2 : 0;
+}

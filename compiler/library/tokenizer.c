@@ -1,0 +1,191 @@
+/* tokenizer.c - text and ids; see crescent.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/tokenizer/tokenizer.h"
+#include "handles.h"
+
+struct crescent_tokenizer {
+    crescent_context *context;
+    struct cr_tokenizer *tokenizer;
+    int references; /* by its owner, and by streams */
+};
+
+static void release(crescent_tokenizer *t)
+{
+    if (!t || --t->references > 0)
+        return;
+    cr_tokenizer_free(t->tokenizer);
+    cr_release(t->context);
+    free(t);
+}
+
+/* The handle is made last, so that nothing else has to be closed. */
+int crescent_tokenizer_open(crescent_context *context, const char *path,
+                            crescent_tokenizer **tokenizer)
+{
+    if (tokenizer)
+        *tokenizer = NULL;
+    CR_REQUIRE_CONTEXT(context, path && tokenizer);
+    CR_ENTER(context);
+    struct cr_tokenizer *inner = cr_tokenizer_open(path, guard.error);
+    if (!inner)
+        return cr_done(&guard, -1);
+    crescent_tokenizer *t = cr_calloc(1, sizeof *t);
+    *t = (crescent_tokenizer){cr_refer(context), inner, 1};
+    *tokenizer = t;
+    return CRESCENT_OK;
+}
+
+void crescent_tokenizer_close(crescent_tokenizer *tokenizer)
+{
+    release(tokenizer);
+}
+
+/* ---- tokens ---- */
+
+int crescent_tokenizer_size(const crescent_tokenizer *t)
+{
+    return t ? t->tokenizer->n_ids : 0;
+}
+
+int crescent_token_id(const crescent_tokenizer *t, const char *token)
+{
+    return t && token ? cr_token_id(t->tokenizer, token, strlen(token)) : CRESCENT_NONE;
+}
+
+const char *crescent_token_text(const crescent_tokenizer *t, int id)
+{
+    size_t length;
+    return t ? cr_token_text(t->tokenizer, id, &length) : NULL;
+}
+
+int crescent_end_count(const crescent_tokenizer *t)
+{
+    return t ? t->tokenizer->ends.n : 0;
+}
+
+int crescent_end_at(const crescent_tokenizer *t, int index)
+{
+    return t && index >= 0 && index < t->tokenizer->ends.n ? t->tokenizer->ends.items[index]
+                                                           : CRESCENT_NONE;
+}
+
+/* ---- encoding and decoding ---- */
+
+/* A text without tokens has memory, too. */
+int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
+                    crescent_framing framing, int32_t **ids, size_t *n)
+{
+    CR_REQUIRE(tokenizer, text && ids && n);
+    CR_ENTER(tokenizer->context);
+    struct cr_ids list = {0};
+    if (cr_encode(tokenizer->tokenizer, text, length, framing == CRESCENT_FRAMED, &list,
+                  guard.error)) {
+        free(list.items);
+        return cr_done(&guard, -1);
+    }
+    *ids = list.items ? list.items : cr_calloc(1, sizeof **ids);
+    *n = (size_t)list.n;
+    return CRESCENT_OK;
+}
+
+/* The text ends in a zero, also if it is empty. */
+int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                    crescent_specials specials, char **text, size_t *length)
+{
+    CR_REQUIRE(tokenizer, (ids || n == 0) && text && length);
+    CR_ENTER(tokenizer->context);
+    struct cr_text out = {0};
+    cr_put_bytes(&out, "", 0);
+    if (cr_decode(tokenizer->tokenizer, ids, n, (enum cr_specials)specials, &out, guard.error)) {
+        free(out.data);
+        return cr_done(&guard, -1);
+    }
+    *text = out.data;
+    *length = out.length;
+    return CRESCENT_OK;
+}
+
+/* ---- streams ---- */
+
+struct crescent_text_stream {
+    crescent_tokenizer *tokenizer;
+    struct cr_decoder *decoder;
+    struct cr_text text;
+    size_t given; /* of the text, by the last call */
+};
+
+/* It keeps its tokenizer. */
+int crescent_text_stream_open(crescent_tokenizer *tokenizer, crescent_specials specials,
+                              crescent_text_stream **stream)
+{
+    if (stream)
+        *stream = NULL;
+    CR_REQUIRE(tokenizer, stream);
+    CR_ENTER(tokenizer->context);
+    crescent_text_stream *s = cr_calloc(1, sizeof *s);
+    s->decoder = cr_decoder_new(tokenizer->tokenizer, (enum cr_specials)specials);
+    s->tokenizer = tokenizer;
+    tokenizer->references++;
+    *stream = s;
+    return CRESCENT_OK;
+}
+
+void crescent_text_stream_close(crescent_text_stream *s)
+{
+    if (!s)
+        return;
+    cr_decoder_free(s->decoder);
+    free(s->text.data);
+    release(s->tokenizer);
+    free(s);
+}
+
+/* How many of n bytes are left without a character at their end that more bytes may complete. */
+static size_t without_part(const char *text, size_t n)
+{
+    size_t back = 0;
+    while (back < 3 && back < n && ((unsigned char)text[n - 1 - back] & 0xc0) == 0x80)
+        back++;
+    if (back == n)
+        return n;
+    unsigned char lead = (unsigned char)text[n - 1 - back];
+    size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    return lead < 0xf8 && bytes > back + 1 ? n - 1 - back : n;
+}
+
+/* Forgets what the last call gave. */
+static void forget(crescent_text_stream *s)
+{
+    if (s->given)
+        memmove(s->text.data, s->text.data + s->given, s->text.length - s->given);
+    s->text.length -= s->given;
+    s->given = 0;
+}
+
+int crescent_text_stream_add(crescent_text_stream *stream, int id, const char **text,
+                             size_t *length)
+{
+    CR_REQUIRE(stream ? stream->tokenizer : NULL, text && length);
+    CR_ENTER(stream->tokenizer->context);
+    forget(stream);
+    if (cr_decoder_add(stream->decoder, id, &stream->text, guard.error))
+        return cr_done(&guard, -1);
+    *text = stream->text.data ? stream->text.data : "";
+    *length = stream->given = without_part(*text, stream->text.length);
+    return CRESCENT_OK;
+}
+
+int crescent_text_stream_end(crescent_text_stream *stream, const char **text, size_t *length)
+{
+    CR_REQUIRE(stream ? stream->tokenizer : NULL, text && length);
+    CR_ENTER(stream->tokenizer->context);
+    forget(stream);
+    if (cr_decoder_end(stream->decoder, &stream->text, guard.error))
+        return cr_done(&guard, -1);
+    *text = stream->text.data ? stream->text.data : "";
+    *length = stream->given = stream->text.length;
+    return CRESCENT_OK;
+}

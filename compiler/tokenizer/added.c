@@ -1,0 +1,178 @@
+/* added.c - tokens that are found in the text before anything else; see added.h. */
+#include "added.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files/mapping.h"
+#include "compiler/ir/mem.h"
+#include "scanner.h"
+
+/* Refuses a token that the vocabulary has with another id, or whose id it has for another text. */
+static int check(const struct cr_added_token *token, const struct cr_vocabulary *v,
+                 const char *path, struct cr_error *error)
+{
+    int32_t id = cr_find_word(v, token->text, token->length);
+    if (id >= 0 && id != token->id)
+        return cr_fail(error, "%s: found the id %d of added token %s, expected %d as in the vocabulary",
+                       path, token->id, cr_show(token->text, token->length).text, id);
+    if (id < 0 && token->id >= 0 && token->id < v->n && v->tokens[token->id].text)
+        return cr_fail(error, "%s: found the id %d of added token %s, which the vocabulary has for %s",
+                       path, token->id, cr_show(token->text, token->length).text,
+                       cr_show(v->tokens[token->id].text, v->tokens[token->id].length).text);
+    return 0;
+}
+
+int cr_add_added(struct cr_added *a, const struct cr_added_token *token,
+                 const struct cr_vocabulary *v, const char *path, struct cr_error *error)
+{
+    if (token->length == 0)
+        return cr_fail(error, "%s: found an added token without text, expected some", path);
+    if (check(token, v, path, error) ||
+        cr_add_word(&a->words, token->text, token->length, token->id, path, error))
+        return -1;
+    *CR_PUSH(a->tokens, a->n, a->cap) = *token;
+    return 0;
+}
+
+const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
+{
+    if (id < 0 || id >= a->words.n || !a->words.tokens[id].text)
+        return NULL;
+    for (int i = 0; i < a->n; i++)
+        if (a->tokens[i].id == id)
+            return &a->tokens[i];
+    return NULL;
+}
+
+/* ---- the trees ---- */
+
+static int add_node(struct cr_trie *t, unsigned char byte)
+{
+    *CR_PUSH(t->nodes, t->n, t->cap) =
+        (struct cr_trie_node){.child = -1, .sibling = -1, .token = -1, .byte = byte};
+    return t->n - 1;
+}
+
+/* The child of a node for a byte, or -1. */
+static int child_of(const struct cr_trie *t, int node, unsigned char byte)
+{
+    int child = t->nodes[node].child;
+    while (child >= 0 && t->nodes[child].byte != byte)
+        child = t->nodes[child].sibling;
+    return child;
+}
+
+/* Of two tokens that read alike the first one counts. */
+static void plant(struct cr_trie *t, const char *text, size_t n, int token)
+{
+    int node = 0;
+    for (size_t i = 0; i < n; i++) {
+        int child = child_of(t, node, (unsigned char)text[i]);
+        if (child < 0) {
+            child = add_node(t, (unsigned char)text[i]);
+            t->nodes[child].sibling = t->nodes[node].child;
+            t->nodes[node].child = child;
+        }
+        node = child;
+    }
+    if (node > 0 && t->nodes[node].token < 0)
+        t->nodes[node].token = token;
+}
+
+int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers, struct cr_error *error)
+{
+    struct cr_text normal = {0};
+    int status = 0;
+    add_node(&a->raw, 0);
+    add_node(&a->normalized, 0);
+    for (int special = 1; special >= 0; special--)
+        for (int i = 0; i < a->n && status == 0; i++) {
+            const struct cr_added_token *token = &a->tokens[i];
+            bool first = true;
+            if (token->special != special)
+                continue;
+            if (!token->normalized) {
+                plant(&a->raw, token->text, token->length, i);
+                continue;
+            }
+            normal.length = 0;
+            status = cr_normalize(normalizers, token->text, token->length, &normal, &first, error);
+            plant(&a->normalized, normal.data, normal.length, i);
+        }
+    free(normal.data);
+    return status;
+}
+
+void cr_free_added(struct cr_added *a)
+{
+    cr_free_vocabulary(&a->words);
+    free(a->tokens);
+    free(a->raw.nodes);
+    free(a->normalized.nodes);
+    *a = (struct cr_added){0};
+}
+
+/* ---- finding ---- */
+
+/* The token that the longest path from here on ends at, or -1, and where it ends. */
+static int longest(const struct cr_trie *t, const char *text, size_t at, size_t n, size_t *end)
+{
+    int token = -1, node = 0;
+    for (; at < n && (node = child_of(t, node, (unsigned char)text[at])) >= 0;) {
+        at++;
+        if (t->nodes[node].token < 0)
+            continue;
+        token = t->nodes[node].token;
+        *end = at;
+    }
+    return token;
+}
+
+static bool is_inside_word(const char *text, size_t n, size_t begin, size_t end)
+{
+    size_t bytes;
+    return (begin > 0 && cr_is_word(text, cr_character_before(text, begin), &bytes)) ||
+           (end < n && cr_is_word(text, end, &bytes));
+}
+
+/* Widens text[*begin, *end) by the white space that a token takes; not before `least`. */
+static void widen(const struct cr_added_token *token, const char *text, size_t n, size_t least,
+                  size_t *begin, size_t *end)
+{
+    size_t bytes, before;
+    while (token->lstrip && *begin > least) {
+        before = cr_character_before(text, *begin);
+        if (!cr_is_space(text, before, &bytes))
+            break;
+        *begin = before;
+    }
+    while (token->rstrip && *end < n && cr_is_space(text, *end, &bytes))
+        *end += bytes;
+}
+
+void cr_cut_added(const struct cr_added *a, const struct cr_trie *trie, const char *text, size_t n,
+                  bool first, struct cr_pieces *out)
+{
+    size_t done = 0, at = 0, found_end;
+    while (at < n && trie->n > 1) {
+        int found = longest(trie, text, at, n, &found_end);
+        if (found < 0) {
+            at++;
+            continue;
+        }
+        const struct cr_added_token *token = &a->tokens[found];
+        size_t begin = at, end = found_end;
+        at = found_end;
+        if (token->single_word && is_inside_word(text, n, begin, end))
+            continue;
+        widen(token, text, n, done, &begin, &end);
+        if (begin > done)
+            cr_add_piece(out, text + done, begin - done, first && done == 0);
+        cr_add_token(out, token->id);
+        done = end > done ? end : done;
+        at = done > at ? done : at;
+    }
+    if (done < n)
+        cr_add_piece(out, text + done, n - done, first && done == 0);
+}

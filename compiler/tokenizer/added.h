@@ -1,0 +1,56 @@
+/*
+ * added.h - tokens that are found in the text before anything else: special ones, and others that
+ * were added to a vocabulary.
+ */
+#ifndef CR_ADDED_H
+#define CR_ADDED_H
+
+#include "part.h"
+#include "vocabulary.h"
+
+struct cr_added_token {
+    const char *text;
+    size_t length;
+    int32_t id;
+    bool special;
+    bool single_word;    /* not inside a word */
+    bool lstrip, rstrip; /* it takes the white space before it, or behind it */
+    bool normalized;     /* it is looked for in the normalized text */
+};
+
+/* A tree of the bytes of tokens; children of a node are linked. */
+struct cr_trie_node {
+    int child, sibling, token; /* or -1 */
+    unsigned char byte;
+};
+
+struct cr_trie {
+    struct cr_trie_node *nodes;
+    int n, cap;
+};
+
+struct cr_added {
+    struct cr_added_token *tokens;
+    int n, cap;
+    struct cr_vocabulary words;   /* the same, by id and by text */
+    struct cr_trie raw, normalized;
+};
+
+/* Adds a token; what is there already, or contradicts the vocabulary, is refused. */
+int cr_add_added(struct cr_added *added, const struct cr_added_token *token,
+                 const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
+
+/* When all are added. */
+int cr_index_added(struct cr_added *added, const struct cr_text_parts *normalizers,
+                   struct cr_error *error);
+void cr_free_added(struct cr_added *added);
+
+/* The token of an id, or null. */
+const struct cr_added_token *cr_find_added(const struct cr_added *added, int32_t id);
+
+/* Cuts a text at the tokens of a tree, of several at one place at the longest, and adds what comes of
+ * it to `out`. */
+void cr_cut_added(const struct cr_added *added, const struct cr_trie *trie, const char *text,
+                  size_t n, bool first, struct cr_pieces *out);
+
+#endif

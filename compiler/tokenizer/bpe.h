@@ -1,0 +1,48 @@
+/*
+ * bpe.h - byte-pair encoding: the ids of a piece of text.
+ */
+#ifndef CR_BPE_H
+#define CR_BPE_H
+
+#include <stdbool.h>
+
+#include "vocabulary.h"
+
+struct cr_bpe {
+    struct cr_vocabulary vocabulary;
+    int32_t *left, *right, *made; /* by rank, as in struct cr_merges */
+    int n_merges, left_cap, right_cap, made_cap;
+    int32_t *slots;
+    uint32_t mask;
+    int32_t unknown; /* the id of what is no token, or -1 */
+    int32_t bytes[256]; /* with byte_fallback the ids of <0x00> ..., or -1 */
+    bool fuse_unknown, byte_fallback, ignore_merges;
+};
+
+/* Adds a merge of two tokens' texts; its rank is how many there are. */
+int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
+                 size_t right_length, const char *path, struct cr_error *error);
+
+/* When all is added: makes what encoding looks things up in.  Of several merges of one pair the last
+ * counts. */
+void cr_index_bpe(struct cr_bpe *bpe);
+void cr_free_bpe(struct cr_bpe *bpe);
+
+/* A growing list of ids, and what encoding works with. */
+struct cr_ids {
+    int32_t *items;
+    int n, cap;
+};
+
+struct cr_bpe_work {
+    struct cr_symbol *symbols;
+    struct cr_candidate *heap;
+    size_t room; /* symbols */
+};
+
+/* Adds the ids of n bytes of text, fewer than 2^28. */
+void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
+                   struct cr_bpe_work *work);
+void cr_free_bpe_work(struct cr_bpe_work *work);
+
+#endif

@@ -1,0 +1,89 @@
+/* decode.c - from ids to text; see tokenizer.h. */
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+#include "decoders.h"
+#include "tokenizer.h"
+
+struct cr_decoder {
+    const struct cr_tokenizer *tokenizer;
+    enum cr_specials specials;
+    struct cr_decoding *states;
+    int64_t n;   /* ids so far */
+    bool framed; /* all of them were those in front of a text */
+    bool begun;  /* some token was shown */
+};
+
+struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *t, enum cr_specials specials)
+{
+    struct cr_decoder *d = cr_calloc(1, sizeof *d);
+    d->tokenizer = t;
+    d->specials = specials;
+    d->states = cr_new_decodings(&t->decoders);
+    d->framed = true;
+    return d;
+}
+
+void cr_decoder_free(struct cr_decoder *d)
+{
+    if (!d)
+        return;
+    cr_free_decodings(&d->tokenizer->decoders, d->states);
+    free(d);
+}
+
+/* True if the next id is not shown. */
+static bool is_hidden(struct cr_decoder *d, int32_t id)
+{
+    const struct cr_tokenizer *t = d->tokenizer;
+    const struct cr_added_token *added = cr_find_added(&t->added, id);
+    d->framed = d->framed && d->n < t->frame.n_before && t->frame.before[d->n] == id;
+    d->n++;
+    return (d->specials == CR_SPECIALS_WITHIN && d->framed) ||
+           (d->specials == CR_SPECIALS_NONE && added && added->special);
+}
+
+int cr_decoder_add(struct cr_decoder *d, int32_t id, struct cr_text *out, struct cr_error *error)
+{
+    const struct cr_tokenizer *t = d->tokenizer;
+    size_t length;
+    const char *text = cr_token_text(t, id, &length);
+    if (is_hidden(d, id) || !text)
+        return 0;
+    if (!t->has_decoder && d->begun)
+        cr_put_bytes(out, " ", 1);
+    d->begun = true;
+    return cr_decode_token(&t->decoders, d->states, text, length, out, error);
+}
+
+int cr_decoder_end(struct cr_decoder *d, struct cr_text *out, struct cr_error *error)
+{
+    return cr_decode_end(&d->tokenizer->decoders, d->states, out, error);
+}
+
+/* How many of the ids are left without the part of the frame behind a text. */
+static size_t without_frame(const struct cr_tokenizer *t, const int32_t *ids, size_t n)
+{
+    size_t after = (size_t)t->frame.n_after;
+    if (n < after)
+        return n;
+    for (size_t i = 0; i < after; i++)
+        if (ids[n - after + i] != t->frame.after[i])
+            return n;
+    return n - after;
+}
+
+int cr_decode(const struct cr_tokenizer *t, const int32_t *ids, size_t n,
+              enum cr_specials specials, struct cr_text *out, struct cr_error *error)
+{
+    struct cr_decoder *d = cr_decoder_new(t, specials);
+    int status = 0;
+    if (specials == CR_SPECIALS_WITHIN)
+        n = without_frame(t, ids, n);
+    for (size_t i = 0; i < n && status == 0; i++)
+        status = cr_decoder_add(d, ids[i], out, error);
+    if (status == 0)
+        status = cr_decoder_end(d, out, error);
+    cr_decoder_free(d);
+    return status;
+}

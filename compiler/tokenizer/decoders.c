@@ -1,0 +1,201 @@
+/* decoders.c - the kinds of decoders, and a token's way through them; see decoders.h. */
+#include "decoders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "byte_letters.h"
+#include "compiler/files/json.h"
+#include "compiler/ir/mem.h"
+#include "metaspace.h"
+#include "replace.h"
+
+/* A token with a letter that is no byte's is text as it is. */
+static int byte_level(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                      size_t n, struct cr_text *out, struct cr_error *error)
+{
+    (void)part, (void)state, (void)error;
+    if (!cr_put_letters_bytes(out, text, n))
+        cr_put_bytes(out, text, n);
+    return 0;
+}
+
+static int replace(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                   size_t n, struct cr_text *out, struct cr_error *error)
+{
+    (void)state;
+    return cr_put_replaced(part, text, n, out, error);
+}
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* <0xHH> is a byte. */
+static int byte_fallback(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                         size_t n, struct cr_text *out, struct cr_error *error)
+{
+    (void)part, (void)state, (void)error;
+    if (n == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>' && hex(text[3]) >= 0 &&
+        hex(text[4]) >= 0) {
+        char byte = (char)(hex(text[3]) * 16 + hex(text[4]));
+        cr_put_bytes(out, &byte, 1);
+    } else {
+        cr_put_bytes(out, text, n);
+    }
+    return 0;
+}
+
+static int fuse(const struct cr_text_part *part, struct cr_decoding *state, const char *text, size_t n,
+                struct cr_text *out, struct cr_error *error)
+{
+    (void)part, (void)state, (void)error;
+    cr_put_bytes(out, text, n);
+    return 0;
+}
+
+/* ---- Strip ---- */
+
+static int read_strip(struct cr_text_part *part, const struct cr_document *d, int object,
+                      const char *where, struct cr_error *error)
+{
+    return cr_read_content(part, d, object, where, "content", error) ||
+                   cr_read_integer(d, object, where, "start", &part->start, error) ||
+                   cr_read_integer(d, object, where, "stop", &part->stop, error)
+               ? -1
+               : 0;
+}
+
+static bool begins_with(const char *text, size_t n, const struct cr_text_part *part)
+{
+    return part->length > 0 && n >= part->length &&
+           memcmp(text, part->content, part->length) == 0;
+}
+
+/* At most so many of the character at the beginning of each token, and at its end. */
+static int strip(const struct cr_text_part *part, struct cr_decoding *state, const char *text, size_t n,
+                 struct cr_text *out, struct cr_error *error)
+{
+    (void)error;
+    if (!part->fused)
+        *state = (struct cr_decoding){.out = state->out, .gathered = state->gathered};
+    while (!state->begun && state->stripped < part->start && begins_with(text, n, part)) {
+        text += part->length;
+        n -= part->length;
+        state->stripped++;
+    }
+    state->begun = state->begun || n > 0;
+    for (int64_t i = 0; i < part->stop && n >= part->length; i++) {
+        if (!begins_with(text + n - part->length, part->length, part))
+            break;
+        n -= part->length;
+    }
+    cr_put_bytes(out, text, n);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct cr_part_kind kinds[] = {
+    {.type = "ByteLevel", .decode = byte_level, .fuses = true},
+    {.type = "Metaspace", .read = cr_read_metaspace, .decode = cr_decode_metaspace},
+    {.type = "Replace", .read = cr_read_replace, .decode = replace},
+    {.type = "ByteFallback", .decode = byte_fallback},
+    {.type = "Fuse", .decode = fuse, .fuses = true},
+    {.type = "Strip", .read = read_strip, .decode = strip},
+};
+
+const struct cr_part_table cr_decoders = {"decoder", "decoders", kinds,
+                                          sizeof kinds / sizeof *kinds};
+
+/* ---- the way of a token ---- */
+
+static bool is_one_character(const char *text, size_t length)
+{
+    return text && length > 0 && cr_utf8(text, text + length) == length;
+}
+
+/* True if a part that sees one token gives the same when it gets it in pieces. */
+static bool takes_pieces(const struct cr_text_part *part)
+{
+    size_t length = 0;
+    const char *string = part->pattern ? cr_pattern_string(part->pattern, &length) : NULL;
+    if (part->kind->decode == replace)
+        return is_one_character(string, length);
+    return part->kind->decode == fuse || part->kind->decode == cr_decode_metaspace ||
+           (part->kind->decode == strip && part->stop == 0);
+}
+
+void cr_link_decoders(struct cr_text_parts *decoders)
+{
+    bool fused = false;
+    for (int i = 0; i < decoders->n; i++) {
+        struct cr_text_part *part = &decoders->items[i];
+        part->fused = fused;
+        part->gathers = fused && !takes_pieces(part);
+        fused = fused || part->kind->fuses;
+    }
+}
+
+struct cr_decoding *cr_new_decodings(const struct cr_text_parts *decoders)
+{
+    return cr_calloc((size_t)decoders->n, sizeof(struct cr_decoding));
+}
+
+void cr_free_decodings(const struct cr_text_parts *decoders, struct cr_decoding *states)
+{
+    for (int i = 0; states && i < decoders->n; i++) {
+        free(states[i].out.data);
+        free(states[i].gathered.data);
+    }
+    free(states);
+}
+
+/* What decoder i and those behind it make of a text. */
+static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
+                       const char *text, size_t n, struct cr_text *out, struct cr_error *error)
+{
+    for (; i < decoders->n; i++) {
+        const struct cr_text_part *part = &decoders->items[i];
+        struct cr_decoding *state = &states[i];
+        if (part->gathers) {
+            cr_put_bytes(&state->gathered, text, n);
+            return 0;
+        }
+        state->out.length = 0;
+        if (part->kind->decode(part, state, text, n, &state->out, error))
+            return -1;
+        text = state->out.data ? state->out.data : "";
+        n = state->out.length;
+    }
+    cr_put_bytes(out, text, n);
+    return 0;
+}
+
+int cr_decode_token(const struct cr_text_parts *decoders, struct cr_decoding *states, const char *text,
+                    size_t n, struct cr_text *out, struct cr_error *error)
+{
+    return decode_from(decoders, states, 0, text, n, out, error);
+}
+
+int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *states, struct cr_text *out,
+                  struct cr_error *error)
+{
+    for (int i = 0; i < decoders->n; i++) {
+        const struct cr_text_part *part = &decoders->items[i];
+        struct cr_decoding *state = &states[i];
+        if (!part->gathers)
+            continue;
+        state->out.length = 0;
+        if (part->kind->decode(part, state, state->gathered.data ? state->gathered.data : "",
+                               state->gathered.length, &state->out, error) ||
+            decode_from(decoders, states, i + 1, state->out.data ? state->out.data : "",
+                        state->out.length, out, error))
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,291 @@
+/* document.c - a JSON file in memory; see document.h. */
+#include "document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files/json.h"
+#include "compiler/files/mapping.h"
+#include "compiler/ir/mem.h"
+
+enum { MAX_DEPTH = 32, MAX_SIZE = 1 << 29 };
+
+/* A file that is being read. */
+struct reader {
+    struct cr_document *document;
+    struct cr_json json;
+    char *room; /* where the next string goes */
+    int depth;
+};
+
+/* "FILE:LINE: ...": what is wrong where the reader stands, or `what` if nothing was noted. */
+static int fail_here(const struct reader *r, const char *what, struct cr_error *error)
+{
+    int line = 1;
+    for (const char *c = r->json.begin; c < r->json.at; c++)
+        line += *c == '\n';
+    if (r->json.at == r->json.end)
+        return cr_fail(error, "%s:%d: found the end of the file, expected JSON to go on",
+                       r->document->path, line);
+    return cr_fail(error, "%s:%d: JSON: %s", r->document->path, line,
+                   r->json.wrong ? r->json.wrong : what);
+}
+
+/* The length of the digits at `at`. */
+static size_t digits(const char *at, const char *end)
+{
+    size_t n = 0;
+    while (at + n < end && at[n] >= '0' && at[n] <= '9')
+        n++;
+    return n;
+}
+
+/* The length of the number of JSON at `at`; 0 if there is none. */
+static size_t number_size(const char *at, const char *end)
+{
+    const char *c = at + (at < end && *at == '-');
+    size_t whole = digits(c, end), part;
+    if (whole == 0 || (*c == '0' && whole > 1))
+        return 0;
+    c += whole;
+    if (c < end && *c == '.') {
+        if ((part = digits(c + 1, end)) == 0)
+            return 0;
+        c += 1 + part;
+    }
+    if (c < end && (*c == 'e' || *c == 'E')) {
+        c += 1 + (c + 1 < end && (c[1] == '-' || c[1] == '+'));
+        if ((part = digits(c, end)) == 0)
+            return 0;
+        c += part;
+    }
+    return (size_t)(c - at);
+}
+
+/* Takes a number that is no integer; of one with too many digits the value is not needed. */
+static bool take_real(struct reader *r, struct cr_json_value *value)
+{
+    char digits[64];
+    size_t n = number_size(r->json.at, r->json.end);
+    if (n == 0 || n >= sizeof digits)
+        return false;
+    memcpy(digits, r->json.at, n);
+    digits[n] = '\0';
+    value->kind = CR_JSON_REAL;
+    value->real = strtod(digits, NULL);
+    r->json.at += n;
+    return true;
+}
+
+/* Takes true, false or null. */
+static bool take_word(struct reader *r, struct cr_json_value *value)
+{
+    static const char *const words[] = {"null", "false", "true"};
+    for (int i = 0; i < 3; i++) {
+        size_t size = strlen(words[i]);
+        if ((size_t)(r->json.end - r->json.at) < size || memcmp(r->json.at, words[i], size) != 0)
+            continue;
+        r->json.at += size;
+        value->kind = (enum cr_json_kind)(CR_JSON_NULL + i);
+        return true;
+    }
+    return false;
+}
+
+/* Takes a string into the room. */
+static bool take_string(struct reader *r, const char **text, size_t *length)
+{
+    size_t size = cr_json_string(&r->json, r->room);
+    if (size == 0)
+        return false;
+    *text = r->room;
+    *length = size - 1;
+    r->room += size;
+    return true;
+}
+
+static int read_value(struct reader *r, struct cr_error *error);
+
+/* Takes the key of a member and the colon behind it, if these are members. */
+static int take_key(struct reader *r, char end, const char **key, size_t *length,
+                    struct cr_error *error)
+{
+    if (end != '}')
+        return 0;
+    if (!take_string(r, key, length) || !cr_json_take(&r->json, ':'))
+        return fail_here(r, "expected \"NAME\": before a value", error);
+    return 0;
+}
+
+/* The items of an array or the members of an object, behind their bracket. */
+static int read_items(struct reader *r, int parent, char end, struct cr_error *error)
+{
+    int more, last = CR_NO_VALUE;
+    for (int i = 0; (more = cr_json_next(&r->json, i, end)) > 0; i++) {
+        const char *key = NULL;
+        size_t length = 0;
+        if (take_key(r, end, &key, &length, error))
+            return -1;
+        int item = read_value(r, error);
+        if (item < 0)
+            return -1;
+        struct cr_json_value *values = r->document->values;
+        values[item].key = key;
+        values[item].key_length = length;
+        *(last < 0 ? &values[parent].first : &values[last].next) = item;
+        values[parent].count++;
+        last = item;
+    }
+    return more < 0 ? fail_here(r, "expected a comma or the end", error) : 0;
+}
+
+/* Reads a value and all in it; its number, or -1. */
+static int read_value(struct reader *r, struct cr_error *error)
+{
+    struct cr_document *d = r->document;
+    int number = d->n, status = 0;
+    struct cr_json_value *value = CR_PUSH(d->values, d->n, d->cap);
+    *value = (struct cr_json_value){.first = CR_NO_VALUE, .next = CR_NO_VALUE};
+    if (++r->depth > MAX_DEPTH)
+        return fail_here(r, "values that are nested too deep", error);
+    if (cr_json_take(&r->json, '{')) {
+        value->kind = CR_JSON_OBJECT;
+        status = read_items(r, number, '}', error);
+    } else if (cr_json_take(&r->json, '[')) {
+        value->kind = CR_JSON_ARRAY;
+        status = read_items(r, number, ']', error);
+    } else if (cr_json_integer(&r->json, &value->integer)) {
+        value->kind = CR_JSON_INTEGER;
+        value->real = (double)value->integer;
+    } else if (take_string(r, &value->text, &value->length)) {
+        value->kind = CR_JSON_STRING;
+    } else if (r->json.wrong || (!take_word(r, value) && !take_real(r, value))) {
+        status = fail_here(r, "found no value", error);
+    }
+    r->depth--;
+    return status ? -1 : number;
+}
+
+/* Reads the bytes of a file.  Decoded strings, each with its NUL, are no longer than their text with
+ * its quotes. */
+static int read_bytes(struct cr_document *d, const char *bytes, size_t size,
+                      struct cr_error *error)
+{
+    d->strings = cr_calloc(size + 1, 1);
+    struct reader r = {
+        .document = d, .json = {bytes, bytes, bytes + size, NULL}, .room = d->strings};
+    if (read_value(&r, error) < 0)
+        return -1;
+    if (!cr_json_ended(&r.json))
+        return fail_here(&r, "found more than one value", error);
+    return 0;
+}
+
+int cr_document_read(struct cr_document *d, const char *path, struct cr_error *error)
+{
+    struct cr_mapping mapping;
+    *d = (struct cr_document){.path = path};
+    if (cr_map_file(&mapping, path, error->text, sizeof error->text))
+        return -1;
+    int status = mapping.size > MAX_SIZE
+                     ? cr_fail(error, "%s: found %zu bytes, expected at most %d", path,
+                               mapping.size, MAX_SIZE)
+                     : read_bytes(d, (const char *)mapping.bytes, mapping.size, error);
+    cr_unmap_file(&mapping);
+    if (status)
+        cr_document_free(d);
+    return status;
+}
+
+char *cr_document_keep_strings(struct cr_document *d)
+{
+    char *strings = d->strings;
+    d->strings = NULL;
+    return strings;
+}
+
+void cr_document_free(struct cr_document *d)
+{
+    free(d->values);
+    free(d->strings);
+    *d = (struct cr_document){0};
+}
+
+/* ---- members ---- */
+
+int cr_member(const struct cr_document *d, int object, const char *name)
+{
+    if (object < 0 || d->values[object].kind != CR_JSON_OBJECT)
+        return CR_NO_VALUE;
+    for (int i = d->values[object].first; i >= 0; i = d->values[i].next)
+        if (strcmp(d->values[i].key, name) == 0)
+            return d->values[i].kind == CR_JSON_NULL ? CR_NO_VALUE : i;
+    return CR_NO_VALUE;
+}
+
+static const char *const kinds[] = {
+    [CR_JSON_NULL] = "null",          [CR_JSON_FALSE] = "false",
+    [CR_JSON_TRUE] = "true",          [CR_JSON_INTEGER] = "an integer",
+    [CR_JSON_REAL] = "a number that is no integer",
+    [CR_JSON_STRING] = "a string",    [CR_JSON_ARRAY] = "an array",
+    [CR_JSON_OBJECT] = "an object",
+};
+
+const char *cr_kind_of_value(const struct cr_document *d, int value)
+{
+    return value < 0 ? "nothing" : kinds[d->values[value].kind];
+}
+
+static int fail_kind(const struct cr_document *d, int value, const char *where, const char *name,
+                     const char *expected, struct cr_error *error)
+{
+    return cr_fail(error, "%s: %s: found %s for \"%s\", expected %s", d->path, where,
+                   cr_kind_of_value(d, value), name, expected);
+}
+
+int cr_read_bool(const struct cr_document *d, int object, const char *where, const char *name,
+                 bool *out, struct cr_error *error)
+{
+    int member = cr_member(d, object, name);
+    if (member < 0)
+        return 0;
+    enum cr_json_kind kind = d->values[member].kind;
+    if (kind != CR_JSON_TRUE && kind != CR_JSON_FALSE)
+        return fail_kind(d, member, where, name, "true or false", error);
+    *out = kind == CR_JSON_TRUE;
+    return 0;
+}
+
+int cr_read_integer(const struct cr_document *d, int object, const char *where, const char *name,
+                    int64_t *out, struct cr_error *error)
+{
+    int member = cr_member(d, object, name);
+    if (member < 0)
+        return 0;
+    if (d->values[member].kind != CR_JSON_INTEGER)
+        return fail_kind(d, member, where, name, "an integer", error);
+    *out = d->values[member].integer;
+    return 0;
+}
+
+int cr_read_string(const struct cr_document *d, int object, const char *where, const char *name,
+                   const char **out, struct cr_error *error)
+{
+    int member = cr_member(d, object, name);
+    if (member < 0)
+        return 0;
+    if (d->values[member].kind != CR_JSON_STRING)
+        return fail_kind(d, member, where, name, "a string", error);
+    *out = d->values[member].text;
+    return 0;
+}
+
+int cr_need_member(const struct cr_document *d, int object, const char *where, const char *name,
+                   enum cr_json_kind kind, struct cr_error *error)
+{
+    int member = cr_member(d, object, name);
+    if (member >= 0 && d->values[member].kind == kind)
+        return member;
+    fail_kind(d, member, where, name, kinds[kind], error);
+    return CR_NO_VALUE;
+}

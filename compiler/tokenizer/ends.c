@@ -1,0 +1,93 @@
+/* ends.c - the ids that end a text; see ends.h. */
+#include "ends.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+
+int cr_join_path(char path[CR_PATH_SIZE], const char *folder, const char *name,
+                 struct cr_error *error)
+{
+    int n = snprintf(path, CR_PATH_SIZE, "%s/%s", folder, name);
+    if (n < CR_PATH_SIZE)
+        return 0;
+    return cr_fail(error, "%.100s...: a path of %d bytes, expected fewer than %d", folder, n,
+                   CR_PATH_SIZE);
+}
+
+/* Adds an id; one that is no integer, or out of bounds, is refused. */
+static int add_end(struct cr_tokenizer *t, const struct cr_document *d, int value,
+                   struct cr_error *error)
+{
+    int64_t id = d->values[value].integer;
+    if (d->values[value].kind != CR_JSON_INTEGER || id < 0 || id > INT32_MAX)
+        return cr_fail(error, "%s: found %s for \"eos_token_id\", expected ids", d->path,
+                       d->values[value].kind == CR_JSON_INTEGER ? "a number out of bounds"
+                                                                : cr_kind_of_value(d, value));
+    *CR_PUSH(t->ends.items, t->ends.n, t->ends.cap) = (int32_t)id;
+    return 0;
+}
+
+/* Of {"eos_token_id": 2} or {"eos_token_id": [2, 3]}. */
+static int read_ids(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
+{
+    int member = cr_member(d, 0, "eos_token_id");
+    if (member < 0)
+        return 0;
+    if (d->values[member].kind != CR_JSON_ARRAY)
+        return add_end(t, d, member, error);
+    for (int i = d->values[member].first; i >= 0; i = d->values[i].next)
+        if (add_end(t, d, i, error))
+            return -1;
+    return 0;
+}
+
+/* Of {"eos_token": "</s>"} or {"eos_token": {"content": "</s>"}}. */
+static int read_token(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
+{
+    int member = cr_member(d, 0, "eos_token");
+    if (cr_member(d, member, "content") >= 0)
+        member = cr_member(d, member, "content");
+    if (member < 0)
+        return 0;
+    if (d->values[member].kind != CR_JSON_STRING)
+        return cr_fail(error, "%s: found %s for \"eos_token\", expected a string", d->path,
+                       cr_kind_of_value(d, member));
+    int32_t id = cr_token_id(t, d->values[member].text, d->values[member].length);
+    if (id >= 0)
+        *CR_PUSH(t->ends.items, t->ends.n, t->ends.cap) = id;
+    return 0;
+}
+
+static const struct source {
+    const char *file;
+    int (*read)(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error);
+} sources[] = {
+    {"generation_config.json", read_ids},
+    {"config.json", read_ids},
+    {"tokenizer_config.json", read_token},
+};
+
+int cr_read_ends(struct cr_tokenizer *t, const char *folder, struct cr_error *error)
+{
+    for (size_t i = 0; i < sizeof sources / sizeof *sources && t->ends.n == 0; i++) {
+        char path[CR_PATH_SIZE];
+        struct cr_document d;
+        if (cr_join_path(path, folder, sources[i].file, error))
+            return -1;
+        if (access(path, F_OK) != 0)
+            continue;
+        if (cr_document_read(&d, path, error))
+            return -1;
+        int status = sources[i].read(t, &d, error);
+        cr_document_free(&d);
+        if (status)
+            return -1;
+    }
+    int32_t id = t->ends.n ? -1 : cr_token_id(t, "<|endoftext|>", 13);
+    if (id >= 0)
+        *CR_PUSH(t->ends.items, t->ends.n, t->ends.cap) = id;
+    return 0;
+}

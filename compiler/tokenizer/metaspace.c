@@ -1,0 +1,84 @@
+/* metaspace.c - spaces as a visible character, and back; see metaspace.h. */
+#include "metaspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "replace.h"
+
+/* `prepend_scheme`, or what files say that are older. */
+static int read_scheme(struct cr_text_part *part, const struct cr_document *d, int object,
+                       const char *where, struct cr_error *error)
+{
+    static const char *const names[] = {
+        [CR_ALWAYS] = "always", [CR_FIRST] = "first", [CR_NEVER] = "never"};
+    bool prefix = true;
+    const char *name = NULL;
+    if (cr_read_bool(d, object, where, "add_prefix_space", &prefix, error) ||
+        cr_read_string(d, object, where, "prepend_scheme", &name, error))
+        return -1;
+    part->prepend = prefix ? CR_ALWAYS : CR_NEVER;
+    if (!name)
+        return 0;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(names[i], name) != 0)
+            continue;
+        part->prepend = (enum cr_prepend)i;
+        return 0;
+    }
+    return cr_fail(error, "%s: %s: found the prepend_scheme %.60s, expected always, first or never",
+                   d->path, where, name);
+}
+
+int cr_read_metaspace(struct cr_text_part *part, const struct cr_document *d, int object,
+                      const char *where, struct cr_error *error)
+{
+    part->split = true;
+    if (cr_read_content(part, d, object, where, "replacement", error) ||
+        read_scheme(part, d, object, where, error) ||
+        cr_read_bool(d, object, where, "split", &part->split, error))
+        return -1;
+    part->pattern = cr_pattern_literal(part->content, part->length);
+    return 0;
+}
+
+/* Spaces become the replacement, which may also go in front; then each begins a piece. */
+int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                     struct cr_pieces *out, struct cr_error *error)
+{
+    struct cr_text replaced = {0};
+    bool wants = part->prepend == CR_ALWAYS || (part->prepend == CR_FIRST && first);
+    bool has = text[0] == ' ' ||
+               (n >= part->length && memcmp(text, part->content, part->length) == 0);
+    int status = 0;
+    if (wants && !has)
+        cr_put_bytes(&replaced, part->content, part->length);
+    for (size_t i = 0; i < n; i++)
+        cr_put_bytes(&replaced, text[i] == ' ' ? part->content : text + i,
+                     text[i] == ' ' ? part->length : 1);
+    if (part->split)
+        status = cr_cut(out, part->pattern, CR_MERGED_WITH_NEXT, false, replaced.data,
+                        replaced.length, first, error);
+    else
+        cr_add_piece(out, replaced.data, replaced.length, first);
+    free(replaced.data);
+    return status;
+}
+
+/* The first token loses all of them, if one was put in front of it. */
+int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                        size_t n, struct cr_text *out, struct cr_error *error)
+{
+    bool drop = !state->begun && part->prepend != CR_NEVER;
+    size_t done = 0;
+    struct cr_match match;
+    while (cr_pattern_find(part->pattern, text, n, done, &match, error) > 0) {
+        cr_put_bytes(out, text + done, match.begin - done);
+        if (!drop)
+            cr_put_bytes(out, " ", 1);
+        done = match.end;
+    }
+    cr_put_bytes(out, text + done, n - done);
+    state->begun = !part->fused;
+    return 0;
+}

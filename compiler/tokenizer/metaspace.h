@@ -1,0 +1,11 @@
+/* metaspace.h - spaces as a visible character, U+2581 most often: a pre-tokenizer and a decoder. */
+#ifndef CR_METASPACE_H
+#define CR_METASPACE_H
+
+#include "part.h"
+
+cr_read_function cr_read_metaspace;
+cr_cut_function cr_cut_metaspace;
+cr_decode_function cr_decode_metaspace;
+
+#endif

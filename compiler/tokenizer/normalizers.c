@@ -1,0 +1,156 @@
+/* normalizers.c - the kinds of normalizers; see part.h. */
+#include <string.h>
+#include <stdlib.h>
+
+#include "byte_letters.h"
+#include "part.h"
+#include "replace.h"
+#include "scanner.h"
+
+static int nfc(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+               bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_normal(out, text, n, CR_NFC);
+    return 0;
+}
+
+static int nfd(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+               bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_normal(out, text, n, CR_NFD);
+    return 0;
+}
+
+static int nfkc(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_normal(out, text, n, CR_NFKC);
+    return 0;
+}
+
+static int nfkd(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_normal(out, text, n, CR_NFKD);
+    return 0;
+}
+
+static int lowercase(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                     bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_lowercase(out, text, n);
+    return 0;
+}
+
+static int strip_accents(const struct cr_text_part *part, const char *text, size_t n,
+                         struct cr_text *out, bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_without_accents(out, text, n);
+    return 0;
+}
+
+static int byte_level(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                      bool *first, struct cr_error *error)
+{
+    (void)part, (void)first, (void)error;
+    cr_put_byte_letters(out, text, n);
+    return 0;
+}
+
+static int replace(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                   bool *first, struct cr_error *error)
+{
+    (void)first;
+    return cr_put_replaced(part, text, n, out, error);
+}
+
+/* ---- Prepend ---- */
+
+static int read_prepend(struct cr_text_part *part, const struct cr_document *d, int object,
+                        const char *where, struct cr_error *error)
+{
+    return cr_read_content(part, d, object, where, "prepend", error);
+}
+
+static int prepend(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                   bool *first, struct cr_error *error)
+{
+    (void)first, (void)error;
+    if (n > 0)
+        cr_put_bytes(out, part->content, part->length);
+    cr_put_bytes(out, text, n);
+    return 0;
+}
+
+/* ---- Strip ---- */
+
+static int read_strip(struct cr_text_part *part, const struct cr_document *d, int object,
+                      const char *where, struct cr_error *error)
+{
+    bool left = false, right = false;
+    if (cr_read_bool(d, object, where, "strip_left", &left, error) ||
+        cr_read_bool(d, object, where, "strip_right", &right, error))
+        return -1;
+    part->start = left;
+    part->stop = right;
+    return 0;
+}
+
+/* What was cut off at the beginning stood at the very beginning, and what is left does not. */
+static int strip(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                 bool *first, struct cr_error *error)
+{
+    size_t begin = 0, bytes;
+    (void)error;
+    while (part->start && begin < n && cr_is_space(text, begin, &bytes))
+        begin += bytes;
+    while (part->stop && n > begin && cr_is_space(text, cr_character_before(text, n), &bytes))
+        n -= bytes;
+    *first = *first && begin == 0;
+    cr_put_bytes(out, text + begin, n - begin);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct cr_part_kind kinds[] = {
+    {.type = "NFC", .normalize = nfc},
+    {.type = "NFD", .normalize = nfd},
+    {.type = "NFKC", .normalize = nfkc},
+    {.type = "NFKD", .normalize = nfkd},
+    {.type = "Lowercase", .normalize = lowercase},
+    {.type = "StripAccents", .normalize = strip_accents},
+    {.type = "Strip", .read = read_strip, .normalize = strip},
+    {.type = "Replace", .read = cr_read_replace, .normalize = replace},
+    {.type = "Prepend", .read = read_prepend, .normalize = prepend},
+    {.type = "ByteLevel", .normalize = byte_level},
+};
+
+const struct cr_part_table cr_normalizers = {"normalizer", "normalizers", kinds,
+                                             sizeof kinds / sizeof *kinds};
+
+int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
+                 struct cr_text *out, bool *first, struct cr_error *error)
+{
+    struct cr_text from = {0}, to = {0};
+    int status = 0;
+    cr_put_bytes(&from, text, n);
+    for (int i = 0; i < normalizers->n && status == 0; i++) {
+        const struct cr_text_part *part = &normalizers->items[i];
+        to.length = 0;
+        status = part->kind->normalize(part, from.data, from.length, &to, first, error);
+        struct cr_text old = from;
+        from = to;
+        to = old;
+    }
+    cr_put_bytes(out, from.data, from.length);
+    free(from.data);
+    free(to.data);
+    return status;
+}

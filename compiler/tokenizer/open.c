@@ -1,0 +1,128 @@
+/* open.c - finds the files of a tokenizer, and puts together what they say; see tokenizer.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "compiler/files/mapping.h"
+#include "compiler/ir/mem.h"
+#include "decoders.h"
+#include "ends.h"
+#include "read.h"
+
+static bool is_there(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A vocabulary and its merges, as the files are called. */
+static const char *const pairs[][2] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
+enum { N_PAIRS = sizeof pairs / sizeof *pairs };
+
+/* Reads the pair of files in a folder of which the first is there; of `only`, if it is not null. */
+static int read_pair(struct cr_tokenizer *t, const char *folder, const char *only,
+                     struct cr_error *error)
+{
+    for (int i = 0; i < N_PAIRS; i++) {
+        char vocabulary[CR_PATH_SIZE], merges[CR_PATH_SIZE];
+        if ((only && strcmp(only, pairs[i][0]) != 0) ||
+            cr_join_path(vocabulary, folder, pairs[i][0], error) ||
+            cr_join_path(merges, folder, pairs[i][1], error))
+            continue;
+        if (is_there(vocabulary))
+            return cr_read_gpt2_files(t, vocabulary, merges, error);
+    }
+    return cr_fail(error, "%s: found no tokenizer, expected tokenizer.json, or vocab.json and "
+                          "merges.txt",
+                   folder);
+}
+
+/* Reads what is at the path; its folder is left in `folder`. */
+static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_PATH_SIZE],
+                      struct cr_error *error)
+{
+    char json[CR_PATH_SIZE];
+    if (is_folder(path)) {
+        if (cr_join_path(json, path, "tokenizer.json", error))
+            return -1;
+        snprintf(folder, CR_PATH_SIZE, "%s", path);
+        return is_there(json) ? cr_read_tokenizer_json(t, json, error)
+                              : read_pair(t, path, NULL, error);
+    }
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    snprintf(folder, CR_PATH_SIZE, "%.*s", slash ? (int)(slash - path) : 1,
+             slash == path ? "/" : slash ? path : ".");
+    for (int i = 0; i < N_PAIRS; i++)
+        if (strcmp(name, pairs[i][0]) == 0)
+            return read_pair(t, folder, name, error);
+    return cr_read_tokenizer_json(t, path, error);
+}
+
+/* Refuses ids around a text that no token has. */
+static int check_frame(const struct cr_tokenizer *t, const char *path, struct cr_error *error)
+{
+    size_t length;
+    for (int i = 0; i < t->frame.n_before + t->frame.n_after; i++) {
+        int32_t id = i < t->frame.n_before ? t->frame.before[i]
+                                           : t->frame.after[i - t->frame.n_before];
+        if (!cr_token_text(t, id, &length))
+            return cr_fail(error, "%s: post_processor: found the id %d, expected one of a token",
+                           path, id);
+    }
+    return 0;
+}
+
+/* What is found out once all was read. */
+static int link(struct cr_tokenizer *t, const char *path, const char *folder,
+                struct cr_error *error)
+{
+    t->n_ids = t->bpe.vocabulary.n > t->added.words.n ? t->bpe.vocabulary.n : t->added.words.n;
+    t->frame = cr_frame_of(&t->post_processors);
+    cr_index_bpe(&t->bpe);
+    cr_link_decoders(&t->decoders);
+    return cr_index_added(&t->added, &t->normalizers, error) || check_frame(t, path, error) ||
+                   cr_read_ends(t, folder, error)
+               ? -1
+               : 0;
+}
+
+struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)
+{
+    struct cr_tokenizer *t = cr_calloc(1, sizeof *t);
+    char folder[CR_PATH_SIZE];
+    if (strlen(path) >= CR_PATH_SIZE) {
+        cr_fail(error, "%.100s...: a path of %zu bytes, expected fewer than %d", path, strlen(path),
+                CR_PATH_SIZE);
+    } else if (read_files(t, path, folder, error) == 0 && link(t, path, folder, error) == 0) {
+        return t;
+    }
+    cr_tokenizer_free(t);
+    return NULL;
+}
+
+void cr_tokenizer_free(struct cr_tokenizer *t)
+{
+    if (!t)
+        return;
+    cr_free_parts(&t->normalizers);
+    cr_free_parts(&t->pre_tokenizers);
+    cr_free_parts(&t->decoders);
+    cr_free_parts(&t->post_processors);
+    cr_free_bpe(&t->bpe);
+    cr_free_added(&t->added);
+    cr_free_bpe_work(&t->work);
+    free(t->frame.before);
+    free(t->frame.after);
+    free(t->ends.items);
+    for (int i = 0; i < t->n_strings; i++)
+        free(t->strings[i]);
+    free(t->strings);
+    free(t);
+}

@@ -1,0 +1,109 @@
+/*
+ * part.h - a normalizer, a pre-tokenizer, a decoder or a post-processor of a tokenizer.json.
+ *
+ * Each kind of part is a row of a table: kinds of normalizers in normalizers.c, and so on.  A row
+ * says how the part's JSON is read, and does the work.  A Sequence is no part: its members stand in
+ * the list one behind the other.
+ */
+#ifndef CR_PART_H
+#define CR_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "document.h"
+#include "pattern.h"
+#include "pieces.h"
+#include "unicode.h"
+
+/* What comes of the text before the model sees it; `first` is as in cr_piece. */
+struct cr_text_part;
+typedef int cr_normalize_function(const struct cr_text_part *part, const char *text, size_t n,
+                                  struct cr_text *out, bool *first, struct cr_error *error);
+typedef int cr_cut_function(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                            struct cr_pieces *out, struct cr_error *error);
+
+/* What became of the tokens so far in a decoder. */
+struct cr_decoding {
+    int64_t stripped; /* characters at the beginning */
+    bool begun;
+    struct cr_text out, gathered; /* what it gave last; the text of a part that has to see all of it */
+};
+
+/* One token, or with `fused` the next bytes of the only one, as text of `out`. */
+typedef int cr_decode_function(const struct cr_text_part *part, struct cr_decoding *state,
+                               const char *text, size_t n, struct cr_text *out,
+                               struct cr_error *error);
+
+/* The ids that a post-processor puts around a text. */
+struct cr_frame {
+    int32_t *before, *after;
+    int n_before, n_after, before_cap, after_cap;
+};
+
+typedef int cr_read_function(struct cr_text_part *part, const struct cr_document *document, int object,
+                             const char *where, struct cr_error *error);
+
+struct cr_part_kind {
+    const char *type;       /* in tokenizer.json */
+    cr_read_function *read; /* null: it has no members that count */
+    /* One of these, by the table it stands in; of a post-processor none. */
+    cr_normalize_function *normalize;
+    cr_cut_function *cut;
+    cr_decode_function *decode;
+    bool fuses; /* a decoder behind which all tokens are one */
+};
+
+/* What a part was told; each kind uses some of it. */
+struct cr_text_part {
+    const struct cr_part_kind *kind;
+    struct cr_pattern *pattern;
+    const char *content; /* what is put in: of Replace, Prepend, Metaspace, Strip */
+    size_t length;
+    enum cr_behavior behavior;
+    enum cr_normal_form form;
+    enum cr_prepend { CR_ALWAYS, CR_FIRST, CR_NEVER } prepend;
+    bool invert, prefix_space, by_regex, split;
+    int64_t start, stop;
+    bool fused, gathers; /* of a decoder: what comes is one token; it waits for all of it */
+    struct cr_frame frame;
+};
+
+struct cr_text_parts {
+    struct cr_text_part *items;
+    int n, cap;
+};
+
+/* A table of kinds: what tokenizer.json calls such a part, and the members of a Sequence. */
+struct cr_part_table {
+    const char *role, *members;
+    const struct cr_part_kind *kinds;
+    int n;
+};
+
+extern const struct cr_part_table cr_normalizers, cr_pre_tokenizers, cr_decoders,
+    cr_post_processors;
+
+/* Reads a member of the document, which may be null, into a list.  A kind that no row has is refused
+ * by name. */
+int cr_read_parts(struct cr_text_parts *parts, const struct cr_part_table *table,
+                  const struct cr_document *document, struct cr_error *error);
+
+/* A new part of that kind, as if it had been read without members. */
+struct cr_text_part *cr_add_part(struct cr_text_parts *parts, const struct cr_part_table *table,
+                            const char *type);
+void cr_free_parts(struct cr_text_parts *parts);
+
+/* Reads {"String": ...} or {"Regex": ...}. */
+struct cr_pattern *cr_read_pattern(const struct cr_document *document, int object,
+                                   const char *where, struct cr_error *error);
+
+/* The text through all normalizers, added to `out`. */
+int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
+                 struct cr_text *out, bool *first, struct cr_error *error);
+
+/* Cuts all pieces that are no tokens by all pre-tokenizers. */
+int cr_pre_tokenize(const struct cr_text_parts *pre_tokenizers, struct cr_pieces *pieces,
+                    struct cr_error *error);
+
+#endif

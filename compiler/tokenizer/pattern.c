@@ -1,0 +1,249 @@
+/* pattern.c - patterns by PCRE2, by a string, by a scanner; see pattern.h. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/ir/text.h"
+#include "pattern.h"
+#include "scanner.h"
+
+/* Steps of PCRE2's matcher for one match. */
+enum { MATCH_LIMIT = 100000000 };
+
+struct cr_pattern {
+    enum cr_scanner scanner;
+    size_t digits;
+    char *literal; /* or null */
+    size_t length;
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+};
+
+/* ---- scanners ---- */
+
+#define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+
+/* The patterns that scanners know; Llama 3's takes three digits together, Qwen 2's one. */
+static const struct known {
+    const char *text;
+    enum cr_scanner scanner;
+    size_t digits;
+} known[] = {
+    {GPT2, CR_SCAN_GPT2, 0},
+    {"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+     CR_SCAN_GPT2, 0},
+    {CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}" REST, CR_SCAN_LLAMA3, 3},
+    {CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" REST, CR_SCAN_LLAMA3, 1},
+};
+
+struct cr_pattern *cr_pattern_gpt2(void)
+{
+    struct cr_pattern *p = cr_calloc(1, sizeof *p);
+    p->scanner = CR_SCAN_GPT2;
+    return p;
+}
+
+enum cr_scanner cr_pattern_scanner(const struct cr_pattern *p, size_t *digits)
+{
+    *digits = p->digits;
+    return p->scanner;
+}
+
+/* ---- Oniguruma's expressions for PCRE2 ---- */
+
+#define SPACES                                                                                     \
+    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"    \
+    "\\x{205f}\\x{3000}"
+#define NO_SPACES                                                                                  \
+    "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{84}\\x{86}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-"         \
+    "\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"        \
+    "\\x{3001}-\\x{10ffff}"
+#define WORDS                                                                                      \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}\\x{24b6}-\\x{24e9}"     \
+    "\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
+
+/* What an escape stands for: alone, and among the characters of a class. */
+static const struct escape {
+    char letter;
+    const char *alone, *inside;
+} escapes[] = {
+    {'s', "[" SPACES "]", SPACES},        {'S', "[^" SPACES "]", NO_SPACES},
+    {'w', "[" WORDS "]", WORDS},          {'W', "[^" WORDS "]", NULL},
+    {'h', "[0-9a-fA-F]", "0-9a-fA-F"},    {'H', "[^0-9a-fA-F]", NULL},
+};
+
+static const struct escape *find_escape(char letter)
+{
+    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+        if (escapes[i].letter == letter)
+            return &escapes[i];
+    return NULL;
+}
+
+/* Rewrites an escape; -1 with an error at what there is no way for. */
+static int rewrite_escape(struct cr_text *out, const char *text, bool inside, const char *where,
+                          struct cr_error *error)
+{
+    const struct escape *escape = find_escape(text[1]);
+    if (!escape)
+        cr_put_bytes(out, text, 2);
+    else if (inside && !escape->inside)
+        return cr_fail(error, "%s: found \\%c in a class of characters, expected none", where,
+                       escape->letter);
+    else
+        cr_put(out, "%s", inside ? escape->inside : escape->alone);
+    return 0;
+}
+
+/* Rewrites what PCRE2 reads in another way. */
+static int rewrite(struct cr_text *out, const char *text, size_t n, const char *where,
+                   struct cr_error *error)
+{
+    bool inside = false; /* brackets */
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\\' && i + 1 < n) {
+            if (rewrite_escape(out, text + i++, inside, where, error))
+                return -1;
+            continue;
+        }
+        if (inside && text[i] == '&' && i + 1 < n && text[i + 1] == '&')
+            return cr_fail(error, "%s: found && in a class of characters, expected none", where);
+        inside = inside ? text[i] != ']' : text[i] == '[';
+        cr_put_bytes(out, text + i, 1);
+    }
+    return 0;
+}
+
+/* As Oniguruma reads it: ^ and $ are at the ends of lines. */
+static int compile(struct cr_pattern *p, const struct cr_text *text, const char *where,
+                   struct cr_error *error)
+{
+    int code;
+    PCRE2_SIZE at;
+    char why[128];
+    p->code = pcre2_compile((PCRE2_SPTR)(text->data ? text->data : ""), text->length,
+                            PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+                            &code, &at, NULL);
+    if (!p->code) {
+        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
+        return cr_fail(error, "%s: found a pattern that is no regular expression (%s)", where, why);
+    }
+    p->match = pcre2_match_data_create(1, NULL);
+    p->limits = pcre2_match_context_create(NULL);
+    if (!p->match || !p->limits)
+        return cr_fail(error, "out of memory");
+    pcre2_set_match_limit(p->limits, MATCH_LIMIT);
+    return 0;
+}
+
+struct cr_pattern *cr_pattern_pcre2(const char *text, size_t length, const char *where,
+                                    struct cr_error *error)
+{
+    struct cr_pattern *p = cr_calloc(1, sizeof *p);
+    struct cr_text rewritten = {0};
+    int status = rewrite(&rewritten, text, length, where, error);
+    if (status == 0)
+        status = compile(p, &rewritten, where, error);
+    free(rewritten.data);
+    if (status == 0)
+        return p;
+    cr_pattern_free(p);
+    return NULL;
+}
+
+struct cr_pattern *cr_pattern_regex(const char *text, size_t length, const char *where,
+                                    struct cr_error *error)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i].text) != length || memcmp(known[i].text, text, length) != 0)
+            continue;
+        struct cr_pattern *p = cr_pattern_gpt2();
+        p->scanner = known[i].scanner;
+        p->digits = known[i].digits;
+        return p;
+    }
+    return cr_pattern_pcre2(text, length, where, error);
+}
+
+/* ---- strings ---- */
+
+struct cr_pattern *cr_pattern_literal(const char *text, size_t length)
+{
+    struct cr_pattern *p = cr_calloc(1, sizeof *p);
+    p->literal = memcpy(cr_calloc(length + 1, 1), text, length);
+    p->length = length;
+    return p;
+}
+
+const char *cr_pattern_string(const struct cr_pattern *p, size_t *length)
+{
+    *length = p->length;
+    return p->literal;
+}
+
+void cr_pattern_free(struct cr_pattern *p)
+{
+    if (!p)
+        return;
+    pcre2_code_free(p->code);
+    pcre2_match_data_free(p->match);
+    pcre2_match_context_free(p->limits);
+    free(p->literal);
+    free(p);
+}
+
+/* ---- matches ---- */
+
+static int find_literal(const struct cr_pattern *p, const char *text, size_t n, size_t from,
+                        struct cr_match *match)
+{
+    const char *at =
+        from < n && p->length ? memmem(text + from, n - from, p->literal, p->length) : NULL;
+    if (!at)
+        return 0;
+    *match = (struct cr_match){(size_t)(at - text), (size_t)(at - text) + p->length};
+    return 1;
+}
+
+/* What takes more than MATCH_LIMIT steps is an error. */
+static int find_regex(const struct cr_pattern *p, const char *text, size_t n, size_t from,
+                      struct cr_match *match, struct cr_error *error)
+{
+    int found = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, p->match,
+                            p->limits);
+    if (found == PCRE2_ERROR_NOMATCH)
+        return 0;
+    if (found < 0) {
+        char why[128];
+        pcre2_get_error_message(found, (PCRE2_UCHAR *)why, sizeof why);
+        return cr_fail(error, "the pattern of the tokenizer fails at byte %zu of the text: %s", from,
+                       why);
+    }
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(p->match);
+    *match = (struct cr_match){ends[0], ends[1]};
+    return 1;
+}
+
+/* A match of a scanner begins where it is asked for. */
+int cr_pattern_find(const struct cr_pattern *p, const char *text, size_t n, size_t from,
+                    struct cr_match *match, struct cr_error *error)
+{
+    if (p->scanner != CR_SCAN_NONE && from >= n)
+        return 0;
+    switch (p->scanner) {
+    case CR_SCAN_GPT2:
+        *match = (struct cr_match){from, cr_scan_as_gpt2(text, from, n)};
+        return 1;
+    case CR_SCAN_LLAMA3:
+        *match = (struct cr_match){from, cr_scan_as_llama3(text, from, n, p->digits)};
+        return 1;
+    default:
+        return p->literal ? find_literal(p, text, n, from, match)
+                          : find_regex(p, text, n, from, match, error);
+    }
+}

@@ -1,0 +1,133 @@
+/* pieces.c - pieces of text, and how a pattern cuts it; see pieces.h. */
+#include "pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+void cr_add_piece(struct cr_pieces *p, const char *text, size_t length, bool first)
+{
+    if (length == 0)
+        return;
+    *CR_PUSH(p->items, p->n, p->cap) =
+        (struct cr_piece){p->text.length, length, CR_NO_TOKEN, first};
+    cr_put_bytes(&p->text, text, length);
+}
+
+void cr_add_token(struct cr_pieces *p, int32_t token)
+{
+    *CR_PUSH(p->items, p->n, p->cap) = (struct cr_piece){p->text.length, 0, token, false};
+}
+
+void cr_empty_pieces(struct cr_pieces *p)
+{
+    p->n = 0;
+    p->text.length = 0;
+}
+
+void cr_free_pieces(struct cr_pieces *p)
+{
+    free(p->text.data);
+    free(p->items);
+    *p = (struct cr_pieces){0};
+}
+
+/* ---- cutting ---- */
+
+/* Matches and what lies between them, side by side; those to be removed are matches still. */
+struct span {
+    size_t begin, end;
+    bool is_match;
+};
+
+struct spans {
+    struct span *items;
+    int n, cap;
+};
+
+static void add_span(struct spans *s, size_t begin, size_t end, bool is_match)
+{
+    *CR_PUSH(s->items, s->n, s->cap) = (struct span){begin, end, is_match};
+}
+
+/* An empty match right behind another one is none. */
+static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool invert,
+                      const char *text, size_t n, struct cr_error *error)
+{
+    size_t from = 0, done = 0;
+    int found = 1;
+    while (from <= n) {
+        struct cr_match match;
+        found = cr_pattern_find(pattern, text, n, from, &match, error);
+        if (found <= 0)
+            break;
+        bool empty = match.end == match.begin;
+        if (match.begin > done)
+            add_span(s, done, match.begin, invert);
+        if (!empty || match.begin > done || s->n == 0)
+            add_span(s, match.begin, match.end, !invert);
+        done = match.end;
+        from = match.end;
+        do
+            from += empty;
+        while (empty && from < n && ((unsigned char)text[from] & 0xc0) == 0x80);
+    }
+    if (found >= 0 && done < n)
+        add_span(s, done, n, invert);
+    return found < 0 ? -1 : 0;
+}
+
+/* Joins each match with what stands before it, unless that is a match, too; or two neighbours that
+ * are both matches or both none. */
+static void join_forward(struct spans *s, bool alike)
+{
+    int kept = 0;
+    bool previous = false;
+    for (int i = 0; i < s->n; i++) {
+        struct span span = s->items[i];
+        bool join = alike ? span.is_match == previous : span.is_match && !previous;
+        if (join && kept > 0)
+            s->items[kept - 1].end = span.end;
+        else
+            s->items[kept++] = span;
+        previous = span.is_match;
+    }
+    s->n = kept;
+}
+
+/* Joins each match with what stands behind it, unless that is a match, too. */
+static void join_backward(struct spans *s)
+{
+    int kept = s->n;
+    bool next = false;
+    for (int i = s->n - 1; i >= 0; i--) {
+        struct span span = s->items[i];
+        if (span.is_match && !next && kept < s->n)
+            s->items[kept].begin = span.begin;
+        else
+            s->items[--kept] = span;
+        next = span.is_match;
+    }
+    memmove(s->items, s->items + kept, (size_t)(s->n - kept) * sizeof *s->items);
+    s->n -= kept;
+}
+
+int cr_cut(struct cr_pieces *pieces, const struct cr_pattern *pattern, enum cr_behavior behavior,
+           bool invert, const char *text, size_t n, bool first, struct cr_error *error)
+{
+    struct spans s = {0};
+    int status = find_spans(&s, pattern, invert, text, n, error);
+    if (status == 0 && s.n > 0) {
+        if (behavior == CR_MERGED_WITH_PREVIOUS || behavior == CR_CONTIGUOUS)
+            join_forward(&s, behavior == CR_CONTIGUOUS);
+        else if (behavior == CR_MERGED_WITH_NEXT)
+            join_backward(&s);
+    }
+    for (int i = 0; status == 0 && i < s.n; i++)
+        if (behavior != CR_REMOVED || !s.items[i].is_match)
+            cr_add_piece(pieces, text + s.items[i].begin, s.items[i].end - s.items[i].begin,
+                         first && s.items[i].begin == 0);
+    free(s.items);
+    return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * pieces.h - text that was cut into pieces, some of which are tokens already.
+ */
+#ifndef CR_PIECES_H
+#define CR_PIECES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/ir/text.h"
+#include "pattern.h"
+
+enum { CR_NO_TOKEN = -1 };
+
+struct cr_piece {
+    size_t at, length; /* in `text` below; of a token none */
+    int32_t token;     /* or CR_NO_TOKEN */
+    bool first;        /* what it was made of stands at the very beginning */
+};
+
+/* All zero is empty. */
+struct cr_pieces {
+    struct cr_text text;
+    struct cr_piece *items;
+    int n, cap;
+};
+
+/* What becomes of a match, as the tokenizers library calls it. */
+enum cr_behavior {
+    CR_REMOVED,
+    CR_ISOLATED,
+    CR_MERGED_WITH_PREVIOUS,
+    CR_MERGED_WITH_NEXT,
+    CR_CONTIGUOUS
+};
+
+/* Adds a piece of text, unless it is empty, or a token. */
+void cr_add_piece(struct cr_pieces *pieces, const char *text, size_t length, bool first);
+void cr_add_token(struct cr_pieces *pieces, int32_t token);
+
+/* No pieces, but the memory of those there were. */
+void cr_empty_pieces(struct cr_pieces *pieces);
+void cr_free_pieces(struct cr_pieces *pieces);
+
+/* Cuts a text by a pattern, and adds what comes of it.  With `invert` what lies between matches
+ * counts as a match. */
+int cr_cut(struct cr_pieces *pieces, const struct cr_pattern *pattern, enum cr_behavior behavior,
+           bool invert, const char *text, size_t n, bool first, struct cr_error *error);
+
+#endif

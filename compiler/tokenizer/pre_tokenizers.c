@@ -1,0 +1,193 @@
+/* pre_tokenizers.c - the kinds of pre-tokenizers; see part.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "byte_letters.h"
+#include "metaspace.h"
+
+/* ---- Split and its like ---- */
+
+static int split(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                 struct cr_pieces *out, struct cr_error *error)
+{
+    return cr_cut(out, part->pattern, part->behavior, part->invert, text, n, first, error);
+}
+
+static const struct {
+    const char *name;
+    enum cr_behavior behavior;
+} behaviors[] = {
+    {"Removed", CR_REMOVED},
+    {"Isolated", CR_ISOLATED},
+    {"MergedWithPrevious", CR_MERGED_WITH_PREVIOUS},
+    {"MergedWithNext", CR_MERGED_WITH_NEXT},
+    {"Contiguous", CR_CONTIGUOUS},
+};
+
+/* A part that does not say it isolates. */
+static int read_behavior(struct cr_text_part *part, const struct cr_document *d, int object,
+                         const char *where, struct cr_error *error)
+{
+    const char *name = "Isolated";
+    if (cr_read_string(d, object, where, "behavior", &name, error))
+        return -1;
+    for (size_t i = 0; i < sizeof behaviors / sizeof *behaviors; i++) {
+        if (strcmp(behaviors[i].name, name) != 0)
+            continue;
+        part->behavior = behaviors[i].behavior;
+        return 0;
+    }
+    return cr_fail(error,
+                   "%s: %s: found the behavior %.60s, expected Removed, Isolated, "
+                   "MergedWithPrevious, MergedWithNext or Contiguous",
+                   d->path, where, name);
+}
+
+static int read_split(struct cr_text_part *part, const struct cr_document *d, int object,
+                      const char *where, struct cr_error *error)
+{
+    part->pattern = cr_read_pattern(d, object, where, error);
+    return !part->pattern || read_behavior(part, d, object, where, error) ||
+                   cr_read_bool(d, object, where, "invert", &part->invert, error)
+               ? -1
+               : 0;
+}
+
+/* Gives a part a pattern that is a part of this program. */
+static int set_pattern(struct cr_text_part *part, const char *regex, enum cr_behavior behavior,
+                       struct cr_error *error)
+{
+    part->pattern = cr_pattern_regex(regex, strlen(regex), part->kind->type, error);
+    part->behavior = behavior;
+    return part->pattern ? 0 : -1;
+}
+
+static int read_digits(struct cr_text_part *part, const struct cr_document *d, int object,
+                       const char *where, struct cr_error *error)
+{
+    bool individual = false;
+    if (cr_read_bool(d, object, where, "individual_digits", &individual, error))
+        return -1;
+    return set_pattern(part, "\\p{N}", individual ? CR_ISOLATED : CR_CONTIGUOUS, error);
+}
+
+static int read_punctuation(struct cr_text_part *part, const struct cr_document *d, int object,
+                            const char *where, struct cr_error *error)
+{
+    if (set_pattern(part, "[\\p{P}!-/:-@\\[-`{-~]", CR_ISOLATED, error))
+        return -1;
+    return read_behavior(part, d, object, where, error);
+}
+
+static int read_whitespace(struct cr_text_part *part, const struct cr_document *d, int object,
+                           const char *where, struct cr_error *error)
+{
+    (void)d, (void)object, (void)where;
+    part->invert = true;
+    return set_pattern(part, "\\w+|[^\\w\\s]+", CR_REMOVED, error);
+}
+
+static int read_whitespace_split(struct cr_text_part *part, const struct cr_document *d, int object,
+                                 const char *where, struct cr_error *error)
+{
+    (void)d, (void)object, (void)where;
+    return set_pattern(part, "\\s", CR_REMOVED, error);
+}
+
+static int read_delimiter(struct cr_text_part *part, const struct cr_document *d, int object,
+                          const char *where, struct cr_error *error)
+{
+    int member = cr_need_member(d, object, where, "delimiter", CR_JSON_STRING, error);
+    if (member < 0)
+        return -1;
+    part->pattern = cr_pattern_literal(d->values[member].text, d->values[member].length);
+    part->behavior = CR_REMOVED;
+    return 0;
+}
+
+/* ---- ByteLevel ---- */
+
+static int read_byte_level(struct cr_text_part *part, const struct cr_document *d, int object,
+                           const char *where, struct cr_error *error)
+{
+    part->prefix_space = part->by_regex = true;
+    if (cr_read_bool(d, object, where, "add_prefix_space", &part->prefix_space, error) ||
+        cr_read_bool(d, object, where, "use_regex", &part->by_regex, error))
+        return -1;
+    part->pattern = cr_pattern_gpt2();
+    return 0;
+}
+
+/* Cuts by GPT-2's pattern and writes bytes as letters; a text that does not begin with a space is
+ * given one. */
+static int byte_level(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                      struct cr_pieces *out, struct cr_error *error)
+{
+    struct cr_text prefixed = {0}, letters = {0};
+    struct cr_pieces cut = {0};
+    int status = 0;
+    if (part->prefix_space && text[0] != ' ')
+        cr_put_bytes(&prefixed, " ", 1);
+    cr_put_bytes(&prefixed, text, n);
+    if (part->by_regex)
+        status = cr_cut(&cut, part->pattern, CR_ISOLATED, false, prefixed.data, prefixed.length,
+                        first, error);
+    else
+        cr_add_piece(&cut, prefixed.data, prefixed.length, first);
+    for (int i = 0; i < cut.n && status == 0; i++) {
+        letters.length = 0;
+        cr_put_byte_letters(&letters, cut.text.data + cut.items[i].at, cut.items[i].length);
+        cr_add_piece(out, letters.data, letters.length, cut.items[i].first);
+    }
+    cr_free_pieces(&cut);
+    free(prefixed.data);
+    free(letters.data);
+    return status;
+}
+
+/* ---- the table ---- */
+
+static const struct cr_part_kind kinds[] = {
+    {.type = "ByteLevel", .read = read_byte_level, .cut = byte_level},
+    {.type = "Split", .read = read_split, .cut = split},
+    {.type = "Metaspace", .read = cr_read_metaspace, .cut = cr_cut_metaspace},
+    {.type = "Digits", .read = read_digits, .cut = split},
+    {.type = "Punctuation", .read = read_punctuation, .cut = split},
+    {.type = "Whitespace", .read = read_whitespace, .cut = split},
+    {.type = "WhitespaceSplit", .read = read_whitespace_split, .cut = split},
+    {.type = "CharDelimiterSplit", .read = read_delimiter, .cut = split},
+};
+
+const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,
+                                                sizeof kinds / sizeof *kinds};
+
+/* Tokens stay. */
+static int apply(const struct cr_text_part *part, const struct cr_pieces *in, struct cr_pieces *out,
+                 struct cr_error *error)
+{
+    for (int i = 0; i < in->n; i++) {
+        const struct cr_piece *piece = &in->items[i];
+        if (piece->token != CR_NO_TOKEN)
+            cr_add_token(out, piece->token);
+        else if (part->kind->cut(part, in->text.data + piece->at, piece->length, piece->first, out,
+                                 error))
+            return -1;
+    }
+    return 0;
+}
+
+int cr_pre_tokenize(const struct cr_text_parts *pre_tokenizers, struct cr_pieces *pieces,
+                    struct cr_error *error)
+{
+    struct cr_pieces out = {0};
+    int status = 0;
+    for (int i = 0; i < pre_tokenizers->n && status == 0; i++) {
+        cr_empty_pieces(&out);
+        status = apply(&pre_tokenizers->items[i], pieces, &out, error);
+        struct cr_pieces old = *pieces;
+        *pieces = out;
+        out = old;
+    }
+    cr_free_pieces(&out);
+    return status;
+}

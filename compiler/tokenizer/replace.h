@@ -1,0 +1,19 @@
+/* replace.h - what a pattern matches in a text, replaced. */
+#ifndef CR_REPLACE_H
+#define CR_REPLACE_H
+
+#include "part.h"
+
+/* Reads the pattern and the content of a Replace. */
+int cr_read_replace(struct cr_text_part *part, const struct cr_document *document, int object,
+                    const char *where, struct cr_error *error);
+
+/* Adds the text to `out` with the part's content in place of each match. */
+int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
+                    struct cr_error *error);
+
+/* Reads a member that is a string into the part's content. */
+int cr_read_content(struct cr_text_part *part, const struct cr_document *document, int object,
+                    const char *where, const char *name, struct cr_error *error);
+
+#endif

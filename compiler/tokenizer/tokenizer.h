@@ -1,0 +1,73 @@
+/*
+ * tokenizer.h - from text to the ids of tokens, and back, as the tokenizers library of Hugging Face
+ * does.
+ *
+ *     text -> added tokens -> normalizers -> added tokens -> pre-tokenizers -> byte-pair encoding
+ *          -> ids -> post-processors
+ *
+ * Text is UTF-8, which may hold zeros.  A tokenizer is used by one thread at a time.
+ */
+#ifndef CR_TOKENIZER_H
+#define CR_TOKENIZER_H
+
+#include "added.h"
+#include "bpe.h"
+#include "post_processors.h"
+
+struct cr_tokenizer {
+    struct cr_text_parts normalizers, pre_tokenizers, decoders, post_processors;
+    bool has_decoder; /* else there are spaces between tokens */
+    struct cr_bpe bpe;
+    struct cr_added added;
+    struct cr_frame frame;
+    int n_ids;                        /* the greatest id + 1 */
+    struct cr_ids ends;               /* of text, as the files beside it say */
+    char **strings;                   /* what texts point into */
+    int n_strings, strings_cap;
+    struct cr_bpe_work work;
+};
+
+/* Bytes of the longest text. */
+enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
+
+/*
+ * Reads the tokenizer at `path`: a tokenizer.json, or a folder with one or with vocab.json and
+ * merges.txt, or encoder.json and vocab.bpe.  Null with an error that names the file.
+ */
+struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error);
+void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
+
+/* Adds the ids of a text; with `framed` also those that the post-processors put around it. */
+int cr_encode(struct cr_tokenizer *tokenizer, const char *text, size_t n, bool framed,
+              struct cr_ids *ids, struct cr_error *error);
+
+/* The text of a token as it stands in the file; null for an id without one. */
+const char *cr_token_text(const struct cr_tokenizer *tokenizer, int32_t id, size_t *length);
+
+/* The id of a token by that text, or -1. */
+int32_t cr_token_id(const struct cr_tokenizer *tokenizer, const char *text, size_t length);
+
+/* Which special tokens a decoder shows. */
+enum cr_specials {
+    CR_SPECIALS_WITHIN, /* not those that encoding puts in front of the text */
+    CR_SPECIALS_ALL,
+    CR_SPECIALS_NONE
+};
+
+/* Decodes token after token. */
+struct cr_decoder;
+
+struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *tokenizer, enum cr_specials specials);
+void cr_decoder_free(struct cr_decoder *decoder);
+
+/* Adds the text that an id, or the end, makes certain: bytes as the tokens have them.  An id without
+ * token gives nothing. */
+int cr_decoder_add(struct cr_decoder *decoder, int32_t id, struct cr_text *out,
+                   struct cr_error *error);
+int cr_decoder_end(struct cr_decoder *decoder, struct cr_text *out, struct cr_error *error);
+
+/* Adds the text of n ids.  CR_SPECIALS_WITHIN leaves out the frame on both sides. */
+int cr_decode(const struct cr_tokenizer *tokenizer, const int32_t *ids, size_t n,
+              enum cr_specials specials, struct cr_text *out, struct cr_error *error);
+
+#endif

@@ -1,0 +1,21 @@
+/* tokens.c - the tokens of a tokenizer, of the model and added ones; see tokenizer.h. */
+#include "tokenizer.h"
+
+/* An added token goes before one of the model. */
+const char *cr_token_text(const struct cr_tokenizer *t, int32_t id, size_t *length)
+{
+    const struct cr_vocabulary *const both[] = {&t->added.words, &t->bpe.vocabulary};
+    for (int i = 0; i < 2; i++) {
+        if (id < 0 || id >= both[i]->n || !both[i]->tokens[id].text)
+            continue;
+        *length = both[i]->tokens[id].length;
+        return both[i]->tokens[id].text;
+    }
+    return NULL;
+}
+
+int32_t cr_token_id(const struct cr_tokenizer *t, const char *text, size_t length)
+{
+    int32_t id = cr_find_word(&t->added.words, text, length);
+    return id >= 0 ? id : cr_find_word(&t->bpe.vocabulary, text, length);
+}

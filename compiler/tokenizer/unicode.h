@@ -1,0 +1,19 @@
+/* unicode.h - normal forms and cases of text, by utf8proc.  Text is valid UTF-8. */
+#ifndef CR_UNICODE_H
+#define CR_UNICODE_H
+
+#include <stdbool.h>
+
+#include "compiler/ir/text.h"
+
+enum cr_normal_form { CR_NFC, CR_NFD, CR_NFKC, CR_NFKD };
+
+/* Each adds n bytes of text to `out` in another form. */
+void cr_put_normal(struct cr_text *out, const char *text, size_t n, enum cr_normal_form form);
+void cr_put_lowercase(struct cr_text *out, const char *text, size_t n);
+void cr_put_without_accents(struct cr_text *out, const char *text, size_t n);
+
+/* True if n bytes are UTF-8; else `at` is where they are not. */
+bool cr_is_utf8(const char *text, size_t n, size_t *at);
+
+#endif
