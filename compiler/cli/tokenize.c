@@ -84,7 +84,8 @@ static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer 
             return cr_fail(error, "--decode: found '%.*s', expected ids with commas between",
                            word > 60 ? 60 : (int)word, at);
         if (!crescent_token_text(tokenizer, (int)id))
-            return cr_fail(error, "--decode: found the id %ld, which no token has, expected some below %d",
+            return cr_fail(error,
+                           "--decode: found the id %ld, which no token has, expected some below %d",
                            id, crescent_tokenizer_size(tokenizer));
         *CR_PUSH(ids->items, ids->n, ids->cap) = (int32_t)id;
         at = end;
@@ -101,12 +102,12 @@ static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer,
     size_t length;
     int status = read_ids(&ids, text, tokenizer, error);
     if (status == 0)
-        status = cr_passed(o,
-                           crescent_decode(tokenizer, ids.items, (size_t)ids.n,
-                                           o->special ? CRESCENT_SPECIALS_ALL
-                                                      : CRESCENT_SPECIALS_WITHIN,
-                                           &out, &length),
-                           error);
+        status =
+            cr_passed(o,
+                      crescent_decode(tokenizer, ids.items, (size_t)ids.n,
+                                      o->special ? CRESCENT_SPECIALS_ALL : CRESCENT_SPECIALS_WITHIN,
+                                      &out, &length),
+                      error);
     if (status == 0)
         fwrite(out, 1, length, stdout);
     crescent_free(out);

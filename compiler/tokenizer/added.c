@@ -14,10 +14,12 @@ static int check(const struct cr_added_token *token, const struct cr_vocabulary 
 {
     int32_t id = cr_find_word(v, token->text, token->length);
     if (id >= 0 && id != token->id)
-        return cr_fail(error, "%s: found the id %d of added token %s, expected %d as in the vocabulary",
+        return cr_fail(error,
+                       "%s: found the id %d of added token %s, expected %d as in the vocabulary",
                        path, token->id, cr_show(token->text, token->length).text, id);
     if (id < 0 && token->id >= 0 && token->id < v->n && v->tokens[token->id].text)
-        return cr_fail(error, "%s: found the id %d of added token %s, which the vocabulary has for %s",
+        return cr_fail(error,
+                       "%s: found the id %d of added token %s, which the vocabulary has for %s",
                        path, token->id, cr_show(token->text, token->length).text,
                        cr_show(v->tokens[token->id].text, v->tokens[token->id].length).text);
     return 0;
@@ -39,10 +41,7 @@ const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
 {
     if (id < 0 || id >= a->words.n || !a->words.tokens[id].text)
         return NULL;
-    for (int i = 0; i < a->n; i++)
-        if (a->tokens[i].id == id)
-            return &a->tokens[i];
-    return NULL;
+    return &a->tokens[a->places[id]];
 }
 
 /* ---- the trees ---- */
@@ -80,34 +79,50 @@ static void plant(struct cr_trie *t, const char *text, size_t n, int token)
         t->nodes[node].token = token;
 }
 
-int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers, struct cr_error *error)
+/* Keeps a token as it reads in normalized text. */
+static int normalize(struct cr_added_token *token, const struct cr_text_parts *normalizers,
+                     struct cr_error *error)
 {
     struct cr_text normal = {0};
+    bool first = true;
+    int status =
+        cr_normalize(normalizers, token->text, token->length, &normal, &first, error);
+    token->shown = normal.data;
+    token->shown_length = normal.length;
+    return status;
+}
+
+/* Special tokens are planted first. */
+int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
+                   struct cr_error *error)
+{
     int status = 0;
     add_node(&a->raw, 0);
     add_node(&a->normalized, 0);
+    a->places = cr_calloc((size_t)a->words.n, sizeof *a->places);
     for (int special = 1; special >= 0; special--)
         for (int i = 0; i < a->n && status == 0; i++) {
-            const struct cr_added_token *token = &a->tokens[i];
-            bool first = true;
+            struct cr_added_token *token = &a->tokens[i];
             if (token->special != special)
                 continue;
+            a->places[token->id] = i;
             if (!token->normalized) {
                 plant(&a->raw, token->text, token->length, i);
                 continue;
             }
-            normal.length = 0;
-            status = cr_normalize(normalizers, token->text, token->length, &normal, &first, error);
-            plant(&a->normalized, normal.data, normal.length, i);
+            status = normalize(token, normalizers, error);
+            plant(&a->normalized, token->shown, token->shown_length, i);
         }
-    free(normal.data);
     return status;
 }
 
 void cr_free_added(struct cr_added *a)
 {
+    for (int i = 0; i < a->n; i++)
+        free(a->tokens[i].shown);
     cr_free_vocabulary(&a->words);
     free(a->tokens);
+    free(a->places);
     free(a->raw.nodes);
     free(a->normalized.nodes);
     *a = (struct cr_added){0};

@@ -16,6 +16,8 @@ struct cr_added_token {
     bool single_word;    /* not inside a word */
     bool lstrip, rstrip; /* it takes the white space before it, or behind it */
     bool normalized;     /* it is looked for in the normalized text */
+    char *shown; /* such a token normalized, which is what decoding shows; the list's, or null */
+    size_t shown_length;
 };
 
 /* A tree of the bytes of tokens; children of a node are linked. */
@@ -32,7 +34,8 @@ struct cr_trie {
 struct cr_added {
     struct cr_added_token *tokens;
     int n, cap;
-    struct cr_vocabulary words;   /* the same, by id and by text */
+    struct cr_vocabulary words; /* the same, by id and by text */
+    int *places;                /* by id: which of `tokens` it is */
     struct cr_trie raw, normalized;
 };
 

@@ -14,7 +14,7 @@ struct cr_bpe {
     int n_merges, left_cap, right_cap, made_cap;
     int32_t *slots;
     uint32_t mask;
-    int32_t unknown; /* the id of what is no token, or -1 */
+    int32_t unknown;    /* the id of what is no token, or -1 */
     int32_t bytes[256]; /* with byte_fallback the ids of <0x00> ..., or -1 */
     bool fuse_unknown, byte_fallback, ignore_merges;
 };

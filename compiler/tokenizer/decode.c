@@ -33,22 +33,27 @@ void cr_decoder_free(struct cr_decoder *d)
 }
 
 /* True if the next id is not shown. */
-static bool is_hidden(struct cr_decoder *d, int32_t id)
+static bool is_hidden(struct cr_decoder *d, int32_t id, const struct cr_added_token *added)
 {
-    const struct cr_tokenizer *t = d->tokenizer;
-    const struct cr_added_token *added = cr_find_added(&t->added, id);
-    d->framed = d->framed && d->n < t->frame.n_before && t->frame.before[d->n] == id;
+    const struct cr_frame *frame = &d->tokenizer->frame;
+    d->framed = d->framed && d->n < frame->n_before && frame->before[d->n] == id;
     d->n++;
     return (d->specials == CR_SPECIALS_WITHIN && d->framed) ||
            (d->specials == CR_SPECIALS_NONE && added && added->special);
 }
 
+/* A token that is looked for in normalized text is shown as it reads there. */
 int cr_decoder_add(struct cr_decoder *d, int32_t id, struct cr_text *out, struct cr_error *error)
 {
     const struct cr_tokenizer *t = d->tokenizer;
+    const struct cr_added_token *added = cr_find_added(&t->added, id);
     size_t length;
     const char *text = cr_token_text(t, id, &length);
-    if (is_hidden(d, id) || !text)
+    if (added && added->shown) {
+        text = added->shown;
+        length = added->shown_length;
+    }
+    if (is_hidden(d, id, added) || !text)
         return 0;
     if (!t->has_decoder && d->begun)
         cr_put_bytes(out, " ", 1);
@@ -73,8 +78,8 @@ static size_t without_frame(const struct cr_tokenizer *t, const int32_t *ids, si
     return n - after;
 }
 
-int cr_decode(const struct cr_tokenizer *t, const int32_t *ids, size_t n,
-              enum cr_specials specials, struct cr_text *out, struct cr_error *error)
+int cr_decode(const struct cr_tokenizer *t, const int32_t *ids, size_t n, enum cr_specials specials,
+              struct cr_text *out, struct cr_error *error)
 {
     struct cr_decoder *d = cr_decoder_new(t, specials);
     int status = 0;

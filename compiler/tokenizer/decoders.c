@@ -36,8 +36,8 @@ static int hex(char c)
 }
 
 /* <0xHH> is a byte. */
-static int byte_fallback(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
-                         size_t n, struct cr_text *out, struct cr_error *error)
+static int byte_fallback(const struct cr_text_part *part, struct cr_decoding *state,
+                         const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
     (void)part, (void)state, (void)error;
     if (n == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>' && hex(text[3]) >= 0 &&
@@ -50,8 +50,8 @@ static int byte_fallback(const struct cr_text_part *part, struct cr_decoding *st
     return 0;
 }
 
-static int fuse(const struct cr_text_part *part, struct cr_decoding *state, const char *text, size_t n,
-                struct cr_text *out, struct cr_error *error)
+static int fuse(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                size_t n, struct cr_text *out, struct cr_error *error)
 {
     (void)part, (void)state, (void)error;
     cr_put_bytes(out, text, n);
@@ -72,13 +72,12 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
 
 static bool begins_with(const char *text, size_t n, const struct cr_text_part *part)
 {
-    return part->length > 0 && n >= part->length &&
-           memcmp(text, part->content, part->length) == 0;
+    return part->length > 0 && n >= part->length && memcmp(text, part->content, part->length) == 0;
 }
 
 /* At most so many of the character at the beginning of each token, and at its end. */
-static int strip(const struct cr_text_part *part, struct cr_decoding *state, const char *text, size_t n,
-                 struct cr_text *out, struct cr_error *error)
+static int strip(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
+                 size_t n, struct cr_text *out, struct cr_error *error)
 {
     (void)error;
     if (!part->fused)
@@ -176,14 +175,14 @@ static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding 
     return 0;
 }
 
-int cr_decode_token(const struct cr_text_parts *decoders, struct cr_decoding *states, const char *text,
-                    size_t n, struct cr_text *out, struct cr_error *error)
+int cr_decode_token(const struct cr_text_parts *decoders, struct cr_decoding *states,
+                    const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
     return decode_from(decoders, states, 0, text, n, out, error);
 }
 
-int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *states, struct cr_text *out,
-                  struct cr_error *error)
+int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *states,
+                  struct cr_text *out, struct cr_error *error)
 {
     for (int i = 0; i < decoders->n; i++) {
         const struct cr_text_part *part = &decoders->items[i];

@@ -17,9 +17,9 @@ struct cr_decoding *cr_new_decodings(const struct cr_text_parts *decoders);
 void cr_free_decodings(const struct cr_text_parts *decoders, struct cr_decoding *states);
 
 /* Adds what becomes of a token to `out`, or of the end of the tokens: text that parts held back. */
-int cr_decode_token(const struct cr_text_parts *decoders, struct cr_decoding *states, const char *text,
-                    size_t n, struct cr_text *out, struct cr_error *error);
-int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *states, struct cr_text *out,
-                  struct cr_error *error);
+int cr_decode_token(const struct cr_text_parts *decoders, struct cr_decoding *states,
+                    const char *text, size_t n, struct cr_text *out, struct cr_error *error);
+int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *states,
+                  struct cr_text *out, struct cr_error *error);
 
 #endif

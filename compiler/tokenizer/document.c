@@ -168,8 +168,7 @@ static int read_value(struct reader *r, struct cr_error *error)
 
 /* Reads the bytes of a file.  Decoded strings, each with its NUL, are no longer than their text with
  * its quotes. */
-static int read_bytes(struct cr_document *d, const char *bytes, size_t size,
-                      struct cr_error *error)
+static int read_bytes(struct cr_document *d, const char *bytes, size_t size, struct cr_error *error)
 {
     d->strings = cr_calloc(size + 1, 1);
     struct reader r = {
@@ -224,10 +223,13 @@ int cr_member(const struct cr_document *d, int object, const char *name)
 }
 
 static const char *const kinds[] = {
-    [CR_JSON_NULL] = "null",          [CR_JSON_FALSE] = "false",
-    [CR_JSON_TRUE] = "true",          [CR_JSON_INTEGER] = "an integer",
+    [CR_JSON_NULL] = "null",
+    [CR_JSON_FALSE] = "false",
+    [CR_JSON_TRUE] = "true",
+    [CR_JSON_INTEGER] = "an integer",
     [CR_JSON_REAL] = "a number that is no integer",
-    [CR_JSON_STRING] = "a string",    [CR_JSON_ARRAY] = "an array",
+    [CR_JSON_STRING] = "a string",
+    [CR_JSON_ARRAY] = "an array",
     [CR_JSON_OBJECT] = "an object",
 };
 

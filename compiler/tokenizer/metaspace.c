@@ -48,8 +48,8 @@ int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n
 {
     struct cr_text replaced = {0};
     bool wants = part->prepend == CR_ALWAYS || (part->prepend == CR_FIRST && first);
-    bool has = text[0] == ' ' ||
-               (n >= part->length && memcmp(text, part->content, part->length) == 0);
+    bool has =
+        text[0] == ' ' || (n >= part->length && memcmp(text, part->content, part->length) == 0);
     int status = 0;
     if (wants && !has)
         cr_put_bytes(&replaced, part->content, part->length);
@@ -66,8 +66,8 @@ int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n
 }
 
 /* The first token loses all of them, if one was put in front of it. */
-int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
-                        size_t n, struct cr_text *out, struct cr_error *error)
+int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *state,
+                        const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
     bool drop = !state->begun && part->prepend != CR_NEVER;
     size_t done = 0;

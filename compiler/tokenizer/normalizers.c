@@ -1,6 +1,6 @@
 /* normalizers.c - the kinds of normalizers; see part.h. */
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "byte_letters.h"
 #include "part.h"
@@ -39,8 +39,8 @@ static int nfkd(const struct cr_text_part *part, const char *text, size_t n, str
     return 0;
 }
 
-static int lowercase(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                     bool *first, struct cr_error *error)
+static int lowercase(const struct cr_text_part *part, const char *text, size_t n,
+                     struct cr_text *out, bool *first, struct cr_error *error)
 {
     (void)part, (void)first, (void)error;
     cr_put_lowercase(out, text, n);
@@ -55,8 +55,8 @@ static int strip_accents(const struct cr_text_part *part, const char *text, size
     return 0;
 }
 
-static int byte_level(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                      bool *first, struct cr_error *error)
+static int byte_level(const struct cr_text_part *part, const char *text, size_t n,
+                      struct cr_text *out, bool *first, struct cr_error *error)
 {
     (void)part, (void)first, (void)error;
     cr_put_byte_letters(out, text, n);

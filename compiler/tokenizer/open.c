@@ -39,8 +39,9 @@ static int read_pair(struct cr_tokenizer *t, const char *folder, const char *onl
         if (is_there(vocabulary))
             return cr_read_gpt2_files(t, vocabulary, merges, error);
     }
-    return cr_fail(error, "%s: found no tokenizer, expected tokenizer.json, or vocab.json and "
-                          "merges.txt",
+    return cr_fail(error,
+                   "%s: found no tokenizer, expected tokenizer.json, or vocab.json and "
+                   "merges.txt",
                    folder);
 }
 
@@ -58,7 +59,9 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
     }
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     snprintf(folder, CR_PATH_SIZE, "%.*s", slash ? (int)(slash - path) : 1,
-             slash == path ? "/" : slash ? path : ".");
+             slash == path ? "/"
+             : slash       ? path
+                           : ".");
     for (int i = 0; i < N_PAIRS; i++)
         if (strcmp(name, pairs[i][0]) == 0)
             return read_pair(t, folder, name, error);
@@ -70,8 +73,8 @@ static int check_frame(const struct cr_tokenizer *t, const char *path, struct cr
 {
     size_t length;
     for (int i = 0; i < t->frame.n_before + t->frame.n_after; i++) {
-        int32_t id = i < t->frame.n_before ? t->frame.before[i]
-                                           : t->frame.after[i - t->frame.n_before];
+        int32_t id =
+            i < t->frame.n_before ? t->frame.before[i] : t->frame.after[i - t->frame.n_before];
         if (!cr_token_text(t, id, &length))
             return cr_fail(error, "%s: post_processor: found the id %d, expected one of a token",
                            path, id);

@@ -31,7 +31,7 @@ static int refuse(const struct cr_part_table *table, const char *type, const cha
 }
 
 struct cr_text_part *cr_add_part(struct cr_text_parts *parts, const struct cr_part_table *table,
-                            const char *type)
+                                 const char *type)
 {
     struct cr_text_part *part = CR_PUSH(parts->items, parts->n, parts->cap);
     *part = (struct cr_text_part){.kind = find_kind(table, type)};
@@ -101,8 +101,8 @@ struct cr_pattern *cr_read_pattern(const struct cr_document *d, int object, cons
     if (pattern < 0)
         return NULL;
     bool literal = cr_member(d, pattern, "String") >= 0;
-    int text = cr_need_member(d, pattern, where, literal ? "String" : "Regex", CR_JSON_STRING,
-                              error);
+    int text =
+        cr_need_member(d, pattern, where, literal ? "String" : "Regex", CR_JSON_STRING, error);
     if (text < 0)
         return NULL;
     const struct cr_json_value *value = &d->values[text];

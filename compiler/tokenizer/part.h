@@ -27,7 +27,8 @@ typedef int cr_cut_function(const struct cr_text_part *part, const char *text, s
 struct cr_decoding {
     int64_t stripped; /* characters at the beginning */
     bool begun;
-    struct cr_text out, gathered; /* what it gave last; the text of a part that has to see all of it */
+    struct cr_text out,
+        gathered; /* what it gave last; the text of a part that has to see all of it */
 };
 
 /* One token, or with `fused` the next bytes of the only one, as text of `out`. */
@@ -41,8 +42,8 @@ struct cr_frame {
     int n_before, n_after, before_cap, after_cap;
 };
 
-typedef int cr_read_function(struct cr_text_part *part, const struct cr_document *document, int object,
-                             const char *where, struct cr_error *error);
+typedef int cr_read_function(struct cr_text_part *part, const struct cr_document *document,
+                             int object, const char *where, struct cr_error *error);
 
 struct cr_part_kind {
     const char *type;       /* in tokenizer.json */
@@ -91,7 +92,7 @@ int cr_read_parts(struct cr_text_parts *parts, const struct cr_part_table *table
 
 /* A new part of that kind, as if it had been read without members. */
 struct cr_text_part *cr_add_part(struct cr_text_parts *parts, const struct cr_part_table *table,
-                            const char *type);
+                                 const char *type);
 void cr_free_parts(struct cr_text_parts *parts);
 
 /* Reads {"String": ...} or {"Regex": ...}. */

@@ -72,9 +72,8 @@ static const struct escape {
     char letter;
     const char *alone, *inside;
 } escapes[] = {
-    {'s', "[" SPACES "]", SPACES},        {'S', "[^" SPACES "]", NO_SPACES},
-    {'w', "[" WORDS "]", WORDS},          {'W', "[^" WORDS "]", NULL},
-    {'h', "[0-9a-fA-F]", "0-9a-fA-F"},    {'H', "[^0-9a-fA-F]", NULL},
+    {'s', "[" SPACES "]", SPACES}, {'S', "[^" SPACES "]", NO_SPACES}, {'w', "[" WORDS "]", WORDS},
+    {'W', "[^" WORDS "]", NULL},   {'h', "[0-9a-fA-F]", "0-9a-fA-F"}, {'H', "[^0-9a-fA-F]", NULL},
 };
 
 static const struct escape *find_escape(char letter)
@@ -214,15 +213,15 @@ static int find_literal(const struct cr_pattern *p, const char *text, size_t n, 
 static int find_regex(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                       struct cr_match *match, struct cr_error *error)
 {
-    int found = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, p->match,
-                            p->limits);
+    int found =
+        pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, p->match, p->limits);
     if (found == PCRE2_ERROR_NOMATCH)
         return 0;
     if (found < 0) {
         char why[128];
         pcre2_get_error_message(found, (PCRE2_UCHAR *)why, sizeof why);
-        return cr_fail(error, "the pattern of the tokenizer fails at byte %zu of the text: %s", from,
-                       why);
+        return cr_fail(error, "the pattern of the tokenizer fails at byte %zu of the text: %s",
+                       from, why);
     }
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(p->match);
     *match = (struct cr_match){ends[0], ends[1]};

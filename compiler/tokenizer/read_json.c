@@ -17,8 +17,7 @@ int cr_read_vocabulary(struct cr_vocabulary *v, const struct cr_document *d, int
         if (value->kind != CR_JSON_INTEGER)
             return cr_fail(error, "%s: found %s for token %s, expected its id", d->path,
                            cr_kind_of_value(d, i), cr_show(value->key, value->key_length).text);
-        if (cr_add_word(v, value->key, value->key_length, value->integer, d->path,
-                        error))
+        if (cr_add_word(v, value->key, value->key_length, value->integer, d->path, error))
             return -1;
     }
     return 0;
@@ -35,12 +34,14 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
             return cr_add_merge(bpe, value->text, (size_t)(space - value->text), space + 1,
                                 strlen(space + 1), d->path, error);
     } else if (value->kind == CR_JSON_ARRAY && value->count == 2) {
-        const struct cr_json_value *left = &d->values[value->first], *right = &d->values[left->next];
+        const struct cr_json_value *left = &d->values[value->first],
+                                   *right = &d->values[left->next];
         if (left->kind == CR_JSON_STRING && right->kind == CR_JSON_STRING)
             return cr_add_merge(bpe, left->text, left->length, right->text, right->length, d->path,
                                 error);
     }
-    return cr_fail(error, "%s: found %s for merge %d, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]",
+    return cr_fail(error,
+                   "%s: found %s for merge %d, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]",
                    d->path, cr_kind_of_value(d, merge), bpe->n_merges);
 }
 
@@ -99,9 +100,8 @@ static int read_model(struct cr_bpe *bpe, const struct cr_document *d, struct cr
     if (model < 0 || check_type(d, model, error))
         return -1;
     int vocabulary = cr_need_member(d, model, where, "vocab", CR_JSON_OBJECT, error);
-    int merges = vocabulary < 0
-                     ? CR_NO_VALUE
-                     : cr_need_member(d, model, where, "merges", CR_JSON_ARRAY, error);
+    int merges = vocabulary < 0 ? CR_NO_VALUE
+                                : cr_need_member(d, model, where, "merges", CR_JSON_ARRAY, error);
     if (merges < 0 || cr_read_vocabulary(&bpe->vocabulary, d, vocabulary, error) ||
         refuse_options(d, model, error) || read_unknown(bpe, d, model, error) ||
         cr_read_bool(d, model, where, "fuse_unk", &bpe->fuse_unknown, error) ||
@@ -126,8 +126,8 @@ static int read_added_token(struct cr_tokenizer *t, const struct cr_document *d,
                       : (cr_fail(error, "%s: %s: found %s, expected an object", d->path, where,
                                  cr_kind_of_value(d, object)),
                          CR_NO_VALUE);
-    int id = content < 0 ? CR_NO_VALUE
-                         : cr_need_member(d, object, where, "id", CR_JSON_INTEGER, error);
+    int id =
+        content < 0 ? CR_NO_VALUE : cr_need_member(d, object, where, "id", CR_JSON_INTEGER, error);
     if (id < 0)
         return -1;
     int64_t number = d->values[id].integer;

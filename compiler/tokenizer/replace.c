@@ -20,8 +20,8 @@ int cr_read_replace(struct cr_text_part *part, const struct cr_document *d, int 
 }
 
 /* Behind an empty match one character is copied. */
-int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                    struct cr_error *error)
+int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
+                    struct cr_text *out, struct cr_error *error)
 {
     struct cr_match match;
     size_t done = 0, from = 0;

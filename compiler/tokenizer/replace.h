@@ -9,8 +9,8 @@ int cr_read_replace(struct cr_text_part *part, const struct cr_document *documen
                     const char *where, struct cr_error *error);
 
 /* Adds the text to `out` with the part's content in place of each match. */
-int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                    struct cr_error *error);
+int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
+                    struct cr_text *out, struct cr_error *error);
 
 /* Reads a member that is a string into the part's content. */
 int cr_read_content(struct cr_text_part *part, const struct cr_document *document, int object,

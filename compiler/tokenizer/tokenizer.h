@@ -20,9 +20,9 @@ struct cr_tokenizer {
     struct cr_bpe bpe;
     struct cr_added added;
     struct cr_frame frame;
-    int n_ids;                        /* the greatest id + 1 */
-    struct cr_ids ends;               /* of text, as the files beside it say */
-    char **strings;                   /* what texts point into */
+    int n_ids;          /* the greatest id + 1 */
+    struct cr_ids ends; /* of text, as the files beside it say */
+    char **strings;     /* what texts point into */
     int n_strings, strings_cap;
     struct cr_bpe_work work;
 };

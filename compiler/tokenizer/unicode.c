@@ -63,8 +63,8 @@ static int decompose(utf8proc_int32_t character, utf8proc_option_t options, stru
     CR_CHECK(count >= 0 && count <= LONGEST);
     for (utf8proc_ssize_t i = 0; i < count; i++) {
         int place = n;
-        *CR_PUSH(*items, n, *cap) = (struct item){
-            parts[i], utf8proc_get_property(parts[i])->combining_class, place};
+        *CR_PUSH(*items, n, *cap) =
+            (struct item){parts[i], utf8proc_get_property(parts[i])->combining_class, place};
     }
     return n;
 }
@@ -94,8 +94,7 @@ void cr_put_normal(struct cr_text *out, const char *text, size_t n, enum cr_norm
     utf8proc_int32_t *characters = cr_calloc((size_t)count, sizeof *characters);
     for (int i = 0; i < count; i++)
         characters[i] = items[i].character;
-    utf8proc_ssize_t left =
-        utf8proc_normalize_utf32(characters, count, (utf8proc_option_t)options);
+    utf8proc_ssize_t left = utf8proc_normalize_utf32(characters, count, (utf8proc_option_t)options);
     for (utf8proc_ssize_t i = 0; i < left; i++)
         put_character(out, characters[i]);
     free(characters);

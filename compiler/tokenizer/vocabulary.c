@@ -49,8 +49,9 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
     while (v->n <= id)
         *CR_PUSH(v->tokens, v->n, v->cap) = (struct cr_token){0};
     if (v->tokens[id].text)
-        return cr_fail(error, "%s: found the id %lld of token %s, which token %s has, too; "
-                              "expected an id each",
+        return cr_fail(error,
+                       "%s: found the id %lld of token %s, which token %s has, too; "
+                       "expected an id each",
                        path, (long long)id, cr_show(text, length).text,
                        cr_show(v->tokens[id].text, v->tokens[id].length).text);
     if (cr_find_word(v, text, length) >= 0)

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Writes tests/tokenizers/: small tokenizers, trained on this project's documentation by Hugging Face's
+tokenizers, and what that library makes of many texts.
+
+    pip install tokenizers
+    python3 tests/make_tokenizer_fixtures.py
+
+NAME.json is the tokenizer; NAME.cases.json a list of [text, ids, text of the ids with special tokens].
+"""
+import glob
+import json
+import os
+
+from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers,
+                        processors, trainers)
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'tokenizers')
+
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+          r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+QWEN2 = LLAMA3.replace('{1,3}', '')
+GPT4O = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+         r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+TEXTS = [
+    '', ' ', '  ', '   ', 'a', ' a', 'a ', 'a  ', ' a b', '\n', '\n\n', '\n\n\n a', '\t', '\t\ta', '\r\n',
+    'one\r\ntwo\r\n\r\nthree', 'the end', 'the  end', 'the   end   ', 'the\nend', 'the \n end', ' \n \n ',
+    "don't", "DON'T", "we'll they've I'm you're he'd it's", "WE'LL THEY'VE I'M YOU'RE HE'D IT'S",
+    "'s", "' s", "''s", "x'sy", "'ſ it'ſ", "l'été", "'lla 'rex 'Tis",
+    '1', '12', '123', '1234', '12345', '1234567890123', '3.14159', '1,000,000', 'x86_64', 'v1.2.3-rc4',
+    '½ ¼ Ⅳ ² ³', '٠١٢٣ ४५६ １２３', 'a1b22c333d4444', ' 2024 ', '$100 €200 50%',
+    'ied 4 ½ months', 'Führer', 'naïve café résumé', 'e\u0301 vs é', 'a\u030a\u0323 ≠ a\u0323\u030a',
+    'ﬁ ﬂ ㎏ ① Å Ω', 'ẛ̣', '각 각', 'İstanbul ıI ẞß ΣΑΣ', 'Ｆｕｌｌｗｉｄｔｈ',
+    '你好，世界！', '日本語のテキスト', '한국어 텍스트', 'Привет, мир!', 'مرحبا بالعالم', 'שלום עולם',
+    'नमस्ते दुनिया', 'สวัสดีชาวโลก', '𝕳𝖊𝖑𝖑𝖔 𝒘𝒐𝒓𝒍𝒅', '🦙', '😀😃😄', '👨\u200d👩\u200d👧\u200d👦', '🇩🇪🇯🇵', '👍🏽 ok', '❤️',
+    'nb\u00a0sp', '\u00a0', '\u00a0\u00a0x', 'em\u2003space\u3000wide', 'zero\u200bwidth\ufeffbom', 'line\u2028sep\u0085nel',
+    '\u180evowel', 'a\0b', '\0', '\x01\x02\x7f', '\ufffd\uffff', '\U0010ffff',
+    'def f(x):\n    return x + 1\n', '{"key": [1, 2.5, null]}', 'https://example.org/a?b=c&d=e#f', 'a_b-c.d/e\\f',
+    '<html><body class="x">&amp;</body></html>', '#!/bin/sh\nset -eu\n', 'C++ != C#', '... --- ...', '!!!???', '====',
+    '----------------', '   leading and trailing   ', '\n leading newline', 'trailing newline\n', 'tabs\tand  spaces \t mixed',
+    '<|endoftext|>', 'a<|endoftext|>b', ' <|endoftext|> ', '<|endoftext|><|endoftext|>', '<|endoftext', '<|ENDOFTEXT|>',
+    '<s>', '<s> a </s>', 'a<s>b</s>c', '<s></s>', '</s >', '<unk>', 'x <unk> y', '<0x41>', '<0x0A> <0xE2>',
+    '▁', '▁a', 'a▁b', '▁▁ ▁', ' ▁', '[MASK]', 'a [MASK] b', 'a  [MASK]  b', 'a[MASK]b', '\t[MASK]\n',
+    'left <L> right', 'left   <L>   right', 'right <R> left', 'right   <R>   left', '<L><R><L>', '<R> <L>', ' <L> <R> ',
+    'word', 'keyword', 'a keyword b', 'keywords', '(keyword)', 'keyword_', 'ékeyword', 'keyword keyword', 'Norm', 'norm NORM nOrM',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'abababababababababab', 'the the the the', 'thethethethe', 'Crescent is a graph compiler.',
+    'Each function of the runtime states its rounding order; no bit of any result changes by threads.',
+]
+
+
+def corpus():
+    for path in sorted(glob.glob(os.path.join(FOLDER, '../../docs/*.md'))):
+        with open(path, encoding='utf8') as file:
+            yield from file.read().split('\n')
+    yield from TEXTS * 3
+
+
+def special(content, **how):
+    return AddedToken(content, special=True, normalized=False, **how)
+
+
+def byte_level(size, pre_tokenizer, normalizer=None, ignore_merges=False):
+    tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoders.ByteLevel()
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=size, special_tokens=[special('<|endoftext|>')], show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return tokenizer
+
+
+def gpt2():
+    tokenizer = byte_level(420, pre_tokenizers.ByteLevel(add_prefix_space=False))
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return tokenizer
+
+
+def prefixed():
+    """Spaces in front, and tokens of all kinds."""
+    tokenizer = byte_level(360, pre_tokenizers.ByteLevel(add_prefix_space=True), normalizers.Lowercase())
+    tokenizer.add_special_tokens([special('[MASK]', lstrip=True, rstrip=True), special('<L>', lstrip=True),
+                                  special('<R>', rstrip=True)])
+    tokenizer.add_tokens([AddedToken('keyword', single_word=True, normalized=False),
+                          AddedToken('Norm', normalized=True), AddedToken('the end', normalized=False)])
+    tokenizer.post_processor = processors.RobertaProcessing(('</s>', 0), ('<|endoftext|>', 0))
+    return tokenizer
+
+
+def llama3():
+    tokenizer = byte_level(430, pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(LLAMA3), 'isolated'),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]), ignore_merges=True)
+    model = json.loads(tokenizer.to_str())
+    # Tokens that no merge makes: they are found whole.
+    for text in 'Ġcompiler', 'Crescent', 'Ġzzz':
+        model['model']['vocab'].setdefault(text, len(model['model']['vocab']))
+    tokenizer = Tokenizer.from_str(json.dumps(model))
+    tokenizer.add_special_tokens([special('<s>'), special('</s>')])
+    tokenizer.post_processor = processors.Sequence([
+        processors.ByteLevel(trim_offsets=False),
+        processors.TemplateProcessing(single='<s> $A', pair='<s> $A <s> $B',
+                                      special_tokens=[('<s>', tokenizer.token_to_id('<s>'))])])
+    return tokenizer
+
+
+def qwen2():
+    return byte_level(360, pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(QWEN2), 'isolated'),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]), normalizers.NFC())
+
+
+def gpt4o():
+    """A pattern that no scanner knows."""
+    return byte_level(350, pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(GPT4O), 'removed', invert=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]))
+
+
+def pieces(size, bytes_too=True, **how):
+    """As SentencePiece would, with all bytes as tokens."""
+    tokenizer = Tokenizer(models.BPE(unk_token='<unk>', fuse_unk=how.get('fuse_unk', True),
+                                     byte_fallback=bytes_too))
+    tokenizer.normalizer = normalizers.Replace(' ', '▁')
+    tokenizer.pre_tokenizer = pre_tokenizers.Split('▁', 'merged_with_next')
+    specials = ['<unk>', '<s>', '</s>'] + ['<0x%02X>' % i for i in range(256 if bytes_too else 0)]
+    tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=size, special_tokens=specials, limit_alphabet=90, show_progress=False))
+    model = json.loads(tokenizer.to_str())
+    model['added_tokens'] = model['added_tokens'][:3]
+    model['pre_tokenizer'] = model['normalizer'] = None
+    tokenizer = Tokenizer.from_str(json.dumps(model))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single='<s> $A', pair='<s> $A <s> $B', special_tokens=[('<s>', 1)])
+    return tokenizer
+
+
+def spm_prepend():
+    """Llama 2's: what is put in front and spaces are matters of normalizers."""
+    tokenizer = pieces(470)
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend('▁'), normalizers.Replace(' ', '▁')])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace('▁', ' '), decoders.ByteFallback(), decoders.Fuse(),
+                                           decoders.Strip(' ', 1, 0)])
+    return tokenizer
+
+
+def spm_first():
+    """The same by Metaspace, which does not cut."""
+    tokenizer = pieces(440)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme='first', split=False)
+    tokenizer.decoder = decoders.Sequence([decoders.Replace('▁', ' '), decoders.ByteFallback(), decoders.Fuse(),
+                                           decoders.Strip(' ', 1, 0)])
+    tokenizer.add_tokens([AddedToken('keyword', single_word=True), AddedToken('the end')])
+    return tokenizer
+
+
+def spm_always():
+    """Metaspace in front of every piece, without bytes: what is not known is <unk>, one for each."""
+    tokenizer = pieces(230, bytes_too=False, fuse_unk=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme='always', split=True)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme='always', split=True)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single='<s> $A </s>', pair='<s> $A $B </s>', special_tokens=[('<s>', 1), ('</s>', 2)])
+    return tokenizer
+
+
+def gemma():
+    """Spaces by a normalizer alone; cut, if at all, before they are."""
+    tokenizer = pieces(430)
+    tokenizer.normalizer = normalizers.Replace(' ', '▁')
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(' ', 'merged_with_previous')
+    tokenizer.decoder = decoders.Sequence([decoders.Replace('▁', ' '), decoders.ByteFallback(), decoders.Fuse()])
+    return tokenizer
+
+
+def parts():
+    """Parts that models have seldom."""
+    tokenizer = pieces(260, bytes_too=False)
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.NFKD(), normalizers.StripAccents(), normalizers.Strip(left=True, right=True),
+        normalizers.Replace(Regex(r'\s{2,}'), ' '), normalizers.Replace(Regex('`+'), "'")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Punctuation('merged_with_previous'),
+        pre_tokenizers.WhitespaceSplit()])
+    tokenizer.post_processor = None if False else processors.ByteLevel()
+    return without_decoder(tokenizer)
+
+
+def without_decoder(tokenizer):
+    model = json.loads(tokenizer.to_str())
+    model['decoder'] = None
+    return Tokenizer.from_str(json.dumps(model))
+
+
+def words():
+    tokenizer = pieces(260, bytes_too=False)
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation('contiguous'), pre_tokenizers.Digits()])
+    return without_decoder(tokenizer)
+
+
+ALL = [gpt2, prefixed, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words]
+
+
+def cases(tokenizer):
+    for text in TEXTS:
+        ids = tokenizer.encode(text).ids
+        yield [text, ids, tokenizer.decode(ids, skip_special_tokens=False)]
+
+
+def main():
+    os.makedirs(FOLDER, exist_ok=True)
+    for make in ALL:
+        tokenizer = make()
+        with open('%s/%s.json' % (FOLDER, make.__name__), 'w', encoding='utf8') as file:
+            json.dump(json.loads(tokenizer.to_str()), file, ensure_ascii=False, separators=(',', ':'))
+            file.write('\n')
+        with open('%s/%s.cases.json' % (FOLDER, make.__name__), 'w', encoding='utf8') as file:
+            lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':')) for case in cases(tokenizer))
+            file.write('[\n' + ',\n'.join(lines) + '\n]\n')
+
+
+if __name__ == '__main__':
+    main()
