@@ -492,6 +492,7 @@ typedef struct {
     int64_t context, used;     /* positions there is room for, and those that are taken */
     int64_t chunk;
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
+    int ends;      /* tokens that end one: eos_token_id of generation_config.json or config.json */
 } crescent_generator_status;
 
 int crescent_generator_look(const crescent_generator *generator, crescent_generator_status *status);
@@ -521,7 +522,7 @@ typedef struct {
 int crescent_generator_choose(crescent_generator *generator, const crescent_sampling *how,
                               int32_t *ids);
 
-/* 1 if a token ends a text: eos_token_id of generation_config.json or config.json.  Else 0. */
+/* 1 if a token is one that ends a text, else 0. */
 int crescent_generator_is_end(const crescent_generator *generator, int32_t id);
 
 /* Forgets all tokens. */

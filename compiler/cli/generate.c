@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
+#include "bytes.h"
 #include "model.h"
 #include "report.h"
 #include "signals.h"
@@ -18,6 +19,9 @@ struct generate {
     crescent_model *model; /* the generator's */
     crescent_generator_status about;
     crescent_surplus surplus;
+    crescent_tokenizer *tokenizer; /* null where ids are all that is wanted */
+    crescent_text_stream *stream;  /* likewise, or where ids are what is printed */
+    char printed;                  /* the last byte that was, or 0 */
     int32_t *ids;        /* of the prompt, then of the continuation */
     int64_t n_prompt, n; /* of them; n are of the continuation */
     int64_t limit;       /* of the continuation */
@@ -50,20 +54,61 @@ static int parse_ids(struct generate *g, const char *text, struct cr_error *erro
     return 0;
 }
 
-/* A text without a prompt begins with the token that the model has for it. */
+/* The ids of a text, with what the tokenizer puts around it. */
+static int encode(struct generate *g, const char *text, size_t length, struct cr_error *error)
+{
+    size_t n;
+    int status = crescent_encode(g->tokenizer, text, length, CRESCENT_FRAMED, &g->ids, &n);
+    g->n_prompt = status ? 0 : (int64_t)n;
+    return cr_passed(g->options, status, error);
+}
+
+static int encode_file(struct generate *g, const char *path, struct cr_error *error)
+{
+    struct cr_bytes bytes;
+    int status = cr_read_bytes(path, &bytes, error);
+    if (!status)
+        status = encode(g, bytes.data, bytes.n, error);
+    free(bytes.data);
+    return status;
+}
+
+/* A text without a prompt begins with the token that the model, or its tokenizer, has for it. */
 static int begin_text(struct generate *g, struct cr_error *error)
 {
-    if (g->n_prompt)
-        return 0;
-    if (g->about.begin == CRESCENT_NONE)
-        return cr_fail(error,
-                       "%.400s: no prompt, and no bos_token_id to begin with: expected one of them",
-                       g->options->model);
     free(g->ids);
-    g->ids = cr_calloc(1, sizeof *g->ids);
-    g->ids[0] = (int32_t)g->about.begin;
-    g->n_prompt = 1;
-    return 0;
+    g->ids = NULL;
+    if (g->about.begin != CRESCENT_NONE) {
+        g->ids = cr_calloc(1, sizeof *g->ids);
+        g->ids[0] = (int32_t)g->about.begin;
+        g->n_prompt = 1;
+    } else if (g->tokenizer && encode(g, "", 0, error)) {
+        return -1;
+    }
+    return g->n_prompt ? 0
+                       : cr_fail(error,
+                                 "%.400s: no prompt, and no bos_token_id to begin with: expected "
+                                 "one of them",
+                                 g->options->model);
+}
+
+/* Where there is text to read or to print; of a folder its own unless another is named. */
+static int open_tokenizer(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    const char *path = o->tokenizer ? o->tokenizer : crescent_weights_path(g->model);
+    if (o->ids && !o->prompt && !o->prompt_file && !o->tokenizer)
+        return 0;
+    if (!path)
+        return cr_fail(error, "%.400s: a script has no tokenizer, expected --tokenizer FILE, or --ids "
+                              "and --prompt-ids",
+                       o->model);
+    if (cr_passed(o, crescent_tokenizer_open(o->context, path, &g->tokenizer), error))
+        return -1;
+    return o->ids ? 0
+                  : cr_passed(o, crescent_text_stream_open(g->tokenizer, CRESCENT_SPECIALS_NONE,
+                                                           &g->stream),
+                              error);
 }
 
 static int check_prompts(const struct cr_options *o, struct cr_error *error)
@@ -76,10 +121,14 @@ static int check_prompts(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
+/* The ids that all begins with, which have room. */
 static int make_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    if ((o->prompt_ids && parse_ids(g, o->prompt_ids, error)) || begin_text(g, error))
+    if ((o->prompt_ids && parse_ids(g, o->prompt_ids, error)) ||
+        (o->prompt && encode(g, o->prompt, strlen(o->prompt), error)) ||
+        (o->prompt_file && encode_file(g, o->prompt_file, error)) ||
+        (!g->n_prompt && begin_text(g, error)))
         return -1;
     if (g->n_prompt > g->about.context)
         return cr_fail(error,
@@ -137,7 +186,7 @@ static int prepare(struct generate *g, struct cr_error *error)
     g->model = crescent_generator_model(g->generator);
     if (g->about.texts != 1)
         return cr_fail(error, "%.400s: %" PRId64 " texts, expected one", o->model, g->about.texts);
-    if (make_prompt(g, error))
+    if (open_tokenizer(g, error) || make_prompt(g, error))
         return -1;
     set_limit(g);
     if ((o->logits && cr_passed(o, crescent_file_open(o->context, o->logits, &g->file), error)) ||
@@ -146,7 +195,7 @@ static int prepare(struct generate *g, struct cr_error *error)
     return cr_fill_params(g->model, o, &g->surplus, error);
 }
 
-/* ---- generating ---- */
+/* ---- feeding ---- */
 
 /* Feeds n tokens from number `first` on. */
 static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *error)
@@ -169,11 +218,67 @@ static int feed_prompt(struct generate *g, struct cr_error *error)
     return 0;
 }
 
-/* Prints a token of the continuation as soon as it is known. */
-static void say(const struct generate *g, int32_t id)
+/* ---- what is printed ---- */
+
+static void print_bytes(struct generate *g, const char *text, size_t n)
 {
-    printf(g->n ? " %" PRId32 : "%" PRId32, id);
+    if (!n)
+        return;
+    fwrite(text, 1, n, stdout);
     fflush(stdout);
+    g->printed = text[n - 1];
+}
+
+/* What stands before the continuation is known to the stream, and not printed. */
+static int say_nothing(struct generate *g, struct cr_error *error)
+{
+    const char *text;
+    size_t n;
+    int status = 0;
+    for (int64_t i = 0; g->stream && i < g->n_prompt && !status; i++)
+        status = crescent_text_stream_add(g->stream, g->ids[i], &text, &n);
+    return cr_passed(g->options, status, error);
+}
+
+/* Prints a token of the continuation, or the text that it makes certain. */
+static int say(struct generate *g, int32_t id, struct cr_error *error)
+{
+    char number[16];
+    const char *text = number;
+    size_t n;
+    int status = 0;
+    if (g->stream)
+        status = crescent_text_stream_add(g->stream, id, &text, &n);
+    else
+        n = (size_t)snprintf(number, sizeof number, g->n ? " %" PRId32 : "%" PRId32, id);
+    if (!status)
+        print_bytes(g, text, n);
+    return cr_passed(g->options, status, error);
+}
+
+/* The rest of the text, and the end of its last line. */
+static int say_end(struct generate *g, struct cr_error *error)
+{
+    const char *text;
+    size_t n = 0;
+    int status = g->stream && g->n ? crescent_text_stream_end(g->stream, &text, &n) : 0;
+    if (!status)
+        print_bytes(g, text, n);
+    if (g->printed && g->printed != '\n')
+        print_bytes(g, "\n", 1);
+    return cr_passed(g->options, status, error);
+}
+
+/* ---- going on ---- */
+
+/* Whether a token ends the text: one of those the model has for it or, if it has none, its tokenizer. */
+static bool is_end(const struct generate *g, int32_t id)
+{
+    int n = g->tokenizer && !g->about.ends ? crescent_end_count(g->tokenizer) : 0;
+    for (int i = 0; i < n; i++)
+        if (crescent_end_at(g->tokenizer, i) == id)
+            return true;
+    return crescent_generator_is_end(g->generator, id);
 }
 
 /* Until a token ends the text, there is no room, enough was said, nobody listens, or a signal comes. */
@@ -189,9 +294,10 @@ static int go_on(struct generate *g, struct cr_error *error)
         g->end = crescent_clock();
         if (!g->n)
             g->chosen = g->end;
-        say(g, *id);
+        if (say(g, *id, error))
+            return -1;
         g->n++;
-        ended = g->n == g->limit || (!o->ignore_eos && crescent_generator_is_end(g->generator, *id));
+        ended = g->n == g->limit || (!o->ignore_eos && is_end(g, *id));
         if (!ended && feed(g, g->n_prompt + g->n - 1, 1, error))
             return -1;
     }
@@ -269,11 +375,9 @@ static int run(struct generate *g, struct cr_error *error)
         return 2;
     cr_catch_signals();
     g->started = crescent_clock();
-    int status = feed_prompt(g, error) || go_on(g, error);
-    if (g->n)
-        putchar('\n');
-    fflush(stdout);
-    if (status || write_logits(g, error))
+    struct cr_error later;
+    int status = say_nothing(g, error) || feed_prompt(g, error) || go_on(g, error);
+    if (say_end(g, status ? &later : error) || status || write_logits(g, error))
         return 2;
     cr_note_surplus(&g->surplus);
     if (g->full)
@@ -290,6 +394,8 @@ int cr_verb_generate(const struct cr_options *options, struct cr_error *error)
     struct generate g = {.options = options};
     int status = run(&g, error);
     crescent_file_close(g.file);
+    crescent_text_stream_close(g.stream);
+    crescent_tokenizer_close(g.tokenizer);
     crescent_generator_close(g.generator);
     free(g.ids);
     free(g.logits);

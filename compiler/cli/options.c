@@ -149,9 +149,6 @@ static const struct option_row rows[] = {
      "positions there is room for, those of the prompt included (default: the model's)"},
     {"chunk", 0, COUNT, "N", CR_VERB_GENERATE, FIELD(chunk), 1, INT32_MAX,
      "tokens of the prompt that go through the model at a time; no bit of a result depends on it"},
-    {"tokenizer", 0, TEXT, "F", CR_VERB_GENERATE, FIELD(tokenizer), 0, 0,
-     "a tokenizer.json, or a folder with one or with vocab.json and merges.txt (default: the\n"
-     "                            model's folder)"},
     {"stats", 0, FLAG, "", CR_VERB_GENERATE, FIELD(stats), 0, 0,
      "say on stderr how long it took, also where that is no terminal"},
     {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
@@ -159,7 +156,7 @@ static const struct option_row rows[] = {
     {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "", CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH, FIELD(json), 0, 0,
      "print the result as JSON"},
-    {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE, FIELD(tokenizer), 0, 0,
+    {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE | CR_VERB_GENERATE, FIELD(tokenizer), 0, 0,
      "read the tokenizer from here, not from MODEL"},
     {"text", 0, TEXT, "TEXT", CR_VERB_TOKENIZE, FIELD(text), 0, 0, "the text"},
     {"decode", 0, TEXT, "IDS", CR_VERB_TOKENIZE, FIELD(decode), 0, 0,

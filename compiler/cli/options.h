@@ -37,7 +37,7 @@ struct cr_options {
     int64_t threads, seed, max_ulp, steps, every, log, max_arena, validate_every;
     double atol, rtol, seconds;
     bool seed_given; /* else it is 0 */
-    const char *prompt, *prompt_file, *prompt_ids, *logits, *tokenizer;
+    const char *prompt, *prompt_file, *prompt_ids, *logits;
     bool ids, ignore_eos, stats;
     int64_t tokens, top_k, context_size, chunk; /* tokens: -1 for any number; the others: 0 */
     double temperature, top_p;

@@ -4,60 +4,18 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "bytes.h"
 #include "verbs.h"
 
 /* ---- reading ---- */
 
-struct bytes {
-    char *data;
-    size_t n, room;
-};
-
-/* Room for more; false if there is none. */
-static bool grow(struct bytes *b)
-{
-    size_t room = b->room ? 2 * b->room : 1 << 16;
-    char *data = realloc(b->data, room);
-    if (!data)
-        return false;
-    b->data = data;
-    b->room = room;
-    return true;
-}
-
-static int read_stream(FILE *in, const char *name, struct bytes *b, struct cr_error *error)
-{
-    size_t n;
-    errno = 0;
-    do {
-        if (b->n == b->room && !grow(b))
-            return cr_fail(error, "%.300s: out of memory after %zu bytes", name, b->n);
-        n = fread(b->data + b->n, 1, b->room - b->n, in);
-        b->n += n;
-    } while (n > 0);
-    return ferror(in) ? cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno)) : 0;
-}
-
-/* All of a file, or of standard input for "-". */
-static int read_all(const char *path, struct bytes *b, struct cr_error *error)
-{
-    if (strcmp(path, "-") == 0)
-        return read_stream(stdin, "standard input", b, error);
-    FILE *in = fopen(path, "rb");
-    if (!in)
-        return cr_fail(error, "%.300s: cannot be opened: %s", path, strerror(errno));
-    int status = read_stream(in, path, b, error);
-    fclose(in);
-    return status;
-}
-
 /* The text of the command line, or of the file that it names. */
-static int read_text(const struct cr_options *o, struct bytes *b, struct cr_error *error)
+static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
 {
     if (o->text && o->file)
         return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
     if (!o->text)
-        return read_all(o->file ? o->file : "-", b, error);
+        return cr_read_bytes(o->file ? o->file : "-", b, error);
     b->data = cr_strdup(o->text);
     b->n = strlen(o->text);
     return 0;
@@ -118,16 +76,14 @@ static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer,
 /* Of --decode IDS, or of standard input. */
 static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
-    struct bytes b = {0};
+    struct cr_bytes b = {0};
     int status = 0;
     if (o->text || o->file)
         return cr_fail(error, "--decode: found a text, too, expected one of them");
     if (strcmp(o->decode, "-") == 0)
-        status = read_all("-", &b, error);
+        status = cr_read_bytes("-", &b, error);
     else
-        b = (struct bytes){cr_strdup(o->decode), strlen(o->decode), 0};
-    if (status == 0 && (b.n < b.room || (b.room && grow(&b))))
-        b.data[b.n] = '\0';
+        b = (struct cr_bytes){cr_strdup(o->decode), strlen(o->decode), 0};
     if (status == 0)
         status = decode_ids(o, tokenizer, b.data, error);
     free(b.data);
@@ -139,7 +95,7 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 /* On one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
-    struct bytes text = {0};
+    struct cr_bytes text = {0};
     int32_t *ids = NULL;
     size_t n = 0;
     int status = read_text(o, &text, error);

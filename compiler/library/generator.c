@@ -191,7 +191,7 @@ int crescent_generator_look(const crescent_generator *g, crescent_generator_stat
 {
     CR_REQUIRE(g, status);
     *status = (crescent_generator_status){g->texts, g->vocabulary, g->room,
-                                          g->used,  g->chunk,      g->begin};
+                                          g->used,  g->chunk,      g->begin, g->n_ends};
     return CRESCENT_OK;
 }
 

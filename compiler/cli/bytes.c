@@ -1,0 +1,48 @@
+/* bytes.c - all of a file, or of standard input; see bytes.h. */
+#include "bytes.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for more; false if there is none. */
+static bool grow(struct cr_bytes *b)
+{
+    size_t room = b->room ? 2 * b->room : 1 << 16;
+    char *data = realloc(b->data, room);
+    if (!data)
+        return false;
+    b->data = data;
+    b->room = room;
+    return true;
+}
+
+/* What was read is the caller's to free, also after a failure. */
+static int read_stream(FILE *in, const char *name, struct cr_bytes *b, struct cr_error *error)
+{
+    size_t n;
+    errno = 0;
+    do {
+        if (b->n + 1 >= b->room && !grow(b))
+            return cr_fail(error, "%.300s: out of memory after %zu bytes", name, b->n);
+        n = fread(b->data + b->n, 1, b->room - b->n - 1, in);
+        b->n += n;
+    } while (n > 0);
+    b->data[b->n] = '\0';
+    return ferror(in) ? cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno)) : 0;
+}
+
+int cr_read_bytes(const char *path, struct cr_bytes *b, struct cr_error *error)
+{
+    *b = (struct cr_bytes){0};
+    if (strcmp(path, "-") == 0)
+        return read_stream(stdin, "standard input", b, error);
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return cr_fail(error, "%.300s: cannot be opened: %s", path, strerror(errno));
+    int status = read_stream(in, path, b, error);
+    fclose(in);
+    return status;
+}
