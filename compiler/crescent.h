@@ -456,10 +456,8 @@ int crescent_same_bits(const float *a, const float *b, int64_t n);
  * A causal model that goes on with texts: it takes tokens, keeps what later ones look at, and gives the
  * logits of the token that follows.  No bit of them depends on how the tokens are cut into calls.
  *
- *     crescent_generator *g;
- *     int32_t id;
- *     status = crescent_generator_open(context, "stories260K", NULL, NULL, NULL, &g) ||
- *              crescent_load_weights(crescent_generator_model(g), &path, 1, 0, NULL) ||
+ *     status = crescent_generator_open(context, folder, NULL, NULL, NULL, &g) ||
+ *              crescent_load_weights(crescent_generator_model(g), &folder, 1, 0, NULL) ||
  *              crescent_generator_feed(g, prompt, n_prompt, NULL);
  *     while (!status && !crescent_generator_choose(g, NULL, &id) && !crescent_generator_is_end(g, id))
  *         status = crescent_generator_feed(g, &id, 1, NULL);
