@@ -26,14 +26,14 @@ static bool goes_on(const struct cr_graph *g)
 }
 
 /* The second axis of the ids: tokens, or the bound of their length. */
-static int find_tokens(const struct cr_graph *g, const char *path, int64_t *tokens,
-                       struct cr_error *error)
+static int find_tokens(const crescent_graph *graph, int64_t *tokens, struct cr_error *error)
 {
+    const struct cr_graph *g = graph->graph;
     cr_id id = find_node(g, CR_OP_input, CR_IDS);
     if (id == CR_NONE || g->nodes[id].dtype != CR_I32 || g->nodes[id].rank != 2)
         return cr_fail(error, "%.400s: no input %s of whole numbers [texts, tokens], expected one of "
                               "a model that generates",
-                       path, CR_IDS);
+                       graph->origin->path, CR_IDS);
     *tokens = g->nodes[id].shape[1];
     return 0;
 }
@@ -101,16 +101,13 @@ static int set_option(crescent_context *context, crescent_graph **graph, const c
 static int take_as_it_is(crescent_context *context, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error)
 {
-    const struct cr_origin *o = made->graph->origin;
-    if (generation->context && generation->context != option_number(o, "context") &&
-        set_option(context, &made->graph, "context", generation->context, error))
-        return -1;
-    o = made->graph->origin;
-    if (generation->chunk && cr_origin_option(o, "chunk") &&
-        generation->chunk != option_number(o, "chunk") &&
-        set_option(context, &made->graph, "chunk", generation->chunk, error))
-        return -1;
-    if (find_tokens(made->graph->graph, o->path, &made->chunk, error))
+    int64_t positions = option_number(made->graph->origin, "context");
+    int64_t chunk = option_number(made->graph->origin, "chunk");
+    if ((generation->context && generation->context != positions &&
+         set_option(context, &made->graph, "context", generation->context, error)) ||
+        (generation->chunk && chunk && generation->chunk != chunk &&
+         set_option(context, &made->graph, "chunk", generation->chunk, error)) ||
+        find_tokens(made->graph, &made->chunk, error))
         return -1;
     made->context = option_number(made->graph->origin, "context");
     if (!made->context)
@@ -124,16 +121,15 @@ static int take_as_it_is(crescent_context *context, const crescent_generation *g
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
                             struct cr_continuation *made, struct cr_error *error)
 {
-    const struct cr_origin *o = made->graph->origin;
+    const struct cr_origin *first = made->graph->origin;
     int64_t wanted = generation->context;
-    if (find_tokens(made->graph->graph, o->path, &made->context, error) ||
-        (!wanted && !is_set(o, "T") && model_positions(o, &wanted, error)))
+    if (find_tokens(made->graph, &made->context, error) ||
+        (!wanted && !is_set(first, "T") && model_positions(first, &wanted, error)))
         return -1;
-    if (wanted && wanted != made->context) {
-        if (set_option(context, &made->graph, "T", wanted, error) ||
-            find_tokens(made->graph->graph, o->path, &made->context, error))
-            return -1;
-    }
+    if (wanted && wanted != made->context &&
+        (set_option(context, &made->graph, "T", wanted, error) ||
+         find_tokens(made->graph, &made->context, error)))
+        return -1;
     made->chunk = generation->chunk ? generation->chunk : CHUNK;
     if (made->chunk > made->context)
         made->chunk = made->context;
