@@ -94,7 +94,9 @@ static int load_param(struct cr_engine *e, int i, const struct cr_weight_files *
     if (!tensor)
         return missing(files, &e->params[i], error);
     cr_names_add(taken, tensor->name);
-    return set_from_file(e, i, &file->file, tensor, error);
+    int status = set_from_file(e, i, &file->file, tensor, error);
+    cr_weight_files_leave(tensor);
+    return status;
 }
 
 /* Counts the tensors of a file that no parameter took, and notes the first. */

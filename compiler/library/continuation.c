@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/exec/weight_files.h"
 #include "compiler/ir/incremental.h"
 #include "folder.h"
 #include "generator.h"
@@ -58,22 +59,31 @@ static bool is_set(const struct cr_origin *o, const char *name)
     return false;
 }
 
+/* The positions that a file of values says a model has; 0 if it does not, or is none of JSON. */
+static int config_positions(const char *config, int64_t *positions, struct cr_error *error)
+{
+    static const char *const names[] = {"n_positions", "max_position_embeddings", "n_ctx"};
+    const char *dot = config ? strrchr(config, '.') : NULL;
+    *positions = 0;
+    for (int i = 0; i < 3 && !*positions && dot && strcmp(dot, ".json") == 0; i++) {
+        int64_t value = 0;
+        int n = 0;
+        if (cr_config_integers(config, names[i], &value, 1, &n, error))
+            return -1;
+        *positions = n == 1 && value > 0 ? value : 0;
+    }
+    return 0;
+}
+
 /* The positions that a model was made for, by its options and its file of values; 0 if neither says. */
 static int model_positions(const struct cr_origin *o, int64_t *positions, struct cr_error *error)
 {
-    static const char *const names[] = {"n_positions", "max_position_embeddings", "n_ctx"};
-    const char *dot = o->config ? strrchr(o->config, '.') : NULL;
-    bool json = dot && strcmp(dot, ".json") == 0;
-    *positions = 0;
-    for (int i = 0; i < 3 && !*positions; i++) {
-        int64_t value = 0;
-        int n = 0;
-        if (json && cr_config_integers(o->config, names[i], &value, 1, &n, error))
-            return -1;
-        *positions = option_number(o, names[i]);
-        if (!*positions && n == 1 && value > 0)
-            *positions = value;
-    }
+    if (config_positions(o->config, positions, error))
+        return -1;
+    if (!*positions)
+        *positions = option_number(o, "n_positions");
+    if (!*positions)
+        *positions = option_number(o, "max_position_embeddings");
     return 0;
 }
 
@@ -137,6 +147,24 @@ static int make_incremental(crescent_context *context, const crescent_generation
     return crescent_graph_incremental(made->graph, &how);
 }
 
+/* Runs the script of a folder with as many positions as config.json says: then it need not run again. */
+static int open_folder(crescent_context *context, const char *path, crescent_script *how,
+                       int64_t wanted, crescent_graph **graph, struct cr_error *error)
+{
+    char text[32], *config = cr_path_in(path, "config.json");
+    int status = wanted ? 0 : config_positions(config, &wanted, error);
+    free(config);
+    if (status)
+        return -1;
+    snprintf(text, sizeof text, "%" PRId64, wanted);
+    const crescent_setting T = {"T", text};
+    if (wanted && !how->n_defaults) {
+        how->defaults = &T;
+        how->n_defaults = 1;
+    }
+    return crescent_graph_open(context, path, how, graph);
+}
+
 int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
                          const crescent_generation *generation, struct cr_continuation *made,
                          struct cr_error *error)
@@ -145,9 +173,12 @@ int cr_continuation_open(crescent_context *context, const char *path, const cres
     if (!one.entry)
         one.entry = "";
     *made = (struct cr_continuation){0};
-    if (crescent_graph_open(context, path, &one, &made->graph))
+    int status = cr_is_folder(path)
+                     ? open_folder(context, path, &one, generation->context, &made->graph, error)
+                     : crescent_graph_open(context, path, &one, &made->graph);
+    if (status)
         return -1;
-    int status = goes_on(made->graph->graph)
+    status = goes_on(made->graph->graph)
                      ? take_as_it_is(context, generation, made, error)
                      : make_incremental(context, generation, made, error);
     if (status) {
