@@ -12,7 +12,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 
 # ---- seeds ----
 
-mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config"
+mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -69,6 +69,13 @@ printf '{"n": 4, "x": -2.5e-1, "b": false, "s": ["a", 1.5, null], "c": "two"}' >
 printf '{"t": {"n": null, "s": "\\u00e9"}, "list": [[1, {}], {"a": true}], "many": {"0": 1e3}}' \
     >"$T/config/nested"
 printf 'return {n = 2 * 3, t = {s = "b"}, list = {{1}, 2}, c = "two", b = not true}' >"$T/config/lua"
+
+# What folders of models hold.
+printf '{"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}' \
+    >"$T/folder/index"
+printf '{"x": [1.5e3, {"y": null}, []], "weight_map": {"a": "a.safetensors"}}' >"$T/folder/one"
+printf '{"a": {"b": [true, false]}, "model_type": "gpt\\u0032", "eos_token_id": [1, 2]}' \
+    >"$T/folder/config"
 
 # Scripts, and graphs as a pass leaves them.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"

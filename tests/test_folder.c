@@ -328,7 +328,7 @@ static const struct {
      "index.json:2: '../x.safetensors' holds 'a', expected the name of a file beside it"},
     {"model.safetensors.index.json",
      "{\"weight_map\": {\"wte.weight\": \"model-00002-of-00002.safetensors\"}}",
-     "model-00002-of-00002.safetensors: no tensor 'wte.weight', expected one as "
+     ": no tensor 'wte.weight' in 'model-00002-of-00002.safetensors', expected one as "
      "model.safetensors.index.json says"},
     {"model.safetensors", "", NULL}, /* the folder as it is made is good */
 };

@@ -407,6 +407,36 @@ START_TEST(says_how_long_it_took)
 }
 END_TEST
 
+/* ---- other verbs ---- */
+
+/* Each takes the folder where it takes a script, from anywhere; a file of weights counts for more. */
+START_TEST(takes_a_folder_in_every_verb)
+{
+    static const struct {
+        const char *line, *part;
+    } cases[] = {
+        {"run $M", "Parameters: 40,960 in 28 tensors (from the folder)"},
+        {"run $M --weights $M", "(from the weights given)"},
+        {"run $M --set T=3 --set B=2", "Output shape: [2, 3, 420]"},
+        {"params $M", "transformer.wpe.weight"},
+        {"compare $M --backends ref,tcc", "agreement"},
+        {"dump $M --after fuse", "kernel("},
+        {"emit $M -o $T/m.c", "gpt2"},
+        {"bench $M --seconds 0.02 --threads 1", "Model: gpt2"},
+        {"bench $M --compile-only --seconds 0.02", "Model: gpt2"},
+    };
+    char line[1000], program[4096];
+    const char *crescent = getenv("CRESCENT");
+    ck_assert_ptr_nonnull(realpath(crescent ? crescent : "build/crescent", program));
+    for (int i = 0; i < COUNT(cases); i++) {
+        snprintf(line, sizeof line, "crescent %s", cases[i].line);
+        ck_assert_msg(strstr(out_of(line), cases[i].part), "%s: %s", line, out_of(line));
+        snprintf(line, sizeof line, "cd $M && %.700s %s", program, cases[i].line);
+        ck_assert_msg(strstr(out_of(line), cases[i].part), "%s: %s", line, out_of(line));
+    }
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -511,6 +541,7 @@ int main(void)
     tcase_add_test(tests, ends_by_a_signal);
     tcase_add_test(tests, ends_where_nobody_listens);
     tcase_add_test(tests, says_how_long_it_took);
+    tcase_add_test(tests, takes_a_folder_in_every_verb);
     tcase_add_loop_test(tests, refuses_in_one_line, 0, COUNT(faults));
     tcase_add_test(tests, refuses_folders_that_lack_a_file);
     tcase_add_test(tests, tells_the_story);

@@ -113,8 +113,9 @@ static int check_member(const struct cr_weight_files *files, struct index *x,
     int at = find_shard(x, x->file, &found);
     if (cr_safetensors_find(&files->items[x->first + at].file, x->tensor))
         return 0;
-    return cr_fail(error, "%.300s: %.100s: no tensor %s, expected one as %.100s says", x->folder,
-                   x->file, cr_show(x->tensor, strlen(x->tensor)).text, INDEX);
+    return cr_fail(error, "%.300s: no tensor %s in %s, expected one as %s says", x->folder,
+                   cr_show(x->tensor, strlen(x->tensor)).text,
+                   cr_show(x->file, strlen(x->file)).text, INDEX);
 }
 
 /* Shards are known and open before what they hold is looked at. */

@@ -9,7 +9,7 @@
 #include "folder.h"
 #include "generator.h"
 
-enum { CHUNK = 64 };
+enum { CHUNK = 128 };
 
 /* The only node of an op with that name, or CR_NONE. */
 static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name)

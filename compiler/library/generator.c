@@ -195,6 +195,12 @@ int crescent_generator_look(const crescent_generator *g, crescent_generator_stat
     return CRESCENT_OK;
 }
 
+/* How the caller calls the model. */
+static const char *path_of(const crescent_generator *g)
+{
+    return g->model->origin->folder ? g->model->origin->folder : g->model->origin->path;
+}
+
 /* ---- feeding ---- */
 
 /* All that can be refused is, before the first token is taken. */
@@ -206,12 +212,12 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
     if (n > g->room - g->used)
         return cr_fail(error, "%.400s: %" PRId64 " tokens behind %" PRId64 ", expected at most %" PRId64
                               " in all",
-                       e->path, n, g->used, g->room);
+                       path_of(g), n, g->used, g->room);
     for (int64_t i = 0; limit && i < g->texts * n; i++)
         if (ids[i] < 0 || ids[i] >= limit)
             return cr_fail(error, "%.400s: token %" PRId64 " is %" PRId32 ", expected an id from 0 to %"
                                   PRId64,
-                           e->path, i % n, ids[i], limit - 1);
+                           path_of(g), i % n, ids[i], limit - 1);
     return cr_check_weights(g->model, error);
 }
 
@@ -282,15 +288,14 @@ int crescent_generator_reset(crescent_generator *generator)
 static int check_sampling(const crescent_generator *g, const crescent_sampling *how,
                           struct cr_error *error)
 {
-    const char *path = g->model->engine.path;
     if (!g->has_logits)
         return cr_fail(error, "%.400s: a token is wanted of a text without any, expected one before it",
-                       path);
+                       path_of(g));
     if (!(how->temperature >= 0) || isinf(how->temperature) || how->top_k < 0 ||
         !(how->top_p >= 0) || how->top_p > 1 || how->seed < 0)
         return cr_fail(error, "%.400s: temperature %g, top_k %" PRId64 ", top_p %g and seed %" PRId64
                               ", expected numbers from 0 on, and top_p up to 1",
-                       path, how->temperature, how->top_k, how->top_p, how->seed);
+                       path_of(g), how->temperature, how->top_k, how->top_p, how->seed);
     return 0;
 }
 
@@ -307,7 +312,7 @@ static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *
                             g->scratch);
         if (id < 0)
             return cr_fail(error, "%.400s: of the logits behind token %" PRId64 " %s, expected numbers",
-                           g->model->engine.path, g->used - 1,
+                           path_of(g), g->used - 1,
                            id == CR_SAMPLE_NAN ? "some are NaN" : "all are -infinity");
         ids[t] = (int32_t)id;
     }
