@@ -1,0 +1,607 @@
+/*
+ * test_tokenizer.c - tokenizers: against the tokenizers library on the files of tests/tokenizers/, and
+ * on small ones written here, of which some are broken.
+ */
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/crescent.h"
+#include "compiler/tokenizer/tokenizer.h"
+
+static crescent_context *context;
+
+static void set_up(void)
+{
+    context = crescent_context_new();
+}
+
+static void tear_down(void)
+{
+    crescent_context_free(context);
+}
+
+/* ---- help ---- */
+
+static crescent_tokenizer *open_at(const char *path)
+{
+    crescent_tokenizer *tokenizer;
+    int status = crescent_tokenizer_open(context, path, &tokenizer);
+    ck_assert_msg(status == CRESCENT_OK, "%s", crescent_error(context));
+    return tokenizer;
+}
+
+/* In a folder of its own; both are gone after remove_file. */
+static const char *write_file(const char *name, const char *text, size_t length)
+{
+    static char path[200];
+    char folder[] = "/tmp/test_tokenizer.XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text, 1, length, file), length);
+    fclose(file);
+    return path;
+}
+
+static void remove_file(const char *path)
+{
+    char folder[200];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    remove(path);
+    rmdir(folder);
+}
+
+static crescent_tokenizer *open_text(const char *json)
+{
+    const char *path = write_file("tokenizer.json", json, strlen(json));
+    crescent_tokenizer *tokenizer = open_at(path);
+    remove_file(path);
+    return tokenizer;
+}
+
+/* What a tokenizer of `json` is refused with. */
+static const char *refusal(const char *json, size_t length)
+{
+    crescent_tokenizer *tokenizer;
+    const char *path = write_file("tokenizer.json", json, length);
+    int status = crescent_tokenizer_open(context, path, &tokenizer);
+    ck_assert_msg(status == CRESCENT_FAILED, "was read: %s", json);
+    ck_assert_ptr_null(tokenizer);
+    const char *error = crescent_error(context);
+    ck_assert_msg(strncmp(error, path, strlen(path)) == 0, "no path in '%s'", error);
+    ck_assert_ptr_null(strchr(error, '\n'));
+    const char *rest = error + strlen(path);
+    remove_file(path);
+    return rest;
+}
+
+/* "1 2 3" */
+static char *join(const int32_t *ids, size_t n)
+{
+    char *text = calloc(n + 1, 12), *at = text;
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(at, i ? " %d" : "%d", ids[i]);
+    return text;
+}
+
+static void expect_ids(crescent_tokenizer *tokenizer, const char *text, const char *expected)
+{
+    int32_t *ids;
+    size_t n;
+    ck_assert_int_eq(crescent_encode(tokenizer, text, strlen(text), CRESCENT_FRAMED, &ids, &n),
+                     CRESCENT_OK);
+    char *found = join(ids, n);
+    ck_assert_msg(strcmp(found, expected) == 0, "'%s' is %s, expected %s", text, found, expected);
+    free(found);
+    crescent_free(ids);
+}
+
+static void expect_text(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                        crescent_specials specials, const char *expected)
+{
+    char *text;
+    size_t length;
+    ck_assert_int_eq(crescent_decode(tokenizer, ids, n, specials, &text, &length), CRESCENT_OK);
+    ck_assert_str_eq(text, expected);
+    ck_assert_uint_eq(length, strlen(expected));
+    crescent_free(text);
+}
+
+/* ---- against the tokenizers library ---- */
+
+static const struct fixture {
+    const char *name;
+    int gives_back; /* the text of the ids is the text again */
+} fixtures[] = {
+    {"gpt2", 1},        {"llama3", 1},    {"gpt4o", 1},      {"qwen2", 0},
+    {"prefixed", 0},    {"spm_first", 0}, {"spm_always", 0}, {"gemma", 0},
+    {"spm_prepend", 0}, {"parts", 0},     {"words", 0},
+};
+enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
+
+/* One case, both ways. */
+static void check_case(crescent_tokenizer *tokenizer, const char *name, const json_t *item,
+                       int gives_back)
+{
+    const json_t *text = json_array_get(item, 0), *list = json_array_get(item, 1);
+    const json_t *shown = json_array_get(item, 2);
+    const char *string = json_string_value(text);
+    size_t length = json_string_length(text), n, expected = json_array_size(list), decoded;
+    int32_t *ids;
+    char *back;
+    ck_assert_int_eq(crescent_encode(tokenizer, string, length, CRESCENT_FRAMED, &ids, &n),
+                     CRESCENT_OK);
+    ck_assert_msg(n == expected, "%s: '%s' has %zu ids, expected %zu", name, string, n, expected);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(ids[i] == json_integer_value(json_array_get(list, i)),
+                      "%s: '%s': id %zu is %d, expected %d", name, string, i, ids[i],
+                      (int)json_integer_value(json_array_get(list, i)));
+    crescent_decode(tokenizer, ids, n, CRESCENT_SPECIALS_ALL, &back, &decoded);
+    ck_assert_msg(decoded == json_string_length(shown) &&
+                      memcmp(back, json_string_value(shown), decoded) == 0,
+                  "%s: '%s' is decoded as '%s', expected '%s'", name, string, back,
+                  json_string_value(shown));
+    crescent_free(back);
+    crescent_decode(tokenizer, ids, n, CRESCENT_SPECIALS_WITHIN, &back, &decoded);
+    ck_assert_msg(!gives_back || (decoded == length && memcmp(back, string, length) == 0),
+                  "%s: '%s' comes back as '%s'", name, string, back);
+    crescent_free(back);
+    crescent_free(ids);
+}
+
+START_TEST(agrees_with_the_library)
+{
+    char path[200];
+    const struct fixture *f = &fixtures[_i];
+    snprintf(path, sizeof path, "tests/tokenizers/%s.json", f->name);
+    crescent_tokenizer *tokenizer = open_at(path);
+    snprintf(path, sizeof path, "tests/tokenizers/%s.cases.json", f->name);
+    json_error_t why;
+    json_t *cases = json_load_file(path, JSON_ALLOW_NUL, &why);
+    ck_assert_msg(cases, "%s: %s", path, why.text);
+    ck_assert_uint_gt(json_array_size(cases), 100);
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        check_case(tokenizer, f->name, json_array_get(cases, i), f->gives_back);
+    json_decref(cases);
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* Token after token the same text, and no part of a character but at the end. */
+static void check_stream(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n)
+{
+    crescent_text_stream *stream;
+    char *whole, *streamed = calloc(64, n + 1);
+    const char *text;
+    size_t length, all = 0, expected, at;
+    crescent_decode(tokenizer, ids, n, CRESCENT_SPECIALS_ALL, &whole, &expected);
+    ck_assert_int_eq(crescent_text_stream_open(tokenizer, CRESCENT_SPECIALS_ALL, &stream),
+                     CRESCENT_OK);
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n)
+            crescent_text_stream_add(stream, ids[i], &text, &length);
+        else
+            crescent_text_stream_end(stream, &text, &length);
+        ck_assert_msg(cr_is_utf8(text, length, &at), "token %d gives part of a character", ids[i]);
+        memcpy(streamed + all, text, length);
+        all += length;
+    }
+    ck_assert_uint_eq(all, expected);
+    ck_assert_mem_eq(streamed, whole, all);
+    crescent_text_stream_close(stream);
+    crescent_free(whole);
+    free(streamed);
+}
+
+START_TEST(streams_what_it_decodes)
+{
+    char path[200];
+    static const char text[] = "  Führer 🦙 👨‍👩‍👧 don't\r\n\n <s> 漢字 the end  ";
+    snprintf(path, sizeof path, "tests/tokenizers/%s.json", fixtures[_i].name);
+    crescent_tokenizer *tokenizer = open_at(path);
+    int32_t *ids;
+    size_t n;
+    ck_assert_int_eq(crescent_encode(tokenizer, text, strlen(text), CRESCENT_FRAMED, &ids, &n),
+                     CRESCENT_OK);
+    check_stream(tokenizer, ids, n);
+    crescent_free(ids);
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* A stream keeps its tokenizer. */
+START_TEST(closes_in_any_order)
+{
+    crescent_tokenizer *tokenizer = open_at("tests/tokenizers/gpt2.json");
+    crescent_text_stream *stream;
+    const char *text;
+    size_t length;
+    crescent_text_stream_open(tokenizer, CRESCENT_SPECIALS_ALL, &stream);
+    crescent_tokenizer_close(tokenizer);
+    ck_assert_int_eq(crescent_text_stream_add(stream, 1, &text, &length), CRESCENT_OK);
+    ck_assert_uint_eq(length, 1);
+    crescent_text_stream_close(stream);
+}
+END_TEST
+
+/* ---- small tokenizers ---- */
+
+#define MODEL(more, vocabulary, merges)                                                            \
+    "\"model\":{\"type\":\"BPE\"," more "\"vocab\":{" vocabulary "},\"merges\":[" merges "]}"
+#define ABC "\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"abc\":4,\"bc\":5"
+
+START_TEST(merges_by_rank)
+{
+    crescent_tokenizer *t =
+        open_text("{" MODEL("", ABC, "\"b c\",[\"a\",\"b\"],[\"ab\",\"c\"]") "}");
+    expect_ids(t, "abc", "0 5");
+    expect_ids(t, "ab", "3");
+    expect_ids(t, "cabab", "2 3 3");
+    expect_ids(t, "", "");
+    expect_ids(t, "axb", "3"); /* without a token for what is unknown it is left out */
+    ck_assert_int_eq(crescent_tokenizer_size(t), 6);
+    ck_assert_int_eq(crescent_token_id(t, "bc"), 5);
+    ck_assert_int_eq(crescent_token_id(t, "x"), CRESCENT_NONE);
+    ck_assert_str_eq(crescent_token_text(t, 4), "abc");
+    ck_assert_ptr_null(crescent_token_text(t, 6));
+    ck_assert_ptr_null(crescent_token_text(t, -1));
+    expect_text(t, (const int32_t[]){0, 5, 99, -7}, 4, CRESCENT_SPECIALS_ALL, "a bc");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+START_TEST(finds_whole_tokens_without_merges)
+{
+    crescent_tokenizer *t = open_text("{" MODEL("\"ignore_merges\":true,", ABC, "\"b c\"") "}");
+    expect_ids(t, "abc", "4");
+    expect_ids(t, "abca", "0 5 0");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+START_TEST(stands_in_for_the_unknown)
+{
+    crescent_tokenizer *t =
+        open_text("{" MODEL("\"unk_token\":\"?\",\"fuse_unk\":true,", "\"a\":0,\"?\":1", "") "}");
+    expect_ids(t, "xaxyz", "1 0 1");
+    crescent_tokenizer_close(t);
+    t = open_text("{" MODEL("\"unk_token\":\"?\",", "\"a\":0,\"?\":1", "") "}");
+    expect_ids(t, "xaxyz", "1 0 1 1 1");
+    crescent_tokenizer_close(t);
+    t = open_text("{" MODEL("\"unk_token\":\"?\",\"byte_fallback\":true,",
+                            "\"a\":0,\"?\":1,\"<0x78>\":2,\"<0xC3>\":3", "") "}");
+    expect_ids(t, "xaé", "2 0 1"); /* bytes only if there are all of them */
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+#define DECODER "\"decoder\":{\"type\":\"ByteLevel\"},"
+
+/* Bytes that are no UTF-8 come back as they are. */
+START_TEST(gives_bytes_back)
+{
+    crescent_tokenizer *t =
+        open_text("{" DECODER MODEL("", "\"\303\242\":0,\"\304\242\":1,\"a\":2", "") "}");
+    expect_text(t, (const int32_t[]){2, 0, 2, 1}, 4, CRESCENT_SPECIALS_ALL, "a\342a\200");
+    crescent_text_stream *stream;
+    const char *text;
+    size_t length;
+    crescent_text_stream_open(t, CRESCENT_SPECIALS_ALL, &stream);
+    crescent_text_stream_add(stream, 0, &text, &length);
+    ck_assert_uint_eq(length, 0); /* more may come */
+    crescent_text_stream_add(stream, 2, &text, &length);
+    ck_assert_uint_eq(length, 2);
+    crescent_text_stream_add(stream, 0, &text, &length);
+    ck_assert_uint_eq(length, 0);
+    crescent_text_stream_end(stream, &text, &length);
+    ck_assert_uint_eq(length, 1);
+    ck_assert_int_eq(text[0], (char)0xe2);
+    crescent_text_stream_close(stream);
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+#define FRAME                                                                                      \
+    "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":"   \
+    "\"S\"}},{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"E\"}}],\"special_tokens\":" \
+    "{\"S\":{\"ids\":[3]},\"E\":{\"ids\":[4]}}},"
+#define ADDED                                                                                      \
+    "\"added_tokens\":[{\"id\":3,\"content\":\"ab\",\"special\":true},{\"id\":4,\"content\":"      \
+    "\"abc\",\"special\":true},{\"id\":9,\"content\":\"new\"}],"
+
+START_TEST(puts_a_frame_around)
+{
+    crescent_tokenizer *t = open_text("{" FRAME ADDED DECODER MODEL("", ABC, "") "}");
+    int32_t *ids;
+    size_t n;
+    expect_ids(t, "cb", "3 2 1 4");
+    expect_ids(t, "cabcb", "3 2 4 1 4");
+    expect_ids(t, "newa", "3 9 0 4");
+    ck_assert_int_eq(crescent_tokenizer_size(t), 10);
+    ck_assert_int_eq(crescent_encode(t, "cb", 2, CRESCENT_PLAIN, &ids, &n), CRESCENT_OK);
+    ck_assert_uint_eq(n, 2);
+    crescent_free(ids);
+    static const int32_t all[] = {3, 2, 3, 1, 4};
+    expect_text(t, all, 5, CRESCENT_SPECIALS_WITHIN, "cabb");
+    expect_text(t, all, 5, CRESCENT_SPECIALS_ALL, "abcabbabc");
+    expect_text(t, all, 5, CRESCENT_SPECIALS_NONE, "cb");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+#define PART(role, json) "{\"" role "\":" json "," MODEL("", ABC, "") "}"
+
+static const struct refused {
+    const char *json, *expected;
+} refused[] = {
+    {"", ":1: found the end of the file, expected JSON to go on"},
+    {"{", ":1: found the end of the file, expected JSON to go on"},
+    {"{\"model\":\n{\"type\":\"BPE\",", ":2: found the end of the file, expected JSON to go on"},
+    {"{} {}", ":1: JSON: found more than one value"},
+    {"[]", ": found an array, expected an object"},
+    {"{}", ": tokenizer: found nothing for \"model\", expected an object"},
+    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}",
+     ": found the model WordPiece, expected BPE"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", ": found the model Unigram, expected BPE"},
+    {"{" MODEL("", "\"a\":\"x\"", "") "}", ": found a string for token 'a', expected its id"},
+    {"{" MODEL("", "\"a\":1.5", "") "}",
+     ": found a number that is no integer for token 'a', expected its id"},
+    {"{" MODEL("", "\"a\":-1", "") "}",
+     ": found the id -1 of token 'a', expected one from 0 to 4194303"},
+    {"{" MODEL("", "\"a\":9000000000000000000", "") "}",
+     ": found the id 9000000000000000000 of token 'a', expected one from 0 to 4194303"},
+    {"{" MODEL("", "\"a\":1,\"b\":1", "") "}",
+     ": found the id 1 of token 'b', which token 'a' has, too; expected an id each"},
+    {"{" MODEL("", "\"a\":1,\"a\":2", "") "}", ": found token 'a' twice, expected it once"},
+    {"{" MODEL("", ABC, "\"a x\"") "}",
+     ": found 'x' in merge 0, which is no token, expected one of the vocabulary"},
+    {"{" MODEL("", ABC, "\"a b\",\"b a\"") "}",
+     ": found 'ba' in merge 1, which is no token, expected one of the vocabulary"},
+    {"{" MODEL("", ABC, "\"a\"") "}",
+     ": found a string for merge 0, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]"},
+    {"{" MODEL("", ABC, "[\"a\",\"b\",\"c\"]") "}",
+     ": found an array for merge 0, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]"},
+    {"{" MODEL("", ABC, "7") "}",
+     ": found an integer for merge 0, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]"},
+    {"{" MODEL("\"dropout\":0.1,", ABC, "") "}", ": model: found a dropout of 0.1, expected none"},
+    {"{" MODEL("\"end_of_word_suffix\":\"</w>\",", ABC, "") "}",
+     ": model: found the end_of_word_suffix </w>, expected none"},
+    {"{" MODEL("\"unk_token\":\"?\",", ABC, "") "}",
+     ": found the unk_token '?', expected a token of the vocabulary"},
+    {"{" MODEL("\"ignore_merges\":1,", ABC, "") "}",
+     ": model: found an integer for \"ignore_merges\", expected true or false"},
+    {PART("normalizer", "{\"type\":\"Precompiled\"}"),
+     ": found the normalizer Precompiled, expected one of NFC, NFD, NFKC, NFKD, Lowercase, "
+     "StripAccents, Strip, Replace, Prepend, ByteLevel, Sequence"},
+    {PART("normalizer",
+          "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":7}]}"),
+     ": normalizer: found an integer for \"type\", expected a string"},
+    {PART("normalizer", "[]"), ": found an array for a normalizer, expected an object"},
+    {PART("pre_tokenizer", "{\"type\":\"UnicodeScripts\"}"),
+     ": found the pre_tokenizer UnicodeScripts, expected one of ByteLevel, Split, Metaspace, "
+     "Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Sequence"},
+    {PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}"),
+     ": Split: found a pattern that is no regular expression (missing closing parenthesis)"},
+    {PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[\\\\W]\"}}"),
+     ": Split: found \\W in a class of characters, expected none"},
+    {PART("pre_tokenizer",
+          "{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"No\"}"),
+     ": Split: found the behavior No, expected Removed, Isolated, MergedWithPrevious, "
+     "MergedWithNext or Contiguous"},
+    {PART("pre_tokenizer",
+          "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"x\"}"),
+     ": Metaspace: found the prepend_scheme x, expected always, first or never"},
+    {PART("decoder", "{\"type\":\"WordPiece\"}"),
+     ": found the decoder WordPiece, expected one of ByteLevel, Metaspace, Replace, ByteFallback, "
+     "Fuse, Strip, Sequence"},
+    {PART("post_processor", "{\"type\":\"X\"}"),
+     ": found the post_processor X, expected one of TemplateProcessing, ByteLevel, "
+     "BertProcessing, RobertaProcessing, Sequence"},
+    {PART("post_processor",
+          "{\"type\":\"RobertaProcessing\",\"cls\":[\"a\",0],\"sep\":[\"z\",77]}"),
+     ": post_processor: found the id 77, expected one of a token"},
+    {PART("post_processor", "{\"type\":\"TemplateProcessing\",\"single\":[]}"),
+     ": TemplateProcessing: found 0 Sequences in \"single\", expected one"},
+    {PART("added_tokens", "[{\"id\":1,\"content\":\"a\"}]"),
+     ": found the id 1 of added token 'a', expected 0 as in the vocabulary"},
+    {PART("added_tokens", "[{\"id\":1,\"content\":\"z\"}]"),
+     ": found the id 1 of added token 'z', which the vocabulary has for 'b'"},
+    {PART("added_tokens", "[{\"id\":8,\"content\":\"\"}]"),
+     ": found an added token without text, expected some"},
+    {PART("added_tokens", "[{\"id\":8,\"content\":\"y\"},{\"id\":8,\"content\":\"z\"}]"),
+     ": found the id 8 of token 'z', which token 'y' has, too; expected an id each"},
+    {PART("added_tokens", "[{\"id\":99999999999,\"content\":\"y\"}]"),
+     ": found the id -1 of token 'y', expected one from 0 to 4194303"},
+    {PART("added_tokens", "[3]"), ": added_tokens: found an integer, expected an object"},
+};
+enum { N_REFUSED = sizeof refused / sizeof *refused };
+
+START_TEST(refuses_by_name)
+{
+    ck_assert_str_eq(refusal(refused[_i].json, strlen(refused[_i].json)), refused[_i].expected);
+}
+END_TEST
+
+/* A file that ends anywhere is refused, and so is one that is nested without end. */
+START_TEST(refuses_any_prefix)
+{
+    FILE *file = fopen("tests/tokenizers/llama3.json", "rb");
+    static char bytes[20000];
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    ck_assert(n > 1000 && n < sizeof bytes);
+    while (bytes[n - 1] != '}')
+        n--;
+    for (size_t length = 0; length < n; length += length < 1500 ? 1 : 97)
+        refusal(bytes, length);
+    memset(bytes, '[', sizeof bytes);
+    refusal(bytes, sizeof bytes);
+}
+END_TEST
+
+START_TEST(refuses_what_is_no_utf8)
+{
+    static const char *const texts[] = {"a\xff", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                        "\xc0\x80"};
+    crescent_tokenizer *t = open_at("tests/tokenizers/gpt2.json");
+    int32_t *ids;
+    size_t n;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ck_assert_int_eq(crescent_encode(t, texts[i], strlen(texts[i]), CRESCENT_FRAMED, &ids, &n),
+                         CRESCENT_FAILED);
+    crescent_encode(t, texts[0], 2, CRESCENT_FRAMED, &ids, &n);
+    ck_assert_str_eq(crescent_error(context), "byte 1 of the text is no UTF-8, expected UTF-8");
+    ck_assert_int_eq(crescent_encode(t, NULL, 0, CRESCENT_FRAMED, &ids, &n), CRESCENT_FAILED);
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+START_TEST(names_what_is_not_there)
+{
+    crescent_tokenizer *t;
+    ck_assert_int_eq(crescent_tokenizer_open(context, "tests/nothing", &t), CRESCENT_FAILED);
+    ck_assert_str_eq(crescent_error(context),
+                     "tests/nothing: cannot be opened: No such file or directory");
+    ck_assert_int_eq(crescent_tokenizer_open(context, "tests", &t), CRESCENT_FAILED);
+    ck_assert_str_eq(crescent_error(context),
+                     "tests: found no tokenizer, expected tokenizer.json, or vocab.json and "
+                     "merges.txt");
+}
+END_TEST
+
+/* ---- long texts ---- */
+
+static const char *const units[] = {"a", " ", "ab", "\n", "7", "é", "'", "\u0301", "<", "🦙"};
+enum { N_UNITS = sizeof units / sizeof *units };
+
+/* A million bytes of one kind take no longer than others: far below the limit of the test. */
+START_TEST(takes_long_texts)
+{
+    enum { SIZE = 1000000 };
+    static const char *const names[] = {"gpt2", "qwen2", "gpt4o", "spm_prepend", "spm_first"};
+    char *text = malloc(SIZE + 8), path[200];
+    size_t length = 0, n, decoded;
+    for (; length < SIZE; length += strlen(units[_i]))
+        strcpy(text + length, units[_i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "tests/tokenizers/%s.json", names[i]);
+        crescent_tokenizer *t = open_at(path);
+        int32_t *ids;
+        char *back;
+        ck_assert_int_eq(crescent_encode(t, text, length, CRESCENT_PLAIN, &ids, &n), CRESCENT_OK);
+        crescent_decode(t, ids, n, CRESCENT_SPECIALS_ALL, &back, &decoded);
+        /* Metaspace puts nothing before a space, and its decoder takes one away. */
+        size_t lost = i == 4 && text[0] == ' ';
+        ck_assert_uint_eq(decoded, length - lost);
+        ck_assert_mem_eq(back, text + lost, decoded);
+        crescent_free(back);
+        crescent_free(ids);
+        crescent_tokenizer_close(t);
+    }
+    free(text);
+}
+END_TEST
+
+/* ---- files that may be there ---- */
+
+#define GPT2 "../shared/data/gpt2-tokenizer"
+
+/* The next piece of a text that `between` divides; null behind the last one. */
+static char *next_piece(char **rest, const char *between)
+{
+    char *piece = *rest, *end = piece ? strstr(piece, between) : NULL;
+    *rest = end ? end + strlen(between) : NULL;
+    if (end)
+        *end = '\0';
+    return piece;
+}
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, 1 << 16);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_lt(fread(text, 1, (1 << 16) - 1, file), (1 << 16) - 1);
+    fclose(file);
+    return text;
+}
+
+/* Forty-seven texts and the ids that GPT-2's vocabulary has for them. */
+START_TEST(knows_gpt2)
+{
+    if (access(GPT2, F_OK) != 0)
+        return;
+    crescent_tokenizer *t = open_at(GPT2);
+    char *texts = read_text(GPT2 "/ggml-vocab-gpt-2.gguf.inp"), *text, *rest = texts;
+    char *lists = read_text(GPT2 "/ggml-vocab-gpt-2.gguf.out"), *list, *rest_of_lists = lists;
+    int cases = 0;
+    while ((text = next_piece(&rest, "\n__ggml_vocab_test__\n"))) {
+        ck_assert_ptr_nonnull(list = next_piece(&rest_of_lists, "\n"));
+        expect_ids(t, text, list + strspn(list, " "));
+        cases++;
+    }
+    ck_assert_int_ge(cases, 40);
+    ck_assert_int_eq(crescent_tokenizer_size(t), 50257);
+    ck_assert_int_eq(crescent_end_count(t), 1);
+    ck_assert_int_eq(crescent_end_at(t, 0), 50256);
+    ck_assert_int_eq(crescent_end_at(t, 1), CRESCENT_NONE);
+    expect_ids(t, "a<|endoftext|>b", "64 50256 65");
+    free(texts);
+    free(lists);
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+#define STORIES "../shared/data/stories260K-hf"
+
+START_TEST(knows_stories)
+{
+    if (access(STORIES, F_OK) != 0)
+        return;
+    crescent_tokenizer *t = open_at(STORIES);
+    expect_ids(t, "Once upon a time, in 2024 é漢",
+               "1 403 407 261 378 432 322 410 479 477 479 484 410 485 233 191 165");
+    ck_assert_int_eq(crescent_end_count(t), 1);
+    ck_assert_int_eq(crescent_end_at(t, 0), 2);
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+/* ---- all ---- */
+
+int main(void)
+{
+    Suite *suite = suite_create("tokenizer");
+    TCase *t = tcase_create("tokenizer");
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_set_timeout(t, 60);
+    suite_add_tcase(suite, t);
+    tcase_add_loop_test(t, agrees_with_the_library, 0, N_FIXTURES);
+    tcase_add_loop_test(t, streams_what_it_decodes, 0, N_FIXTURES);
+    tcase_add_test(t, closes_in_any_order);
+    tcase_add_test(t, merges_by_rank);
+    tcase_add_test(t, finds_whole_tokens_without_merges);
+    tcase_add_test(t, stands_in_for_the_unknown);
+    tcase_add_test(t, gives_bytes_back);
+    tcase_add_test(t, puts_a_frame_around);
+    tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
+    tcase_add_test(t, refuses_any_prefix);
+    tcase_add_test(t, refuses_what_is_no_utf8);
+    tcase_add_test(t, names_what_is_not_there);
+    tcase_add_loop_test(t, takes_long_texts, 0, N_UNITS);
+    tcase_add_test(t, knows_gpt2);
+    tcase_add_test(t, knows_stories);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
