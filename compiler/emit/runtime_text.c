@@ -63,7 +63,16 @@
     F(safetensors_h, "compiler/files/safetensors_read.h")                                          \
     F(safetensors, "compiler/files/safetensors_read.c")                                            \
     F(write, "compiler/files/write.inc")                                                           \
-    F(main, "compiler/emit/standalone_main.inc")
+    F(main, "compiler/emit/standalone_main.inc")                                                   \
+    F(classes, "compiler/tokenizer/classes.inc")                                                   \
+    F(characters, "compiler/tokenizer/characters.inc")                                             \
+    F(class_of, "compiler/tokenizer/class_of.inc")                                                 \
+    F(scan_text, "compiler/tokenizer/scan.inc")                                                    \
+    F(scan_gpt2, "compiler/tokenizer/scan_gpt2.inc")                                               \
+    F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
+    F(merge, "compiler/tokenizer/merge.inc")                                                       \
+    F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
+    F(tokenizer, "compiler/emit/standalone_tokenizer.inc")
 
 #define EMBED(symbol, path)                                                                        \
     __asm__(".section .rodata\n"                                                                   \

@@ -85,8 +85,7 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
 {
     struct cr_text normal = {0};
     bool first = true;
-    int status =
-        cr_normalize(normalizers, token->text, token->length, &normal, &first, error);
+    int status = cr_normalize(normalizers, token->text, token->length, &normal, &first, error);
     token->shown = normal.data;
     token->shown_length = normal.length;
     return status;

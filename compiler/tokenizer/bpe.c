@@ -9,6 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 #include "merge.inc"
+#include "piece_hash.inc"
 
 /* ---- making ---- */
 
@@ -82,6 +83,11 @@ void cr_free_bpe(struct cr_bpe *bpe)
     free(bpe->made);
     free(bpe->slots);
     *bpe = (struct cr_bpe){0};
+}
+
+uint32_t cr_hash_piece(const char *text, size_t n)
+{
+    return cr_piece_hash(text, n);
 }
 
 /* ---- encoding ---- */

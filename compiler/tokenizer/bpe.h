@@ -28,6 +28,9 @@ int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const
 void cr_index_bpe(struct cr_bpe *bpe);
 void cr_free_bpe(struct cr_bpe *bpe);
 
+/* The hash of piece_hash.inc. */
+uint32_t cr_hash_piece(const char *text, size_t n);
+
 /* A growing list of ids, and what encoding works with. */
 struct cr_ids {
     int32_t *items;

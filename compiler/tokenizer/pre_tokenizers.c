@@ -81,7 +81,7 @@ static int read_punctuation(struct cr_text_part *part, const struct cr_document 
 
 /* What Unicode calls a character of a word: with the joiners, which are none of \w. */
 #define WORDS                                                                                      \
-    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}"                      \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}"                       \
     "\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
 
 static int read_whitespace(struct cr_text_part *part, const struct cr_document *d, int object,

@@ -1,10 +1,19 @@
-/* scanner.c - scan.inc as functions of this folder; see scanner.h. */
+/* scanner.c - the scanners as functions of this folder; see scanner.h. */
 #include "scanner.h"
 
 #include <stdint.h>
 
+/* Each behind those that it uses. */
 #include "classes.inc"
+
+#include "characters.inc"
+
+#include "class_of.inc"
+
 #include "scan.inc"
+
+#include "scan_gpt2.inc"
+#include "scan_llama3.inc"
 
 size_t cr_scan_as_gpt2(const char *text, size_t at, size_t n)
 {
@@ -24,6 +33,11 @@ bool cr_is_space(const char *text, size_t at, size_t *bytes)
 bool cr_is_word(const char *text, size_t at, size_t *bytes)
 {
     return cr_class(cr_character(text, at, bytes)) & CR_WORD;
+}
+
+uint32_t cr_character_at(const char *text, size_t at, size_t *bytes)
+{
+    return cr_character(text, at, bytes);
 }
 
 size_t cr_character_before(const char *text, size_t at)

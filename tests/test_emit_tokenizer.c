@@ -1,0 +1,414 @@
+/*
+ * test_emit_tokenizer.c - scanners against PCRE2, and tokenizers as emitted C against the library,
+ * under every compiler at hand.
+ */
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/emit/tokenizer.h"
+#include "compiler/ir/text.h"
+
+/* ---- random text ---- */
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t draw(uint32_t below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static void put_character(struct cr_text *t, uint32_t c)
+{
+    char bytes[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = n - 1; i > 0; i--, c >>= 6)
+        bytes[i] = (char)(0x80 | (c & 0x3f));
+    bytes[0] = (char)(marks[n] | c);
+    cr_put_bytes(t, bytes, n);
+}
+
+static const char *const words[] = {" ",
+                                    "  ",
+                                    "\n",
+                                    "\r\n",
+                                    "\t",
+                                    "'s",
+                                    "'LL",
+                                    "'\xc5\xbf",
+                                    "don't",
+                                    "the",
+                                    "keyword",
+                                    "the end",
+                                    "<|endoftext|>",
+                                    "<s>",
+                                    "</s>",
+                                    "<unk>",
+                                    "▁",
+                                    "[MASK]",
+                                    "123",
+                                    "4567",
+                                    "é",
+                                    "e\xcc\x81",
+                                    "漢字",
+                                    "🦙",
+                                    "\xc2\xa0",
+                                    "\xe2\x80\x83",
+                                    "<0x41>"};
+enum { N_WORDS = sizeof words / sizeof *words };
+
+/* A few words and characters of all kinds. */
+static void put_random(struct cr_text *t)
+{
+    for (uint32_t n = draw(14); n > 0; n--) {
+        uint32_t kind = draw(10), c;
+        if (kind < 5) {
+            const char *word = words[draw(N_WORDS)];
+            cr_put_bytes(t, word, strlen(word));
+            continue;
+        }
+        c = kind < 7   ? draw(128)
+            : kind < 8 ? draw(0x800)
+            : kind < 9 ? draw(0x10000)
+                       : draw(0x110000);
+        put_character(t, c >= 0xd800 && c < 0xe000 ? 'x' : c);
+    }
+}
+
+/* ---- scanners against PCRE2 ---- */
+
+#define REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define LETTERS "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
+
+static const char *const patterns[] = {
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+    LETTERS "\\p{N}{1,3}" REST,
+    LETTERS "\\p{N}" REST,
+};
+enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
+
+/* Both cut a text at the same places. */
+static void check_cut(const struct cr_pattern *scanner, const struct cr_pattern *pcre2,
+                      const char *text, size_t n)
+{
+    struct cr_error error;
+    struct cr_match a, b;
+    for (size_t from = 0; from < n; from = a.end) {
+        ck_assert_int_eq(cr_pattern_find(scanner, text, n, from, &a, &error), 1);
+        ck_assert_int_eq(cr_pattern_find(pcre2, text, n, from, &b, &error), 1);
+        ck_assert_msg(a.begin == b.begin && a.end == b.end,
+                      "'%s' is cut from %zu to %zu, by PCRE2 from %zu to %zu", text, a.begin, a.end,
+                      b.begin, b.end);
+    }
+}
+
+struct both {
+    struct cr_pattern *scanner, *pcre2, *unassigned;
+};
+
+static struct both open_both(const char *pattern)
+{
+    struct cr_error error;
+    size_t n = strlen(pattern), digits;
+    struct both both = {cr_pattern_regex(pattern, n, "test", &error),
+                        cr_pattern_pcre2(pattern, n, "test", &error),
+                        cr_pattern_pcre2("\\p{Cn}", 6, "test", &error)};
+    ck_assert(both.scanner && both.pcre2 && both.unassigned);
+    ck_assert_int_ne(cr_pattern_scanner(both.scanner, &digits), CR_SCAN_NONE);
+    ck_assert_int_eq(cr_pattern_scanner(both.pcre2, &digits), CR_SCAN_NONE);
+    return both;
+}
+
+static void close_both(struct both *both)
+{
+    cr_pattern_free(both->scanner);
+    cr_pattern_free(both->pcre2);
+    cr_pattern_free(both->unassigned);
+}
+
+/* Characters that PCRE2's version of Unicode does not have are left out. */
+static bool is_known(const struct both *both, const struct cr_text *text)
+{
+    struct cr_error error;
+    struct cr_match match;
+    return cr_pattern_find(both->unassigned, text->data, text->length, 0, &match, &error) == 0;
+}
+
+START_TEST(scans_as_pcre2)
+{
+    struct both both = open_both(patterns[_i]);
+    int known = 0;
+    for (int i = 0; i < 60000; i++) {
+        struct cr_text text = {0};
+        cr_put_bytes(&text, "", 0);
+        put_random(&text);
+        if (is_known(&both, &text)) {
+            check_cut(both.scanner, both.pcre2, text.data, text.length);
+            known++;
+        }
+        free(text.data);
+    }
+    ck_assert_int_gt(known, 20000);
+    close_both(&both);
+}
+END_TEST
+
+/* Every character, between others. */
+START_TEST(knows_every_character)
+{
+    struct both both = open_both(patterns[_i]);
+    struct cr_text text = {0};
+    int known = 0;
+    for (uint32_t c = 0; c < 0x110000; c++) {
+        if (c >= 0xd800 && c < 0xe000)
+            continue;
+        text.length = 0;
+        put_character(&text, c);
+        if (is_known(&both, &text)) {
+            cr_put_bytes(&text, "a1 ", 3);
+            put_character(&text, c);
+            cr_put_bytes(&text, "\n", 1);
+            put_character(&text, c);
+            put_character(&text, c);
+            check_cut(both.scanner, both.pcre2, text.data, text.length);
+            known++;
+        }
+    }
+    free(text.data);
+    ck_assert_int_gt(known, 140000);
+    close_both(&both);
+}
+END_TEST
+
+/* ---- emitted C ---- */
+
+/* Encodes the texts of a file, each with its length in front, and decodes the ids again. */
+static const char program[] =
+    "#include <stdio.h>\n#include <stdlib.h>\n"
+    "static void show(const int32_t *ids, int64_t n, int mode)\n"
+    "{\n"
+    "    struct cr_text_state state = {0, 0, 0, 0};\n"
+    "    for (int64_t i = 0; i < n; i++) {\n"
+    "        size_t bytes;\n"
+    "        const unsigned char *text = small_decode(&state, ids[i], mode, &bytes);\n"
+    "        for (size_t k = 0; k < bytes; k++)\n"
+    "            printf(\"%02x\", text[k]);\n"
+    "        if (bytes > SMALL_TOKEN_BYTES)\n"
+    "            abort();\n"
+    "    }\n"
+    "    printf(\"\\n\");\n"
+    "}\n"
+    "int main(int argc, char **argv)\n"
+    "{\n"
+    "    FILE *file = fopen(argv[argc - 1], \"rb\");\n"
+    "    uint32_t n;\n"
+    "    while (fread(&n, sizeof n, 1, file) == 1) {\n"
+    "        char *text = malloc(n + 1);\n"
+    "        int32_t *ids = malloc(SMALL_ENCODE_IDS(n) * sizeof *ids);\n"
+    "        int32_t *work = malloc(SMALL_ENCODE_WORK(n) * sizeof *work);\n"
+    "        if (fread(text, 1, n, file) != n)\n"
+    "            return 1;\n"
+    "        int64_t k = small_encode(text, n, 1, ids, work);\n"
+    "        for (int64_t i = 0; i < k; i++)\n"
+    "            printf(\"%d \", (int)ids[i]);\n"
+    "        printf(\"\\n\");\n"
+    "        for (int mode = 0; mode < 3; mode++)\n"
+    "            show(ids, k, mode);\n"
+    "        free(text);\n"
+    "        free(ids);\n"
+    "        free(work);\n"
+    "    }\n"
+    "    fclose(file);\n"
+    "    return small_ends[SMALL_ENDS] != -1;\n"
+    "}\n";
+
+/* What it has to print for a text. */
+static void put_expected(struct cr_text *out, struct cr_tokenizer *t, const char *text, size_t n)
+{
+    struct cr_ids ids = {0};
+    struct cr_error error;
+    ck_assert_int_eq(cr_encode(t, text, n, true, &ids, &error), 0);
+    for (int i = 0; i < ids.n; i++)
+        cr_put(out, "%d ", ids.items[i]);
+    cr_put(out, "\n");
+    for (int mode = 0; mode < 3; mode++) {
+        struct cr_decoder *d = cr_decoder_new(t, (enum cr_specials)mode);
+        struct cr_text bytes = {0};
+        for (int i = 0; i < ids.n; i++)
+            ck_assert_int_eq(cr_decoder_add(d, ids.items[i], &bytes, &error), 0);
+        cr_decoder_end(d, &bytes, &error);
+        for (size_t i = 0; i < bytes.length; i++)
+            cr_put(out, "%02x", (unsigned char)bytes.data[i]);
+        cr_put(out, "\n");
+        cr_decoder_free(d);
+        free(bytes.data);
+    }
+    free(ids.items);
+}
+
+static void write_file(const char *folder, const char *name, const struct cr_text *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text->data, 1, text->length, file), text->length);
+    fclose(file);
+}
+
+/* Adds a text to the file of texts, and to what is expected. */
+static void add_text(struct cr_text *texts, struct cr_text *expected, struct cr_tokenizer *t,
+                     const char *text, size_t length)
+{
+    uint32_t n = (uint32_t)length;
+    cr_put_bytes(texts, (const char *)&n, sizeof n);
+    cr_put_bytes(texts, text, length);
+    put_expected(expected, t, text, length);
+}
+
+/* Those of the fixtures and random ones. */
+static void make_texts(const char *folder, struct cr_tokenizer *t, struct cr_text *expected)
+{
+    struct cr_text texts = {0};
+    json_error_t why;
+    json_t *cases = json_load_file("tests/tokenizers/gpt2.cases.json", JSON_ALLOW_NUL, &why);
+    ck_assert_ptr_nonnull(cases);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *text = json_array_get(json_array_get(cases, i), 0);
+        add_text(&texts, expected, t, json_string_value(text), json_string_length(text));
+    }
+    for (int i = 0; i < 4000; i++) {
+        struct cr_text text = {0};
+        cr_put_bytes(&text, "", 0);
+        put_random(&text);
+        add_text(&texts, expected, t, text.data, text.length);
+        free(text.data);
+    }
+    write_file(folder, "texts", &texts);
+    free(texts.data);
+    json_decref(cases);
+}
+
+static void make_source(const char *folder, const struct cr_tokenizer *t, const char *path)
+{
+    struct cr_text source = {0};
+    struct cr_error error;
+    cr_emit_tokenizer_header(&source, t, "small");
+    int status = cr_emit_tokenizer(&source, t, "small", path, &error);
+    ck_assert_msg(status == 0, "%s", error.text);
+    cr_put(&source, "%s", program);
+    write_file(folder, "small.c", &source);
+    free(source.data);
+}
+
+/* Compiles and runs it, if there is such a compiler; whether there is. */
+static bool run_with(const char *folder, const char *compiler, const struct cr_text *expected)
+{
+    char command[600];
+    snprintf(command, sizeof command, "command -v %.*s >/dev/null 2>&1",
+             (int)strcspn(compiler, " "), compiler);
+    if (system(command) != 0)
+        return false;
+    snprintf(command, sizeof command, "%s %s/small.c -o %s/small && %s/small %s/texts >%s/out",
+             compiler, folder, folder, folder, folder, folder);
+    ck_assert_msg(system(command) == 0, "failed: %s", command);
+    snprintf(command, sizeof command, "%s/out", folder);
+    FILE *file = fopen(command, "rb");
+    char *found = malloc(expected->length + 2);
+    size_t n = fread(found, 1, expected->length + 1, file);
+    fclose(file);
+    ck_assert_uint_eq(n, expected->length);
+    ck_assert_mem_eq(found, expected->data, n);
+    free(found);
+    return true;
+}
+
+static const char *const emitted[] = {
+    "tests/tokenizers/gpt2.json",        "tests/tokenizers/llama3.json",
+    "tests/tokenizers/spm_prepend.json", "tests/tokenizers/spm_first.json",
+    "tests/tokenizers/spm_always.json",  "tests/tokenizers/gemma.json",
+    "tests/tokenizers/added.json",       "../shared/data/stories260K-hf",
+    "../shared/data/gpt2-tokenizer",
+};
+enum { N_EMITTED = sizeof emitted / sizeof *emitted };
+
+#define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
+
+START_TEST(emits_what_encodes_alike)
+{
+    static const char *const compilers[] = {
+        "gcc -O1" WARN " -fsanitize=address,undefined -fno-sanitize-recover=undefined",
+        "clang -O1" WARN, "tcc -Wall -Werror"};
+    char folder[] = "/tmp/emit_tokenizer.XXXXXX", command[100];
+    struct cr_error error;
+    struct cr_text expected = {0};
+    int n = 0;
+    if (access(emitted[_i], F_OK) != 0)
+        return;
+    struct cr_tokenizer *t = cr_tokenizer_open(emitted[_i], &error);
+    ck_assert_msg(t != NULL, "%s", error.text);
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    make_texts(folder, t, &expected);
+    make_source(folder, t, emitted[_i]);
+    for (int i = 0; i < 3; i++)
+        n += run_with(folder, compilers[i], &expected);
+    ck_assert_int_gt(n, 0);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    free(expected.data);
+    cr_tokenizer_free(t);
+}
+END_TEST
+
+/* ---- what emitted C does not have ---- */
+
+static const struct refused {
+    const char *path, *expected;
+} refused[] = {
+    {"tests/tokenizers/qwen2.json", "found NFC, which emitted C does not have, expected Prepend "
+                                    "and Replace of spaces as normalizers"},
+    {"tests/tokenizers/gpt4o.json", "found Split by another pattern, which emitted C does not "
+                                    "have, expected GPT-2's or Llama 3's"},
+    {"tests/tokenizers/words.json", "found NFKC, which emitted C does not have, expected Prepend "
+                                    "and Replace of spaces as normalizers"},
+};
+enum { N_REFUSED = sizeof refused / sizeof *refused };
+
+START_TEST(refuses_by_name)
+{
+    struct cr_error error;
+    struct cr_text out = {0};
+    const char *path = refused[_i].path;
+    struct cr_tokenizer *t = cr_tokenizer_open(path, &error);
+    ck_assert_ptr_nonnull(t);
+    ck_assert_int_eq(cr_emit_tokenizer(&out, t, "small", path, &error), -1);
+    ck_assert_uint_eq(out.length, 0);
+    ck_assert_int_eq(strncmp(error.text, path, strlen(path)), 0);
+    ck_assert_str_eq(error.text + strlen(path) + 2, refused[_i].expected);
+    cr_tokenizer_free(t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("emit_tokenizer");
+    TCase *t = tcase_create("emit_tokenizer");
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(suite, t);
+    tcase_add_loop_test(t, scans_as_pcre2, 0, N_PATTERNS);
+    tcase_add_loop_test(t, knows_every_character, 0, N_PATTERNS);
+    tcase_add_loop_test(t, emits_what_encodes_alike, 0, N_EMITTED);
+    tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
