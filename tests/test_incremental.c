@@ -199,6 +199,7 @@ static void check_same(crescent_context *context, struct side *whole, struct sid
     expect(context, crescent_run(whole->model, (const void *[]){ids}, (void *[]){all}));
     for (int at = 0, step = 0, n; at < CONTEXT; at += n, step++) {
         n = tokens_at(plan, step, chunk, CONTEXT - at);
+        memset(now, 0x55, (size_t)(B * chunk) * 4); /* past the length there are no tokens */
         for (int b = 0; b < B; b++)
             memcpy(now + b * chunk, ids + b * CONTEXT + at, (size_t)n * 4);
         run_tokens(context, part, now, n, some);

@@ -155,7 +155,7 @@ static void limit_all_ids(struct cr_engine *e, const struct cr_graph *g)
     free(number);
 }
 
-/* Which inputs hold lengths. */
+/* Which inputs hold lengths, and which axes of inputs are as long. */
 static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
 {
     e->n_lengths = g->n_lengths;
@@ -163,6 +163,13 @@ static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
         e->lengths[i].input = cr_port_find(e->inputs, e->n_inputs, g->lengths[i].name);
         e->lengths[i].bound = g->lengths[i].bound;
     }
+    e->length_axes = cr_calloc((size_t)e->n_inputs, sizeof *e->length_axes);
+    for (cr_id id = 0, i = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_input) {
+            for (int a = 0; a < g->nodes[id].rank; a++)
+                e->length_axes[i][a] = (signed char)g->nodes[id].index[a];
+            i++;
+        }
 }
 
 /* A run takes lengths within their bounds. */
@@ -639,6 +646,7 @@ void cr_engine_close(struct cr_engine *e)
     free_ports(e->outputs, e->n_outputs);
     free_ports(e->states, e->n_states);
     free(e->id_limits);
+    free(e->length_axes);
     free(e->name);
     free(e->path);
     *e = (struct cr_engine){0};

@@ -239,13 +239,27 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
         ((int32_t *)data)[j] = (int32_t)port->bound;
 }
 
+/* Whether element j of input i lies past a length that the inputs hold. */
+static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *const *inputs)
+{
+    const struct cr_port *port = &e->inputs[i];
+    for (int a = port->rank - 1; a >= 0 && inputs; a--) {
+        int length = e->length_axes[i][a];
+        const int32_t *size = length ? inputs[e->lengths[length - 1].input] : NULL;
+        if (size && j % port->shape[a] >= *size)
+            return true;
+        j /= port->shape[a];
+    }
+    return false;
+}
+
 /* Refuses an id that the table has no row for. */
 int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
-                 struct cr_error *error)
+                 const void *const *inputs, struct cr_error *error)
 {
     int64_t n = cr_port_elements(&e->inputs[i]), limit = e->id_limits[i];
     for (int64_t j = 0; limit && j < n; j++)
-        if (ids[j] < 0 || ids[j] >= limit)
+        if ((ids[j] < 0 || ids[j] >= limit) && !lies_past(e, i, j, inputs))
             return cr_fail(error,
                            "%.400s: element %" PRId64 " is %" PRId32
                            ", expected an id from 0 to %" PRId64,
@@ -263,7 +277,7 @@ int cr_take_input(const struct cr_engine *e, int i, const struct cr_npy *file, v
         return cr_npy_read_f32(file, data, error->text, sizeof error->text);
     if (cr_npy_read_i32(file, data, error->text, sizeof error->text))
         return -1;
-    return cr_check_ids(e, i, file->path, data, error);
+    return cr_check_ids(e, i, file->path, data, NULL, error);
 }
 
 int cr_read_input(const struct cr_engine *e, int i, const char *path, void *data,

@@ -30,9 +30,10 @@ int cr_take_input(const struct cr_engine *engine, int i, const struct cr_npy *fi
 int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
                   struct cr_error *error);
 
-/* Refuses, in the name of `path`, ids of input i that are no rows of the table they look up. */
+/* Refuses, in the name of `path`, ids of input i that are no rows of the table they look up.  With the
+ * inputs of a run, what lies past their lengths is not looked at; without, all is: null. */
 int cr_check_ids(const struct cr_engine *engine, int i, const char *path, const int32_t *ids,
-                 struct cr_error *error);
+                 const void *const *inputs, struct cr_error *error);
 
 /* True if the script says with what a parameter or an input starts. */
 bool cr_has_init(const struct cr_port *port);

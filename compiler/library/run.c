@@ -76,7 +76,7 @@ static int check_ids(const crescent_model *m, const int *number, int n, const vo
     const struct cr_engine *e = &m->engine;
     for (int k = 0; k < n; k++) {
         int i = number ? number[k] : k;
-        if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, inputs[i], error))
+        if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, inputs[i], inputs, error))
             return -1;
     }
     return 0;

@@ -121,7 +121,7 @@ static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_e
     if (cr_feeds_find(&t->feeds, i))
         return cr_fail(error, "%.400s: input %.100s has a file, expected one that has none",
                        e->path, e->inputs[i].name);
-    if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, tensor, error))
+    if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, tensor, NULL, error))
         return -1;
     memcpy(t->inputs.data[i], tensor, (size_t)cr_port_elements(&e->inputs[i]) * sizeof(float));
     t->is_set[i] = true;
