@@ -71,20 +71,16 @@ static long cr_sample_first(const float *logits, long n)
     return at;
 }
 
-/* The masses of all tokens, of which the likeliest has 1. */
+/* The masses of the tokens that are left, which have some; that of the likeliest is 1. */
 static void cr_sample_masses(const float *logits, long n, float best, double temperature,
                              double *mass)
 {
     for (long i = 0; i < n; i++) {
-        mass[i] = best == INFINITY ? (double)(logits[i] == best)
-                                   : cr_sample_exp(((double)logits[i] - best) / temperature);
+        if (mass[i] != 0) {
+            mass[i] = best == INFINITY ? (double)(logits[i] == best)
+                                       : cr_sample_exp(((double)logits[i] - best) / temperature);
+        }
     }
-}
-
-/* What a token adds to a sum: its mass or, if `count`, 1. */
-CR_INLINE double cr_sample_share(double mass, int count)
-{
-    return mass != 0 && count ? 1.0 : mass;
 }
 
 /*
@@ -92,9 +88,9 @@ CR_INLINE double cr_sample_share(double mass, int count)
  * set: the largest value at which the sum of larger keys and its own reaches the limit, or the least
  * that there is.  *above, the sum of larger keys, grows by those of larger digits.
  */
-static uint32_t cr_sample_digit(const float *logits, const double *mass, long n, int count,
-                                double limit, const struct cr_cut *cut, uint32_t known, int shift,
-                                double *bucket, double *above)
+static uint32_t cr_sample_digit(const float *logits, const double *mass, long n, double limit,
+                                const struct cr_cut *cut, uint32_t known, int shift, double *bucket,
+                                double *above)
 {
     double sum = *above;
     uint32_t digit = 0;
@@ -104,7 +100,7 @@ static uint32_t cr_sample_digit(const float *logits, const double *mass, long n,
     for (long i = 0; i < n; i++) {
         uint32_t key = cr_sample_key(logits[i]);
         if ((key & known) == cut->key) {
-            bucket[key >> shift & (CR_SAMPLE_BUCKETS - 1)] += cr_sample_share(mass[i], count);
+            bucket[key >> shift & (CR_SAMPLE_BUCKETS - 1)] += mass[i];
         }
     }
     for (uint32_t v = CR_SAMPLE_BUCKETS; v-- > 0 && sum < limit;) {
@@ -117,24 +113,23 @@ static uint32_t cr_sample_digit(const float *logits, const double *mass, long n,
     return digit;
 }
 
-/* The likeliest tokens whose masses, or, if `count`, whose number reaches the limit: as few as can be;
- * all of them if rounding keeps the sum below it.  A token without mass is none. */
-static struct cr_cut cr_sample_select(const float *logits, const double *mass, long n, int count,
-                                      double limit, double *bucket)
+/* The likeliest tokens whose masses reach the limit: as few as can be; all of them if rounding keeps the sum
+ * below it.  A token without mass is none. */
+static struct cr_cut cr_sample_select(const float *logits, const double *mass, long n, double limit,
+                                      double *bucket)
 {
     static const int shifts[] = {21, 10, 0}; /* digits of 11, 11 and 10 bits */
     struct cr_cut cut = {0, 0};
     uint32_t known = 0;
     double above = 0;
     for (int d = 0; d < 3; d++) {
-        cut.key |= cr_sample_digit(logits, mass, n, count, limit, &cut, known, shifts[d], bucket,
-                                   &above)
+        cut.key |= cr_sample_digit(logits, mass, n, limit, &cut, known, shifts[d], bucket, &above)
                    << shifts[d];
         known = ~((UINT32_C(1) << shifts[d]) - 1);
     }
     for (long i = 0; i < n && above < limit; i++) {
         if (mass[i] != 0 && cr_sample_key(logits[i]) == cut.key) {
-            above += cr_sample_share(mass[i], count);
+            above += mass[i];
             cut.ties++;
         }
     }
@@ -174,18 +169,20 @@ CR_API long cr_sample(const struct cr_sampling *how, const float *logits, long n
     if (first < 0 || how->temperature == 0) {
         return first;
     }
-    cr_sample_masses(logits, n, logits[first], how->temperature, mass);
-    if (how->top_k > 0 && how->top_k < n) {
-        struct cr_cut cut =
-            cr_sample_select(logits, mass, n, 1, (double)how->top_k, bucket);
-        cr_sample_apply(logits, mass, n, cut);
+    for (long i = 0; i < n; i++) { /* to be counted at first */
+        mass[i] = logits[i] > -INFINITY;
     }
+    if (how->top_k > 0 && how->top_k < n) {
+        cr_sample_apply(logits, mass, n,
+                        cr_sample_select(logits, mass, n, (double)how->top_k, bucket));
+    }
+    cr_sample_masses(logits, n, logits[first], how->temperature, mass);
     for (long i = 0; i < n; i++) {
         sum += mass[i];
     }
     if (how->top_p > 0 && how->top_p < 1) {
-        struct cr_cut cut = cr_sample_select(logits, mass, n, 0, how->top_p * sum, bucket);
-        sum = cr_sample_apply(logits, mass, n, cut);
+        sum = cr_sample_apply(logits, mass, n,
+                              cr_sample_select(logits, mass, n, how->top_p * sum, bucket));
     }
     at = cr_sample_number(how, position) * sum;
     for (long i = 0; i < n; i++) {
