@@ -349,6 +349,11 @@ variants: all
 
 # ---- Housekeeping --------------------------------------------------------------------
 
+# The classes of Unicode's characters, from utf8proc's tables.
+unicode: $(BUILD)/obj/flags
+	$(link) -MF $(BUILD)/make_unicode.d tests/make_unicode.c -o $(BUILD)/make_unicode $(call static,utf8proc)
+	$(BUILD)/make_unicode >compiler/tokenizer/classes.inc
+
 format:
 	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] runtime/*.[ch] tests/*.[ch])
 
@@ -389,6 +394,7 @@ help:
 	@echo 'make bench-peers       the same beside PyTorch, ONNX Runtime and others that are there, into'
 	@echo '                       docs/bench/PROCESSOR.md'
 	@echo 'make variants          what ways to attend cost, into the table of docs/variants.md'
+	@echo 'make unicode           the classes of characters anew, from utf8proc'
 	@echo 'make format            clang-format in place'
 	@echo 'make install PREFIX=   program, libraries, header, graphs'
 	@echo 'make clean             remove build/'
@@ -396,4 +402,4 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
-    test train-demo tsan valgrind variants
+    test train-demo tsan unicode valgrind variants

@@ -305,13 +305,21 @@ check_format() {
     cp -p "$T/kept" "$copy/$formats"
 }
 
+check_tokenizers() {
+    run tokenizers
+    refused 'a kind without its row' compiler/tokenizer/normalizers.c '/^    {.type = "Nmt"/d' \
+        compiler/tokenizer/normalizers.c
+    refused 'a row without its kind' compiler/tokenizer/normalizers.c \
+        '/^static int nmt(/,/^}/d' compiler/tokenizer/normalizers.c
+}
+
 # ---- all pages -----------------------------------------------------------------------
 
 mkdir "$copy"
 (cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
 
 # One build serves all pages.
-for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-format; do
+for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-format tokenizers; do
     apply $page
 done
 make -C "$copy" -j2 >"$log" 2>&1
@@ -329,4 +337,5 @@ check_pass
 check_runtime_function
 check_kernel_kind
 check_format
+check_tokenizers
 conclude

@@ -12,7 +12,7 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 
 # ---- seeds ----
 
-mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder"
+mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -76,6 +76,11 @@ printf '{"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b"
 printf '{"x": [1.5e3, {"y": null}, []], "weight_map": {"a": "a.safetensors"}}' >"$T/folder/one"
 printf '{"a": {"b": [true, false]}, "model_type": "gpt\\u0032", "eos_token_id": [1, 2]}' \
     >"$T/folder/config"
+
+# Tokenizers.
+for name in llama3 spm_first parts prefixed; do
+    cp tests/tokenizers/$name.json "$T/tokenizer"
+done
 
 # Scripts, and graphs as a pass leaves them.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"

@@ -184,19 +184,21 @@ static int check_rest(const struct shape *s, struct cr_error *error)
 static int put_token(struct shape *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
-    struct cr_decoding *states = cr_new_decodings(decoders);
-    struct cr_text before = {0};
     size_t length, begin = s->bytes.length;
     const char *text = cr_token_text(s->t, id, &length);
+    if (!text)
+        return 0;
+    struct cr_decoding *states = cr_new_decodings(decoders);
+    struct cr_text before = {0};
     int status = cr_decode_token(decoders, states, "a", 1, &before, error);
     const struct cr_added_token *added = cr_find_added(&s->t->added, id);
     if (added && added->shown) {
         text = added->shown;
         length = added->shown_length;
     }
-    if (text && status == 0)
+    if (status == 0)
         status = cr_decode_token(decoders, states, text, length, &s->bytes, error);
-    if (s->strips_first && text && memchr(text, ' ', length))
+    if (s->strips_first && memchr(text, ' ', length))
         status = refuse(s, "a token with a space", "none under Metaspace", error);
     if (s->bytes.length - begin > s->longest)
         s->longest = s->bytes.length - begin;

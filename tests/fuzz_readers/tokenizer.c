@@ -1,0 +1,58 @@
+/* tokenizer.c - any bytes as a tokenizer.json: refused with a line, or texts have ids that are tokens,
+ * and the ids a text. */
+#include "compiler/emit/tokenizer.h"
+#include "compiler/ir/guard.h"
+
+#include "target.h"
+
+static const char *const texts[] = {"", " a  the end\r\n", "don't 1234 \xc3\xa9\xe6\xbc\xa2 <s>", "\xff"};
+
+/* Encodes a text, and decodes what comes of it. */
+static void run_text(struct cr_tokenizer *t, const char *text)
+{
+    struct cr_ids ids = {0};
+    struct cr_text out = {0};
+    struct cr_error error = {""};
+    size_t length;
+    if (cr_encode(t, text, strlen(text), true, &ids, &error) == 0) {
+        for (int i = 0; i < ids.n; i++)
+            PROMISE(cr_token_text(t, ids.items[i], &length));
+        if (cr_decode(t, ids.items, (size_t)ids.n, CR_SPECIALS_ALL, &out, &error) != 0)
+            promise_message(error.text);
+    } else {
+        promise_message(error.text);
+    }
+    free(ids.items);
+    free(out.data);
+}
+
+/* Its tables as C, or why there are none. */
+static void run_emit(const struct cr_tokenizer *t)
+{
+    struct cr_text out = {0};
+    struct cr_error error = {""};
+    cr_emit_tokenizer_header(&out, t, "fuzzed");
+    if (cr_emit_tokenizer(&out, t, "fuzzed", "fuzzed.json", &error) != 0)
+        promise_message(error.text);
+    free(out.data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[] = "/tmp/crescent-tokenizer-XXXXXX";
+    struct cr_error error = {""};
+    int fd = mkstemp(path);
+    PROMISE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    close(fd);
+    struct cr_tokenizer *t = cr_tokenizer_open(path, &error);
+    unlink(path);
+    if (!t) {
+        promise_message(error.text);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        run_text(t, texts[i]);
+    run_emit(t);
+    cr_tokenizer_free(t);
+    return 0;
+}
