@@ -62,17 +62,22 @@ static size_t number_size(const char *at, const char *end)
     return (size_t)(c - at);
 }
 
-/* Takes a number that is no integer; of one with too many digits the value is not needed. */
-static bool take_real(struct reader *r, struct cr_json_value *value)
+/* Takes a number.  One past 2^63 is a real one, as a length without limit is written in some files. */
+static bool take_number(struct reader *r, struct cr_json_value *value)
 {
-    char digits[64];
+    enum { LONGEST = 400, DIGITS_OF_INTEGER = 18 };
+    char text[LONGEST + 1];
     size_t n = number_size(r->json.at, r->json.end);
-    if (n == 0 || n >= sizeof digits)
+    if (n == 0 || n > LONGEST)
         return false;
-    memcpy(digits, r->json.at, n);
-    digits[n] = '\0';
+    memcpy(text, r->json.at, n);
+    text[n] = '\0';
+    value->real = strtod(text, NULL);
     value->kind = CR_JSON_REAL;
-    value->real = strtod(digits, NULL);
+    if (n <= DIGITS_OF_INTEGER && !strpbrk(text, ".eE")) {
+        value->kind = CR_JSON_INTEGER;
+        value->integer = strtoll(text, NULL, 10);
+    }
     r->json.at += n;
     return true;
 }
@@ -154,12 +159,9 @@ static int read_value(struct reader *r, struct cr_error *error)
     } else if (cr_json_take(&r->json, '[')) {
         value->kind = CR_JSON_ARRAY;
         status = read_items(r, number, ']', error);
-    } else if (cr_json_integer(&r->json, &value->integer)) {
-        value->kind = CR_JSON_INTEGER;
-        value->real = (double)value->integer;
     } else if (take_string(r, &value->text, &value->length)) {
         value->kind = CR_JSON_STRING;
-    } else if (r->json.wrong || (!take_word(r, value) && !take_real(r, value))) {
+    } else if (r->json.wrong || (!take_word(r, value) && !take_number(r, value))) {
         status = fail_here(r, "found no value", error);
     }
     r->depth--;
