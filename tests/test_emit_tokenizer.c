@@ -61,13 +61,27 @@ static const char *const words[] = {" ",
                                     "🦙",
                                     "\xc2\xa0",
                                     "\xe2\x80\x83",
-                                    "<0x41>"};
+                                    "<0x41>",
+                                    "\xcc\xa3\xcc\x81",
+                                    "\xcc\x81\xcc\xa3",
+                                    "\xcc\x88",
+                                    "\xe1\x84\x92",
+                                    "\xe1\x85\xa1",
+                                    "\xe1\x86\xab",
+                                    "\xea\xb0\x80",
+                                    "\xea\xb0\x81",
+                                    "\xcd\x84",
+                                    "\xe0\xa5\x98",
+                                    "\xe0\xa7\x87\xe0\xa6\xbe",
+                                    "\xef\xac\xac",
+                                    "\xf0\x9d\x85\xa0",
+                                    "\xe2\x84\xab"};
 enum { N_WORDS = sizeof words / sizeof *words };
 
 /* A few words and characters of all kinds. */
 static void put_random(struct cr_text *t)
 {
-    for (uint32_t n = draw(14); n > 0; n--) {
+    for (uint32_t n = draw(18); n > 0; n--) {
         uint32_t kind = draw(10), c;
         if (kind < 5) {
             const char *word = words[draw(N_WORDS)];
@@ -334,8 +348,8 @@ static const char *const emitted[] = {
     "tests/tokenizers/gpt2.json",        "tests/tokenizers/llama3.json",
     "tests/tokenizers/spm_prepend.json", "tests/tokenizers/spm_first.json",
     "tests/tokenizers/spm_always.json",  "tests/tokenizers/gemma.json",
-    "tests/tokenizers/added.json",       "../shared/data/stories260K-hf",
-    "../shared/data/gpt2-tokenizer",
+    "tests/tokenizers/added.json",       "tests/tokenizers/qwen2.json",
+    "../shared/data/stories260K-hf",     "../shared/data/gpt2-tokenizer",
 };
 enum { N_EMITTED = sizeof emitted / sizeof *emitted };
 
@@ -372,12 +386,14 @@ END_TEST
 static const struct refused {
     const char *path, *expected;
 } refused[] = {
-    {"tests/tokenizers/qwen2.json", "found NFC, which emitted C does not have, expected Prepend "
-                                    "and Replace of spaces as normalizers"},
+    {"tests/tokenizers/prefixed.json",
+     "found Lowercase, which emitted C does not have, expected NFC, or Prepend and Replace of "
+     "spaces as normalizers"},
     {"tests/tokenizers/gpt4o.json", "found Split by another pattern, which emitted C does not "
                                     "have, expected GPT-2's or Llama 3's"},
-    {"tests/tokenizers/words.json", "found NFKC, which emitted C does not have, expected Prepend "
-                                    "and Replace of spaces as normalizers"},
+    {"tests/tokenizers/words.json",
+     "found NFKC, which emitted C does not have, expected NFC, or Prepend "
+     "and Replace of spaces as normalizers"},
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 

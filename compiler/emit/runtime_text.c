@@ -72,6 +72,8 @@
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
     F(merge, "compiler/tokenizer/merge.inc")                                                       \
     F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
+    F(compositions, "compiler/emit/standalone_compositions.inc")                                   \
+    F(nfc, "compiler/emit/standalone_nfc.inc")                                                     \
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")
 
 #define EMBED(symbol, path)                                                                        \
@@ -179,6 +181,7 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
     int index = find_file(path);
     const char *line = files[index].text, *end;
     if (is_guarded(line)) {
+        CR_CHECK(index < 64);
         if (*done >> index & 1)
             return;
         *done |= UINT64_C(1) << index;

@@ -14,7 +14,7 @@
 struct shape {
     const struct cr_tokenizer *t;
     const char *path;
-    bool byte_level;
+    bool byte_level, nfc;
     enum cr_scanner scanner;
     size_t digits;
     const char *space; /* the character that a space is made to; one, in UTF-8 */
@@ -65,11 +65,13 @@ static int read_normalizers(struct shape *s, struct cr_error *error)
     const struct cr_text_part *prepend = NULL;
     for (int i = 0; i < parts->n; i++) {
         const struct cr_text_part *part = &parts->items[i];
-        if (is(part, "Prepend") && !prepend)
+        if (is(part, "NFC") && parts->n == 1)
+            s->nfc = true;
+        else if (is(part, "Prepend") && !prepend)
             prepend = part;
         else if (s->space || !takes_spaces(s, part))
-            return refuse(s, part->kind->type, "Prepend and Replace of spaces as normalizers",
-                          error);
+            return refuse(s, part->kind->type,
+                          "NFC, or Prepend and Replace of spaces as normalizers", error);
     }
     if (!prepend)
         return 0;
@@ -85,8 +87,8 @@ static int read_byte_level(struct shape *s, const struct cr_text_part *part, str
 {
     if (part->prefix_space)
         return refuse(s, "ByteLevel with add_prefix_space", "none", error);
-    if (s->t->normalizers.n > 0)
-        return refuse(s, s->t->normalizers.items[0].kind->type, "ByteLevel without normalizers",
+    if (s->t->normalizers.n > s->nfc)
+        return refuse(s, s->t->normalizers.items[0].kind->type, "ByteLevel behind NFC or nothing",
                       error);
     if (part->by_regex && s->scanner != CR_SCAN_NONE)
         return refuse(s, "two patterns", "one", error);
@@ -172,9 +174,9 @@ static int check_rest(const struct shape *s, struct cr_error *error)
     if (!s->byte_level && t->bpe.ignore_merges)
         return refuse(s, "ignore_merges without ByteLevel", "both", error);
     for (int i = 0; i < t->added.n; i++)
-        if (t->added.tokens[i].normalized && t->normalizers.n > 0)
+        if (t->added.tokens[i].normalized && t->normalizers.n > s->nfc)
             return refuse(s, "added tokens that are looked for in normalized text",
-                          "no normalizers", error);
+                          "no normalizers but NFC", error);
     return 0;
 }
 
@@ -389,12 +391,14 @@ static void put_added(struct cr_text *out, const struct cr_added *added, const c
     cr_put_bytes(&rows, "", 0);
     for (int i = 0; i < added->n; i++) {
         const struct cr_added_token *a = &added->tokens[i];
-        cr_put(&rows, "    {%zu, %zu, %d, 0%s%s%s%s%s},\n", bytes.length, a->length, a->id,
+        cr_put(&rows, "    {%zu, %zu, %d, 0%s%s%s%s%s},\n", bytes.length,
+               a->normalized ? a->shown_length : a->length, a->id,
                a->special ? " | CR_ADDED_SPECIAL" : "",
                a->single_word ? " | CR_ADDED_SINGLE_WORD" : "",
                a->lstrip ? " | CR_ADDED_LSTRIP" : "", a->rstrip ? " | CR_ADDED_RSTRIP" : "",
                a->normalized ? " | CR_ADDED_NORMALIZED" : "");
-        cr_put_bytes(&bytes, a->text, a->length);
+        cr_put_bytes(&bytes, a->normalized ? a->shown : a->text,
+                     a->normalized ? a->shown_length : a->length);
     }
     put_raw(out, name, "added_bytes", bytes.data, bytes.length);
     cr_put(out, "static const struct cr_added_text %s_added[] = {\n%s%s};\n", name, rows.data,
@@ -430,6 +434,8 @@ static void put_files(struct cr_text *out, const struct shape *s)
         {"compiler/tokenizer/scan_llama3.inc", s->scanner == CR_SCAN_LLAMA3},
         {"compiler/tokenizer/merge.inc", true},
         {"compiler/tokenizer/piece_hash.inc", true},
+        {"compiler/emit/standalone_compositions.inc", s->nfc},
+        {"compiler/emit/standalone_nfc.inc", s->nfc},
         {"compiler/emit/standalone_tokenizer.inc", true},
     };
     cr_put(out, "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n");
@@ -476,6 +482,8 @@ static void put_tables(struct cr_text *out, const struct shape *s, const char *n
         cr_put(out, "    .scan = cr_scan_gpt2,\n");
     else if (s->scanner == CR_SCAN_LLAMA3)
         cr_put(out, "    .scan = %s_scan,\n", name);
+    if (s->nfc)
+        cr_put(out, "    .normalize = cr_nfc,\n");
     if (wants_classes(&t->added))
         cr_put(out, "    .class_of = cr_class,\n");
     cr_put(out,
@@ -551,14 +559,18 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
 }
 
 /* How many symbols a byte of text becomes at most: one, unless a space is a character that has no
- * token, but its bytes have. */
-static int symbols_of_a_byte(const struct cr_tokenizer *t)
+ * token, but its bytes have; or, in a normal form, as many bytes. */
+static int symbols_of_a_byte(const struct cr_tokenizer *t, bool *nfc)
 {
     struct shape s = {.t = t, .path = ""};
     struct cr_error ignored;
-    if (read_normalizers(&s, &ignored) || read_pre_tokenizers(&s, &ignored))
+    bool failed = read_normalizers(&s, &ignored) || read_pre_tokenizers(&s, &ignored);
+    *nfc = s.nfc;
+    if (failed)
         return 4;
-    return !s.space || cr_find_word(&t->bpe.vocabulary, s.space, s.space_bytes) >= 0 ? 1 : 4;
+    return s.nfc                                                                       ? 3
+           : !s.space || cr_find_word(&t->bpe.vocabulary, s.space, s.space_bytes) >= 0 ? 1
+                                                                                       : 4;
 }
 
 /* One more symbol goes in front of what lies between added tokens, and one may be due. */
@@ -566,7 +578,8 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
 {
     char upper[128];
     size_t longest = 1, length;
-    int symbols = symbols_of_a_byte(t);
+    bool nfc;
+    int symbols = symbols_of_a_byte(t, &nfc);
     put_upper(upper, name);
     for (int id = 0; id < t->n_ids; id++)
         if (cr_token_text(t, id, &length) && length > longest)
@@ -578,9 +591,9 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
         "#define %s_TOKENS %d\n#define %s_TOKEN_BYTES %zu\n#define %s_ENDS %d\n"
         "#define %s_ENCODE_SYMBOLS(n) (%d * (size_t)(n) + 8)\n"
         "#define %s_ENCODE_IDS(n) (%d * (size_t)(n) + %d)\n"
-        "#define %s_ENCODE_WORK(n) (9 * %s_ENCODE_SYMBOLS(n))\n\n",
+        "#define %s_ENCODE_WORK(n) (9 * %s_ENCODE_SYMBOLS(n)%s)\n\n",
         upper, t->n_ids, upper, longest, upper, t->ends.n, upper, symbols, upper, 2 * symbols,
-        8 + t->frame.n_before + t->frame.n_after, upper, upper);
+        8 + t->frame.n_before + t->frame.n_after, upper, upper, nfc ? " + 5 * (size_t)(n)" : "");
     cr_put(out,
            "/* What came before a token that is decoded; zeros at the beginning. */\n"
            "#ifndef CR_TEXT_STATE\n#define CR_TEXT_STATE\nstruct cr_text_state {\n"

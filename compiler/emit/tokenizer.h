@@ -31,7 +31,7 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *to
  * Appends the source, which stands behind that header.  A tokenizer with parts that emitted C does
  * not have is refused by name in a line that begins with `path`; nothing is appended then.  It has
  * byte-level BPE cut by GPT-2's or Llama 3's pattern, and BPE of characters whose spaces are made
- * visible; no normal forms.
+ * visible; of normal forms NFC before the former.
  */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *tokenizer, const char *name,
                       const char *path, struct cr_error *error);
