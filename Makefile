@@ -184,7 +184,8 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand, a copy of the
 # tree that is extended, files, the runtime on other processors, what comes after a script, and programs
 # that are linked without a Lua.
-without_lua := compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler
+without_lua := compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
+    tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%),$(test_sources:tests/%.c=%))
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(foreach s,scale names files,$(call script,$(LUA),$(s).sh)) \

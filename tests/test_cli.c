@@ -102,6 +102,7 @@ static void remove_folder(void)
 #define SIZES " --set T=3 --set n_embd=8 --set n_head=2 "
 #define SMALL SIZES "--backend ref "
 #define BLOCK "graphs/gpt2_block.lua" SMALL
+#define TOKENIZER "tests/tokenizers/llama3.json "
 #define COMPILED "graphs/gpt2_block.lua" SIZES
 #define DECODER "graphs/decoder_block.lua --set T=7 --set n_embd=33 --set n_head=3 --backend ref "
 
@@ -173,7 +174,8 @@ static const struct {
     {"run graphs/gpt2_block.lua --set B=300000 --set T=500", "bytes"},
     {"run " COMPILED "--skip fuse", "skipped"},
     {"run " BLOCK "--set T=9000000000000", "gpt2_block.lua"},
-    {"run docs/entries.lua", "returns 3 entries, expected --entry with one of both, decode, encode"},
+    {"run docs/entries.lua",
+     "returns 3 entries, expected --entry with one of both, decode, encode"},
     {"bench docs/entries.lua", "returns 3 entries, expected --entry"},
     {"dump docs/entries.lua --after fuse --grads none", "returns 3 entries, expected --entry"},
     {"emit docs/entries.lua --train -o /tmp/never.c", "returns 3 entries, expected --entry"},
@@ -186,7 +188,8 @@ static const struct {
     {"compare docs/entries.lua --expect encoder=y.npy", "a tapped value, expected --entry, too"},
     {"run " BLOCK "--skip fus", "fus: no such pass, expected one of entries, simplify, "},
     {"emit " BLOCK, "emit has no option --backend"},
-    {"run " BLOCK "--format q9", ".lua: --format: 'q9' is no format of weights, expected one of f32"},
+    {"run " BLOCK "--format q9",
+     ".lua: --format: 'q9' is no format of weights, expected one of f32"},
     {"run " COMPILED "--format f32,table=f32", "--format table=f32: no parameter has such a name"},
     {"dump graphs/gpt2_block.lua --after plan --format bool", "'bool' is no format of weights"},
     {"train graphs/train_add.lua --format f32", "train has no option --format"},
@@ -214,6 +217,24 @@ static const struct {
     {"run " COMPILED "--vs threads=2", "run has no option --vs"},
     {"ops graphs/gpt2_block.lua", "expected options only"},
     {"ops --set T=3", "ops has no option --set"},
+    {"tokenize", "tokenize: no model given"},
+    {"tokenize " TOKENIZER "a b", "'b' after the model"},
+    {"tokenize $T/none --text a", "none: cannot be opened: No such file or directory"},
+    {"tokenize tests --text a",
+     "tests: found no tokenizer, expected tokenizer.json, or vocab.json"},
+    {"tokenize graphs/gpt2_block.lua --text a",
+     "found a script, which has no tokenizer, expected --tokenizer"},
+    {"tokenize graphs/gpt2_block.lua --tokenizer $T --text a", "found no tokenizer"},
+    {"tokenize " TOKENIZER "$T/none", "none: cannot be opened: No such file or directory"},
+    {"tokenize " TOKENIZER "$T/none --text a", "found a file beside --text, expected one of them"},
+    {"tokenize " TOKENIZER "--text a --decode 1",
+     "--decode: found a text, too, expected one of them"},
+    {"tokenize " TOKENIZER "--decode 1,x", "--decode: found 'x', expected ids with commas between"},
+    {"tokenize " TOKENIZER "--decode -1", "--decode: found '-1', expected ids with commas between"},
+    {"tokenize " TOKENIZER "--decode 99999",
+     "--decode: found the id 99999, which no token has, expected some below 435"},
+    {"tokenize " TOKENIZER "--text \"$(printf 'ab\\377')\"",
+     "--text: byte 2 of the text is no UTF-8, expected UTF-8"},
     {"params graphs/gpt2_block.lua >/dev/full", "standard output: cannot be written"},
 };
 
@@ -306,6 +327,17 @@ static const struct {
      "1 of them NaN against a number)"},
     {"compare $T/nans.lua --expect y=$T/numbers.npy --json", 1, "\"nan_against_number\": 1"},
     {"run " COMPILED "--kernels", 0, "\n  k1_attn_c_attn  "},
+    {"tokenize " TOKENIZER "--text \"The graph's\"", 0, "\n"},
+    {"tokenize " TOKENIZER "--text \"The graph's\" >$T/ids && \"$CRESCENT\" tokenize " TOKENIZER
+     "--decode - <$T/ids",
+     0, "The graph's"},
+    {"tokenize " TOKENIZER "--plain --text '' && printf 'a\\0b' | \"$CRESCENT\" tokenize " TOKENIZER
+     "-",
+     0, "\n"},
+    {"tokenize " TOKENIZER "--text '' >$T/ids && \"$CRESCENT\" tokenize " TOKENIZER
+     "--special --decode - <$T/ids",
+     0, "<s>"},
+    {"tokenize graphs/gpt2_block.lua --tokenizer " TOKENIZER "graphs/gpt2_block.lua", 0, "\n"},
     {"ops", 0, "\n  matmul(a, b) "},
     {"ops --markdown", 0, "| `matmul(a, b)` | "},
     {"bench " COMPILED "--seconds 0", 0, "% of the peak of"},

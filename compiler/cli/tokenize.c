@@ -92,18 +92,22 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- text to ids ---- */
 
+/* What the text is called in a message. */
+static const char *text_name(const struct cr_options *o)
+{
+    return o->text ? "--text" : o->file && strcmp(o->file, "-") != 0 ? o->file : "standard input";
+}
+
 /* On one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
     struct cr_bytes text = {0};
     int32_t *ids = NULL;
     size_t n = 0;
+    crescent_framing framing = o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED;
     int status = read_text(o, &text, error);
-    if (status == 0)
-        status = cr_passed(o,
-                           crescent_encode(tokenizer, text.data, text.n,
-                                           o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED, &ids, &n),
-                           error);
+    if (status == 0 && crescent_encode(tokenizer, text.data, text.n, framing, &ids, &n))
+        status = cr_fail(error, "%.300s: %s", text_name(o), crescent_error(o->context));
     for (size_t i = 0; i < n; i++)
         printf("%s%d", i ? " " : "", (int)ids[i]);
     if (status == 0)
