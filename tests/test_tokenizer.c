@@ -596,6 +596,61 @@ START_TEST(reads_what_ends_a_text)
 }
 END_TEST
 
+/* Writes files beside each other and opens their folder; null if it is refused. */
+static crescent_tokenizer *open_folder(const char *files[][2], int n)
+{
+    char folder[] = "/tmp/test_tokenizer.XXXXXX", path[100];
+    crescent_tokenizer *tokenizer;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i][0]);
+        FILE *file = fopen(path, "w");
+        fputs(files[i][1], file);
+        fclose(file);
+    }
+    crescent_tokenizer_open(context, folder, &tokenizer);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i][0]);
+        remove(path);
+    }
+    rmdir(folder);
+    return tokenizer;
+}
+
+/* vocab.json and merges.txt, and what tokenizer_config.json adds to them. */
+START_TEST(reads_two_files)
+{
+    static const char vocabulary[] = "{\"1\":0,\"2\":1,\"12\":2,\"<|endoftext|>\":3}";
+    static const char config[] =
+        "{\"tokenizer_class\":\"Qwen2TokenizerFast\",\"eos_token\":\"<e>\","
+        "\"added_tokens_decoder\":{\"9\":{\"content\":\"<e>\",\"special\":true}}}";
+    const char *files[][2] = {{"vocab.json", vocabulary},
+                              {"merges.txt", "#version: 0.2\r\n1 2\r\n"},
+                              {"tokenizer_config.json", config}};
+    crescent_tokenizer *t = open_folder(files, 2);
+    ck_assert_ptr_nonnull(t);
+    expect_ids(t, "112<|endoftext|>1", "0 2 3 0");
+    ck_assert_int_eq(crescent_end_at(t, 0), 3);
+    crescent_tokenizer_close(t);
+    t = open_folder(files, 3); /* each digit stands alone */
+    ck_assert_ptr_nonnull(t);
+    expect_ids(t, "112<e>1", "0 0 1 9 0");
+    ck_assert_int_eq(crescent_end_at(t, 0), 9);
+    crescent_tokenizer_close(t);
+    files[2][1] = "{\"tokenizer_class\":\"BertTokenizer\"}";
+    ck_assert_ptr_null(open_folder(files, 3));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context),
+                                 "/tokenizer_config.json: found the tokenizer_class BertTokenizer "
+                                 "without tokenizer.json, expected GPT2Tokenizer, "));
+    files[1][1] = "1 2\n1 2 3\n";
+    ck_assert_ptr_null(open_folder(files, 2));
+    ck_assert_ptr_nonnull(
+        strstr(crescent_error(context), "/merges.txt:2: found '1 2 3', expected LEFT RIGHT"));
+    ck_assert_ptr_null(open_folder(files, 1));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "/merges.txt: cannot be opened"));
+}
+END_TEST
+
 START_TEST(knows_stories)
 {
     if (access(STORIES, F_OK) != 0)
@@ -633,6 +688,7 @@ int main(void)
     tcase_add_loop_test(t, takes_long_texts, 0, N_UNITS);
     tcase_add_test(t, knows_gpt2);
     tcase_add_test(t, reads_what_ends_a_text);
+    tcase_add_test(t, reads_two_files);
     tcase_add_test(t, knows_stories);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -31,13 +31,15 @@ static int read_pair(struct cr_tokenizer *t, const char *folder, const char *onl
                      struct cr_error *error)
 {
     for (int i = 0; i < N_PAIRS; i++) {
-        char vocabulary[CR_PATH_SIZE], merges[CR_PATH_SIZE];
+        char vocabulary[CR_PATH_SIZE], merges[CR_PATH_SIZE], config[CR_PATH_SIZE];
         if ((only && strcmp(only, pairs[i][0]) != 0) ||
             cr_join_path(vocabulary, folder, pairs[i][0], error) ||
-            cr_join_path(merges, folder, pairs[i][1], error))
+            cr_join_path(merges, folder, pairs[i][1], error) ||
+            cr_join_path(config, folder, "tokenizer_config.json", error))
             continue;
         if (is_there(vocabulary))
-            return cr_read_gpt2_files(t, vocabulary, merges, error);
+            return cr_read_gpt2_files(t, vocabulary, merges, is_there(config) ? config : NULL,
+                                      error);
     }
     return cr_fail(error,
                    "%s: found no tokenizer, expected tokenizer.json, or vocab.json and "

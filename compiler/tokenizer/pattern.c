@@ -48,6 +48,14 @@ struct cr_pattern *cr_pattern_gpt2(void)
     return p;
 }
 
+struct cr_pattern *cr_pattern_qwen2(void)
+{
+    struct cr_pattern *p = cr_pattern_gpt2();
+    p->scanner = CR_SCAN_LLAMA3;
+    p->digits = 1;
+    return p;
+}
+
 enum cr_scanner cr_pattern_scanner(const struct cr_pattern *p, size_t *digits)
 {
     *digits = p->digits;

@@ -33,6 +33,9 @@ void cr_pattern_free(struct cr_pattern *pattern);
 /* GPT-2's pattern, which ByteLevel stands for. */
 struct cr_pattern *cr_pattern_gpt2(void);
 
+/* Llama 3's, with each digit for itself. */
+struct cr_pattern *cr_pattern_qwen2(void);
+
 /* The scanner that knows the pattern; and how many digits it takes together. */
 enum cr_scanner cr_pattern_scanner(const struct cr_pattern *pattern, size_t *digits);
 

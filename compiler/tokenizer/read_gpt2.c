@@ -1,4 +1,5 @@
 /* read_gpt2.c - a vocabulary and merges in two files, as GPT-2's; see read.h. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/files/mapping.h"
@@ -53,20 +54,110 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
     static const char text[] = "<|endoftext|>";
     struct cr_added_token end = {.text = text, .length = sizeof text - 1, .special = true};
     end.id = cr_find_word(&t->bpe.vocabulary, end.text, end.length);
-    return end.id < 0 ? 0 : cr_add_added(&t->added, &end, &t->bpe.vocabulary, path, error);
+    if (end.id < 0 || cr_find_word(&t->added.words, end.text, end.length) >= 0)
+        return 0;
+    return cr_add_added(&t->added, &end, &t->bpe.vocabulary, path, error);
+}
+
+/* ---- how text is cut ---- */
+
+/* What tokenizer_config.json calls a tokenizer with such files; the pattern that cuts before
+ * ByteLevel, or null for GPT-2's, and whether text is brought into NFC. */
+static const struct class
+{
+    const char *name;
+    struct cr_pattern *(*pattern)(void);
+    bool nfc;
+} classes[] = {
+    {"GPT2Tokenizer", NULL, false},
+    {"GPTNeoXTokenizer", NULL, true},
+    {"Qwen2Tokenizer", cr_pattern_qwen2, true},
+};
+enum { N_CLASSES = sizeof classes / sizeof *classes };
+
+/* The class of that name, also with "Fast" behind it. */
+static const struct class *find_class(const char *name)
+{
+    for (int i = 0; i < N_CLASSES; i++) {
+        size_t n = strlen(classes[i].name);
+        if (strncmp(name, classes[i].name, n) == 0 && (!name[n] || strcmp(name + n, "Fast") == 0))
+            return &classes[i];
+    }
+    return NULL;
+}
+
+/* The parts that a tokenizer.json of such a tokenizer would have. */
+static void add_parts(struct cr_tokenizer *t, const struct class *class, bool prefix_space)
+{
+    if (class->nfc)
+        cr_add_part(&t->normalizers, &cr_normalizers, "NFC");
+    if (class->pattern) {
+        struct cr_text_part *split = cr_add_part(&t->pre_tokenizers, &cr_pre_tokenizers, "Split");
+        split->behavior = CR_ISOLATED;
+        split->pattern = class->pattern();
+    }
+    struct cr_text_part *cut = cr_add_part(&t->pre_tokenizers, &cr_pre_tokenizers, "ByteLevel");
+    cut->pattern = cr_pattern_gpt2();
+    cut->by_regex = !class->pattern;
+    cut->prefix_space = prefix_space;
+    cr_add_part(&t->decoders, &cr_decoders, "ByteLevel");
+    t->has_decoder = true;
+}
+
+/* Added tokens are {"ID": {"content": ...}, ...}. */
+static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
+{
+    int list = cr_member(d, 0, "added_tokens_decoder");
+    for (int i = list < 0 ? -1 : d->values[list].first; i >= 0; i = d->values[i].next) {
+        const char *key = d->values[i].key ? d->values[i].key : "";
+        char *end;
+        long id = strtol(key, &end, 10);
+        if (end == key || *end)
+            return cr_fail(error, "%s: found %s among added_tokens_decoder, expected ids", d->path,
+                           cr_show(key, strlen(key)).text);
+        if (cr_read_added_token(t, d, i, id, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* What tokenizer_config.json says, if it is there. */
+static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error *error)
+{
+    struct cr_document d;
+    const char *name = classes[0].name;
+    bool prefix_space = false;
+    if (!path) {
+        add_parts(t, &classes[0], false);
+        return 0;
+    }
+    if (cr_document_read(&d, path, error))
+        return -1;
+    int status = cr_read_string(&d, 0, "tokenizer", "tokenizer_class", &name, error);
+    const struct class *class = status ? NULL : find_class(name);
+    if (status == 0 && !class)
+        status = cr_fail(error,
+                         "%s: found the tokenizer_class %.60s without tokenizer.json, "
+                         "expected GPT2Tokenizer, GPTNeoXTokenizer or Qwen2Tokenizer",
+                         path, name);
+    if (status == 0)
+        status = cr_read_bool(&d, 0, "tokenizer", "add_prefix_space", &prefix_space, error) ||
+                         read_added(t, &d, error)
+                     ? -1
+                     : 0;
+    if (status == 0)
+        add_parts(t, class, prefix_space);
+    *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = cr_document_keep_strings(&d);
+    cr_document_free(&d);
+    return status;
 }
 
 int cr_read_gpt2_files(struct cr_tokenizer *t, const char *vocabulary, const char *merges,
-                       struct cr_error *error)
+                       const char *config, struct cr_error *error)
 {
-    if (read_vocabulary(t, vocabulary, error) || read_merges(t, merges, error) ||
-        add_end(t, vocabulary, error))
-        return -1;
     t->bpe.unknown = -1;
-    struct cr_text_part *cut = cr_add_part(&t->pre_tokenizers, &cr_pre_tokenizers, "ByteLevel");
-    cut->pattern = cr_pattern_gpt2();
-    cut->by_regex = true;
-    cr_add_part(&t->decoders, &cr_decoders, "ByteLevel");
-    t->has_decoder = true;
-    return 0;
+    return read_vocabulary(t, vocabulary, error) || read_merges(t, merges, error) ||
+                   read_config(t, config, error) || add_end(t, vocabulary, error)
+               ? -1
+               : 0;
 }

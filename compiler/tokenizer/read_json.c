@@ -117,24 +117,17 @@ static int read_model(struct cr_bpe *bpe, const struct cr_document *d, struct cr
 /* ---- added tokens ---- */
 
 /* A token that is special is looked for in the text as it is, unless it says otherwise. */
-static int read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int object,
-                            struct cr_error *error)
+int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int object, int64_t id,
+                        struct cr_error *error)
 {
     static const char where[] = "added_tokens";
-    int content = d->values[object].kind == CR_JSON_OBJECT
-                      ? cr_need_member(d, object, where, "content", CR_JSON_STRING, error)
-                      : (cr_fail(error, "%s: %s: found %s, expected an object", d->path, where,
-                                 cr_kind_of_value(d, object)),
-                         CR_NO_VALUE);
-    int id =
-        content < 0 ? CR_NO_VALUE : cr_need_member(d, object, where, "id", CR_JSON_INTEGER, error);
-    if (id < 0)
+    int content = cr_need_member(d, object, where, "content", CR_JSON_STRING, error);
+    if (content < 0)
         return -1;
-    int64_t number = d->values[id].integer;
     struct cr_added_token token = {
         .text = d->values[content].text,
         .length = d->values[content].length,
-        .id = (int32_t)(number < 0 || number > INT32_MAX ? -1 : number),
+        .id = (int32_t)(id < 0 || id > INT32_MAX ? -1 : id),
     };
     if (cr_read_bool(d, object, where, "special", &token.special, error) ||
         cr_read_bool(d, object, where, "single_word", &token.single_word, error) ||
@@ -147,6 +140,17 @@ static int read_added_token(struct cr_tokenizer *t, const struct cr_document *d,
                : cr_add_added(&t->added, &token, &t->bpe.vocabulary, d->path, error);
 }
 
+/* One of the list, which has its id. */
+static int read_listed(struct cr_tokenizer *t, const struct cr_document *d, int object,
+                       struct cr_error *error)
+{
+    if (d->values[object].kind != CR_JSON_OBJECT)
+        return cr_fail(error, "%s: added_tokens: found %s, expected an object", d->path,
+                       cr_kind_of_value(d, object));
+    int id = cr_need_member(d, object, "added_tokens", "id", CR_JSON_INTEGER, error);
+    return id < 0 ? -1 : cr_read_added_token(t, d, object, d->values[id].integer, error);
+}
+
 /* The list may be missing. */
 static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
@@ -157,7 +161,7 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
         return cr_fail(error, "%s: found %s for \"added_tokens\", expected an array", d->path,
                        cr_kind_of_value(d, list));
     for (int i = d->values[list].first; i >= 0; i = d->values[i].next)
-        if (read_added_token(t, d, i, error))
+        if (read_listed(t, d, i, error))
             return -1;
     return 0;
 }
