@@ -330,6 +330,37 @@ START_TEST(allocates_nothing_between_tokens)
 }
 END_TEST
 
+/* Large states are zeros at first and after a reset, to the last byte: whole pages, and what is beside. */
+START_TEST(large_states_are_zeros_again)
+{
+    enum { N = (1 << 20) / 4 + 4099 };
+    static const char script[] = "local s = state('s', {266243})\n"
+                                 "replace(s, s + 1)\n"
+                                 "return {y = s:slice({0}, {1})}\n";
+    static float held[N];
+    float y;
+    void *outputs[] = {&y};
+    crescent_model *model;
+    crescent_graph *graph;
+    GOOD(crescent_graph_open_text(context, "large.lua", script, sizeof script - 1, NULL, &graph));
+    GOOD(crescent_compile(graph, NULL, &model));
+    crescent_graph_close(graph);
+    for (int pass = 0; pass < 3; pass++) {
+        GOOD(crescent_get_state(model, 0, held));
+        for (int i = 0; i < N; i++)
+            if (held[i] != 0)
+                ck_abort_msg("pass %d: element %d is %g", pass, i, held[i]);
+        GOOD(crescent_run(model, NULL, outputs));
+        GOOD(crescent_get_state(model, 0, held));
+        for (int i = 0; i < N; i++)
+            if (held[i] != 1)
+                ck_abort_msg("pass %d: element %d is %g", pass, i, held[i]);
+        GOOD(crescent_reset_states(model));
+    }
+    crescent_close(model);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 START_TEST(refuses)
@@ -424,6 +455,7 @@ int main(void)
     tcase_add_test(tests, draws_by_seed_and_position);
     tcase_add_loop_test(tests, knows_the_ends, 0, 5);
     tcase_add_test(tests, allocates_nothing_between_tokens);
+    tcase_add_test(tests, large_states_are_zeros_again);
     tcase_add_test(tests, refuses);
     tcase_add_loop_test(tests, refuses_other_scripts, 0, COUNT(wrong_scripts));
     tcase_add_test(tests, refuses_nan);

@@ -291,7 +291,7 @@ void cr_engine_set_state(struct cr_engine *e, int i, const void *data)
 void cr_engine_reset_states(struct cr_engine *e)
 {
     for (int i = 0; i < e->n_states; i++)
-        memset(e->memory[i], 0, state_bytes(&e->states[i]));
+        cr_memory_clear(e->memory[i], (int64_t)state_bytes(&e->states[i]));
 }
 
 /* ---- memory ---- */

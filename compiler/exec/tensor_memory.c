@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -68,4 +69,17 @@ void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
     if (align == huge) /* a hint: weights streamed from memory miss the TLB on small pages */
         madvise(memory, room, MADV_HUGEPAGE);
     return memory;
+}
+
+void cr_memory_clear(void *memory, int64_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)memory;
+    uintptr_t end = begin + (uintptr_t)bytes, first = (begin + page - 1) / page * page;
+    uintptr_t last = end / page * page;
+    if (bytes < 1 << 20 || madvise((void *)first, last - first, MADV_DONTNEED) != 0) {
+        memset(memory, 0, (size_t)bytes);
+        return;
+    }
+    memset(memory, 0, first - begin);
+    memset((void *)last, 0, end - last);
 }

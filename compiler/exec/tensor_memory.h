@@ -18,4 +18,8 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
  * not so many.  Freed with free(). */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
+/* Makes all of it zeros.  Pages of a large one are given back, and are zeros when they are touched the next
+ * time: a cache with room for a long text takes neither time nor memory before the text is there. */
+void cr_memory_clear(void *memory, int64_t bytes);
+
 #endif
