@@ -342,6 +342,27 @@ START_TEST(ends_with_the_context)
 }
 END_TEST
 
+/* A script that does not say how many positions it has gets as many as the text needs. */
+START_TEST(makes_room_in_a_script)
+{
+    char path[64];
+    int32_t ids[128];
+    write_text("m.lua", "local o = options {T = 4}\n"
+                        "local ids = input('ids', {1, o.T}, 'i32')\n"
+                        "local x = gather(param('e', {9, 6}, {normal = 1}), ids)\n"
+                        "return {logits = matmul(exp(x), param('w', {6, 9}, {normal = 1}))}\n");
+    strcpy(path, "crescent generate $T/m.lua --prompt-ids 1,2,3 --ids");
+    char line[128];
+    snprintf(line, sizeof line, "%s --tokens 50", path);
+    ck_assert_int_eq(parse(out_of(line), ids), 50);
+    ck_assert_int_eq(parse(out_of(path), ids), 2);
+    snprintf(line, sizeof line, "%s --tokens 50 --set T=10", path);
+    ck_assert_int_eq(parse(out_of(line), ids), 8);
+    snprintf(line, sizeof line, "%s --tokens 50 --context 12", path);
+    ck_assert_int_eq(parse(out_of(line), ids), 10);
+}
+END_TEST
+
 /* A signal ends it after a token: what there is of the text is printed, and its last line ends. */
 START_TEST(ends_by_a_signal)
 {
@@ -461,7 +482,7 @@ static const struct {
     {"$M --prompt-ids 1 --set rotor=3", "unknown option 'rotor'"},
     {"$M --prompt-ids 1 --set B=2 --ids", "2 texts, expected one"},
     {"$T --prompt-ids 1", ": a folder without config.json"},
-    {"$T/none.lua --prompt-ids 1", "none.lua: cannot be read"},
+    {"$T/none.lua --ids --prompt-ids 1", "none.lua: cannot be read"},
     {"graphs/gpt2_block.lua --ids --prompt-ids 1", "no input ids"},
     {"graphs/gpt2.lua --prompt a", "a script has no tokenizer, expected --tokenizer FILE"},
     {"graphs/gpt2.lua --ids --set n_layer=1 --set vocab_size=9 --set n_embd=24",
@@ -538,6 +559,7 @@ int main(void)
     tcase_add_test(tests, draws_by_the_seed);
     tcase_add_test(tests, ends_at_a_token);
     tcase_add_test(tests, ends_with_the_context);
+    tcase_add_test(tests, makes_room_in_a_script);
     tcase_add_test(tests, ends_by_a_signal);
     tcase_add_test(tests, ends_where_nobody_listens);
     tcase_add_test(tests, says_how_long_it_took);

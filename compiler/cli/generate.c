@@ -32,6 +32,12 @@ struct generate {
                                                * the first token and the last */
 };
 
+static bool is_script(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && strcmp(path + n - 4, ".lua") == 0;
+}
+
 /* ---- the prompt ---- */
 
 /* "1,2,3" */
@@ -96,7 +102,7 @@ static int begin_text(struct generate *g, struct cr_error *error)
 static int open_tokenizer(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    const char *path = o->tokenizer ? o->tokenizer : crescent_weights_path(g->model);
+    const char *path = o->tokenizer ? o->tokenizer : is_script(o->model) ? NULL : o->model;
     if (o->ids && !o->prompt && !o->prompt_file && !o->tokenizer)
         return 0;
     if (!path)
@@ -111,6 +117,17 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
                               error);
 }
 
+/* The ids of what was given as the prompt. */
+static int read_prompt(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    return open_tokenizer(g, error) || (o->prompt_ids && parse_ids(g, o->prompt_ids, error)) ||
+                   (o->prompt && encode(g, o->prompt, strlen(o->prompt), error)) ||
+                   (o->prompt_file && encode_file(g, o->prompt_file, error))
+               ? -1
+               : 0;
+}
+
 static int check_prompts(const struct cr_options *o, struct cr_error *error)
 {
     if (!!o->prompt + !!o->prompt_file + !!o->prompt_ids > 1)
@@ -121,20 +138,16 @@ static int check_prompts(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* The ids that all begins with, which have room. */
-static int make_prompt(struct generate *g, struct cr_error *error)
+/* There is one token at least, and room for all of them. */
+static int check_prompt(struct generate *g, struct cr_error *error)
 {
-    const struct cr_options *o = g->options;
-    if ((o->prompt_ids && parse_ids(g, o->prompt_ids, error)) ||
-        (o->prompt && encode(g, o->prompt, strlen(o->prompt), error)) ||
-        (o->prompt_file && encode_file(g, o->prompt_file, error)) ||
-        (!g->n_prompt && begin_text(g, error)))
+    if (!g->n_prompt && begin_text(g, error))
         return -1;
     if (g->n_prompt > g->about.context)
         return cr_fail(error,
                        "%.400s: a prompt of %" PRId64 " tokens, expected at most the %" PRId64
                        " of the context",
-                       o->model, g->n_prompt, g->about.context);
+                       g->options->model, g->n_prompt, g->about.context);
     return 0;
 }
 
@@ -167,26 +180,37 @@ static int make_room(struct generate *g, struct cr_error *error)
     return cr_passed(o, status, error);
 }
 
-/* All that can be refused, before anything is computed. */
-static int prepare(struct generate *g, struct cr_error *error)
+static int open_generator(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
     const crescent_config config = cr_config_of(o, cr_backend_of(o));
-    const crescent_generation how = {o->context_size, o->chunk, o->logits != NULL};
+    const crescent_generation how = {.context = o->context_size,
+                                     .chunk = o->chunk,
+                                     .all_logits = o->logits != NULL,
+                                     .least = g->n_prompt + (o->tokens > 0 ? o->tokens : 0)};
     const crescent_script script = {.settings = o->set.items,
                                     .n_settings = o->set.n,
                                     .seed = o->seed,
                                     .entry = o->entry,
                                     .config = o->config};
-    if (check_prompts(o, error) ||
-        cr_passed(o, crescent_generator_open(o->context, o->model, &script, &config, &how,
+    if (cr_passed(o, crescent_generator_open(o->context, o->model, &script, &config, &how,
                                              &g->generator), error) ||
         cr_passed(o, crescent_generator_look(g->generator, &g->about), error))
         return -1;
     g->model = crescent_generator_model(g->generator);
-    if (g->about.texts != 1)
-        return cr_fail(error, "%.400s: %" PRId64 " texts, expected one", o->model, g->about.texts);
-    if (open_tokenizer(g, error) || make_prompt(g, error))
+    return g->about.texts == 1 ? 0
+                               : cr_fail(error, "%.400s: %" PRId64 " texts, expected one", o->model,
+                                         g->about.texts);
+}
+
+/* All that can be refused, before anything is computed.  The prompt of a script is read first, as it may be
+ * what says how many positions are needed; of a folder the model is what may be wrong first. */
+static int prepare(struct generate *g, struct cr_error *error)
+{
+    const struct cr_options *o = g->options;
+    bool script = is_script(o->model);
+    if (check_prompts(o, error) || (script && read_prompt(g, error)) || open_generator(g, error) ||
+        (!script && read_prompt(g, error)) || check_prompt(g, error))
         return -1;
     set_limit(g);
     if ((o->logits && cr_passed(o, crescent_file_open(o->context, o->logits, &g->file), error)) ||

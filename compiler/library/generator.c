@@ -128,11 +128,11 @@ static int check_generation(const crescent_generation *how, const char *path,
                             struct cr_error *error)
 {
     if (how->context >= 0 && how->context <= INT32_MAX && how->chunk >= 0 &&
-        how->chunk <= INT32_MAX)
+        how->chunk <= INT32_MAX && how->least >= 0 && how->least <= INT32_MAX)
         return 0;
-    return cr_fail(error, "%.400s: a context of %" PRId64 " tokens, %" PRId64 " at a time, expected 0 to "
-                          "%d of both",
-                   path, how->context, how->chunk, INT32_MAX);
+    return cr_fail(error, "%.400s: a context of %" PRId64 " tokens, or %" PRId64 " at least, %" PRId64
+                          " at a time, expected 0 to %d of each",
+                   path, how->context, how->least, how->chunk, INT32_MAX);
 }
 
 /* A failure leaves nothing open. */
