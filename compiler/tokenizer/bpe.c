@@ -7,7 +7,6 @@
 
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/text.h"
 #include "merge.inc"
 #include "piece_hash.inc"
 
@@ -25,18 +24,30 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 
+/* The id of the token that two make together. */
+static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_length,
+                     const char *right, size_t right_length, int32_t *id, const char *path,
+                     struct cr_error *error)
+{
+    char few[64], *both = few;
+    size_t length = left_length + right_length;
+    if (length > sizeof few)
+        both = cr_calloc(length, 1);
+    memcpy(both, left, left_length);
+    memcpy(both + left_length, right, right_length);
+    int status = find_token(bpe, both, length, id, path, error);
+    if (both != few)
+        free(both);
+    return status;
+}
+
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error)
 {
-    struct cr_text both = {0};
     int32_t a, b, made;
-    cr_put_bytes(&both, left, left_length);
-    cr_put_bytes(&both, right, right_length);
-    int status = find_token(bpe, left, left_length, &a, path, error) ||
-                 find_token(bpe, right, right_length, &b, path, error) ||
-                 find_token(bpe, both.data, both.length, &made, path, error);
-    free(both.data);
-    if (status)
+    if (find_token(bpe, left, left_length, &a, path, error) ||
+        find_token(bpe, right, right_length, &b, path, error) ||
+        find_both(bpe, left, left_length, right, right_length, &made, path, error))
         return -1;
     int n = bpe->n_merges;
     *CR_PUSH(bpe->left, n, bpe->left_cap) = a;

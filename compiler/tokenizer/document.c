@@ -67,7 +67,13 @@ static bool take_number(struct reader *r, struct cr_json_value *value)
 {
     enum { LONGEST = 400, DIGITS_OF_INTEGER = 18 };
     char text[LONGEST + 1];
-    size_t n = number_size(r->json.at, r->json.end);
+    size_t n = digits(r->json.at, r->json.end);
+    if (n > 0 && n <= DIGITS_OF_INTEGER && cr_json_integer(&r->json, &value->integer)) {
+        value->kind = CR_JSON_INTEGER;
+        value->real = (double)value->integer;
+        return true;
+    }
+    n = number_size(r->json.at, r->json.end);
     if (n == 0 || n > LONGEST)
         return false;
     memcpy(text, r->json.at, n);
