@@ -11,7 +11,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum { LETTER = 1, NUMBER = 2, SPACE = 4, WORD = 8, CHARACTERS = 0x110000, PER_LINE = 10 };
+enum { LETTER = 1, NUMBER = 2, SPACE = 4, WORD = 8, CHARACTERS = 0x110000, PER_LINE = 8 };
 
 struct range {
     int first, last;
@@ -22,8 +22,8 @@ static const struct range spaces[] = {
     {0x9, 0xd},       {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
     {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
 
-/* Characters of words beside letters, marks, digits, letter numbers and connectors: the joiners, and
- * the symbols that are Alphabetic. */
+/* Characters of words beside letters, marks, digits, letter numbers and connectors: the joiners,
+ * and the symbols that are Alphabetic. */
 static const struct range words[] = {
     {0x200c, 0x200d}, {0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
 
@@ -164,7 +164,7 @@ static void write_compositions(void)
            utf8proc_unicode_version());
     for (int i = 0; i < n_rows; i++)
         printf("%s{0x%x, 0x%x, 0x%x},",
-               i % 4 ? " "
+               i % 3 ? " "
                : i   ? "\n    "
                      : "    ",
                (unsigned)rows[i].character, (unsigned)rows[i].first, (unsigned)rows[i].second);

@@ -1,6 +1,6 @@
 /*
- * test_tokenizer.c - tokenizers: against the tokenizers library on the files of tests/tokenizers/, and
- * on small ones written here, of which some are broken.
+ * test_tokenizer.c - tokenizers: against the tokenizers library on the files of tests/tokenizers/,
+ * and on small ones written here, of which some are broken.
  */
 #include <check.h>
 #include <jansson.h>

@@ -10,12 +10,12 @@
  *     NAME_ENCODE_WORK(n)     int32_t that encoding such a text works with
  *     NAME_ENDS, name_ends    how many ids end a text, and those
  *     name_encode(text, n, framed, ids, work)
- *                             the number of ids, or -1 if the text is no UTF-8; `framed`: with <s> and
- *                             the like
+ *                             the number of ids, or -1 if the text is no UTF-8; `framed`:
+ *                             with <s> and the like
  *     name_decode(state, id, show, &n)
  *                             n bytes of a token behind those before, which are constant; `state`
- *                             begins as zeros; `show` is CR_SHOW_WITHIN, CR_SHOW_ALL or CR_SHOW_NONE,
- *                             as enum cr_specials
+ *                             begins as zeros; `show` is CR_SHOW_WITHIN, CR_SHOW_ALL or
+ *                             CR_SHOW_NONE, as enum cr_specials
  */
 #ifndef CR_EMIT_TOKENIZER_H
 #define CR_EMIT_TOKENIZER_H

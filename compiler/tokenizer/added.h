@@ -51,8 +51,8 @@ void cr_free_added(struct cr_added *added);
 /* The token of an id, or null. */
 const struct cr_added_token *cr_find_added(const struct cr_added *added, int32_t id);
 
-/* Cuts a text at the tokens of a tree, of several at one place at the longest, and adds what comes of
- * it to `out`. */
+/* Cuts a text at the tokens of a tree, of several at one place at the longest, and adds what comes
+ * of it to `out`. */
 void cr_cut_added(const struct cr_added *added, const struct cr_trie *trie, const char *text,
                   size_t n, bool first, struct cr_pieces *out);
 

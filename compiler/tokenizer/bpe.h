@@ -23,8 +23,8 @@ struct cr_bpe {
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error);
 
-/* When all is added: makes what encoding looks things up in.  Of several merges of one pair the last
- * counts. */
+/* When all is added: makes what encoding looks things up in.  Of several merges of one pair the
+ * last counts. */
 void cr_index_bpe(struct cr_bpe *bpe);
 void cr_free_bpe(struct cr_bpe *bpe);
 

@@ -62,7 +62,8 @@ static size_t number_size(const char *at, const char *end)
     return (size_t)(c - at);
 }
 
-/* Takes a number.  One past 2^63 is a real one, as a length without limit is written in some files. */
+/* Takes a number.  One past 2^63 is a real one, as a length without limit is written in some
+ * files. */
 static bool take_number(struct reader *r, struct cr_json_value *value)
 {
     enum { LONGEST = 400, DIGITS_OF_INTEGER = 18 };
@@ -174,8 +175,8 @@ static int read_value(struct reader *r, struct cr_error *error)
     return status ? -1 : number;
 }
 
-/* Reads the bytes of a file.  Decoded strings, each with its NUL, are no longer than their text with
- * its quotes. */
+/* Reads the bytes of a file.  Decoded strings, each with its NUL, are no longer than their text
+ * with its quotes. */
 static int read_bytes(struct cr_document *d, const char *bytes, size_t size, struct cr_error *error)
 {
     d->strings = cr_calloc(size + 1, 1);

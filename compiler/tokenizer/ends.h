@@ -11,9 +11,9 @@ int cr_join_path(char path[CR_PATH_SIZE], const char *folder, const char *name,
                  struct cr_error *error);
 
 /*
- * Reads them from the first file in the folder that tells: eos_token_id of generation_config.json or
- * of config.json, eos_token of tokenizer_config.json; else <|endoftext|>, if it is a token.  There
- * may be none.
+ * Reads them from the first file in the folder that tells: eos_token_id of generation_config.json
+ * or of config.json, eos_token of tokenizer_config.json; else <|endoftext|>, if it is a token. 
+ * There may be none.
  */
 int cr_read_ends(struct cr_tokenizer *tokenizer, const char *folder, struct cr_error *error);
 

@@ -85,8 +85,8 @@ struct cr_part_table {
 extern const struct cr_part_table cr_normalizers, cr_pre_tokenizers, cr_decoders,
     cr_post_processors;
 
-/* Reads a member of the document, which may be null, into a list.  A kind that no row has is refused
- * by name. */
+/* Reads a member of the document, which may be null, into a list.  A kind that no row has is
+ * refused by name. */
 int cr_read_parts(struct cr_text_parts *parts, const struct cr_part_table *table,
                   const struct cr_document *document, struct cr_error *error);
 

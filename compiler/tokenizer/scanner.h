@@ -1,5 +1,6 @@
 /*
- * scanner.h - characters.inc and the scanners (scan_gpt2.inc, scan_llama3.inc) as functions of this folder.
+ * scanner.h - characters.inc and the scanners (scan_gpt2.inc, scan_llama3.inc) as functions of
+ * this folder.
  */
 #ifndef CR_SCANNER_H
 #define CR_SCANNER_H

@@ -60,8 +60,8 @@ struct cr_decoder;
 struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *tokenizer, enum cr_specials specials);
 void cr_decoder_free(struct cr_decoder *decoder);
 
-/* Adds the text that an id, or the end, makes certain: bytes as the tokens have them.  An id without
- * token gives nothing. */
+/* Adds the text that an id, or the end, makes certain: bytes as the tokens have them.  An id
+ * without token gives nothing. */
 int cr_decoder_add(struct cr_decoder *decoder, int32_t id, struct cr_text *out,
                    struct cr_error *error);
 int cr_decoder_end(struct cr_decoder *decoder, struct cr_text *out, struct cr_error *error);

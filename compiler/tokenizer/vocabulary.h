@@ -25,8 +25,8 @@ struct cr_vocabulary {
     struct cr_table table;
 };
 
-/* Adds a token.  Refuses, in a line that begins with `path`, an id or a text that is there, and an id
- * out of bounds. */
+/* Adds a token.  Refuses, in a line that begins with `path`, an id or a text that is there, and an
+ * id out of bounds. */
 int cr_add_word(struct cr_vocabulary *vocabulary, const char *text, size_t length, int64_t id,
                 const char *path, struct cr_error *error);
 
