@@ -122,6 +122,14 @@
                                   const float *b, long panel_stride, float *c, long ldc, \
                                   long begin, long end)) \
         /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
+    CR_FUNCTION(dots, void, (long M, long K, float *y, const float *a, long lda, const float *x)) /* only for dots */ \
+        /* y[m] = sum of a[m, k] x[k]: one chain of fma over k in order, from 0 on */ \
+    CR_FUNCTION(softmax_row, void, (long n, float *s, float factor, float *m, float *l, float *scale)) /* only for softmax_row */ \
+        /* softmax_block for one query, whose n scores lie in a row: the same bits */ \
+    CR_FUNCTION(add_rows, void, (long rows, long cols, float *y, const float *p, const float *x, long ldx, \
+                                 const float *scale)) /* only for add_rows */ \
+        /* y[:] = y[:] * *scale + sum of p[r] x[r, :]: one chain of fma over r in order, from the product \
+         * on, as gemm_scaled does it */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
         /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
@@ -130,15 +138,7 @@
          *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
          *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
          * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
-         * so far gets s = 0 and scale = 1. */ \
-    CR_FUNCTION(dots, void, (long M, long K, float *y, const float *a, long lda, const float *x)) /* only for dots */ \
-        /* y[m] = sum of a[m, k] x[k]: one chain of fma over k in order, from 0 on */ \
-    CR_FUNCTION(softmax_row, void, (long n, float *s, float factor, float *m, float *l, float *scale)) /* only for softmax_row */ \
-        /* softmax_block for one query, whose n scores lie in a row: the same bits */ \
-    CR_FUNCTION(add_rows, void, (long rows, long cols, float *y, const float *p, const float *x, long ldx, \
-                                 const float *scale)) /* only for add_rows */ \
-        /* y[:] = y[:] * *scale + sum of p[r] x[r, :]: one chain of fma over r in order, from the product \
-         * on, as gemm_scaled does it */
+         * so far gets s = 0 and scale = 1. */
 /* clang-format on */
 
 #define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
