@@ -180,6 +180,7 @@ static int make_room(struct generate *g, struct cr_error *error)
     return cr_passed(o, status, error);
 }
 
+/* Opens the model for one text, with room for what is to come. */
 static int open_generator(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
