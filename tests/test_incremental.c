@@ -136,6 +136,9 @@ static const char *const spellings[] = {
     "    local p = nn.softmax(where(le(key(), query()), s, -math.huge))\n"
     "    return merged(matmul(p, reshape(v, {B, 1, T, d})))\n"
     "end",
+    /* scores that are said twice */
+    "mix = function() return attend(where(gt(key(), query()), -math.huge,\n"
+    "    where(lt(query() - key(), 7), scores(), scores() * 0.5))) end",
     /* no attention at all */
     "mix = function() return nn.layer_norm(x, {}) end",
     /* each token alone, and the number of its place */

@@ -19,6 +19,7 @@
 
 #include "axes.h"
 #include "causal.h"
+#include "hash.h"
 #include "mem.h"
 
 /* How a node is wanted: all rows; along an axis, the rows of the n tokens, or the last one of them. */
@@ -36,6 +37,7 @@ struct work {
     bool *varies;          /* by node: whether an id has a part in it */
     unsigned *wanted;      /* by node: a bit for each variant */
     cr_id (*made)[VARIANTS];
+    struct cr_table shared;   /* the nodes of `to`, so that equal ones are one */
     cr_id n, at;              /* of `to`: how many tokens come, and came before */
     struct cr_output *states; /* and what each is to hold */
     int n_states, cap_states;
@@ -243,9 +245,43 @@ static int want_operands(struct work *w, cr_id id)
 
 /* ---- making ---- */
 
+/* Whether an earlier node of a graph is equal to its newest one. */
+static bool is_newest(const void *graph, int id)
+{
+    const struct cr_graph *g = graph;
+    const struct cr_node *a = &g->nodes[id], *b = &g->nodes[g->n_nodes - 1];
+    return a->op == b->op && a->dtype == b->dtype && a->axis == b->axis && cr_same_shape(a, b) &&
+           a->index == b->index && memcmp(&a->value, &b->value, sizeof a->value) == 0 &&
+           a->name == b->name && a->n_in == b->n_in &&
+           memcmp(cr_inputs(g, a), cr_inputs(g, b), (size_t)a->n_in * sizeof(cr_id)) == 0;
+}
+
+static uint64_t hash_newest(const struct cr_graph *g)
+{
+    const struct cr_node *node = &g->nodes[g->n_nodes - 1];
+    uint64_t value, h;
+    memcpy(&value, &node->value, sizeof value);
+    h = cr_hash_word(value, (uint64_t)node->op << 8 | (uint64_t)node->axis);
+    h = cr_hash_word(h, (uintptr_t)node->name);
+    for (int i = 0; i < node->n_in; i++)
+        h = cr_hash_word(h, (uint64_t)cr_inputs(g, node)[i]);
+    return cr_hash_word(h, cr_hash_axes(node));
+}
+
+/* A node, or the one that is equal to it: what a script says twice is kept in one state, and passes find
+ * the formulas of the whole sequence. */
 static cr_id make(struct work *w, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
-    return cr_must(w->to, op, n, in, attr);
+    cr_id id = cr_must(w->to, op, n, in, attr);
+    uint64_t hash = hash_newest(w->to);
+    int equal = cr_table_find(&w->shared, hash, is_newest, w->to);
+    if (equal < 0) {
+        cr_table_add(&w->shared, hash, id);
+        return id;
+    }
+    w->to->n_operands = w->to->nodes[id].first_in;
+    w->to->n_nodes--;
+    return equal;
 }
 
 static cr_id one_i32(struct work *w, double value)
@@ -365,11 +401,23 @@ static const char *name_state(struct work *w, cr_id id)
     }
 }
 
+/* The state that keeps some rows along an axis already, or CR_NONE. */
+static cr_id find_state(const struct work *w, cr_id rows, int axis)
+{
+    for (int i = 0; i < w->n_states; i++)
+        if (cr_in(w->to, w->states[i].id, 1) == rows && w->to->nodes[w->states[i].id].axis == axis)
+            return w->states[i].id;
+    return CR_NONE;
+}
+
 /* A state of all tokens, with the rows of those that come now behind those that came before. */
 static cr_id make_state(struct work *w, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
     int axis = token_axis(w, id);
+    cr_id kept = find_state(w, w->made[id][ROWS + axis], axis);
+    if (kept != CR_NONE)
+        return kept;
     attr.name = name_state(w, id);
     attr.axis = 0;
     cr_id state = make(w, CR_OP_state, 0, NULL, &attr);
@@ -547,5 +595,6 @@ int cr_incremental(const struct cr_graph *g, const struct cr_incremental_how *ho
     free(w.wanted);
     free(w.made);
     free(w.states);
+    cr_table_free(&w.shared);
     return status;
 }
