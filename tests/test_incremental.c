@@ -338,6 +338,30 @@ static const struct {
     {"mix = function() return merged(matmul(sigmoid(where(le(key(), query()), scores(), 0.0)), "
      "heads 'v')) end",
      "found tokens that look at later ones"},
+    /* keys that stay no axis of their own: joined, cut, merged */
+    {"mix = function()\n"
+     "    local all = sum(concat({exp(scores()), const(1, {B, H, T, 1})}, 4), 4)\n"
+     "    return merged(expand(all, {B, H, T, d}))\n"
+     "end",
+     ": concat: found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    return merged(expand(slice(scores(), {0, 0, 0, T - 1}, {B, H, T, 1}), {B, H, T, d}))\n"
+     "end",
+     ": slice: found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    local s = reshape(permute(scores(), {1, 3, 2, 4}), {B, T, H * T})\n"
+     "    return scope('z', nn.linear, s, C)\n"
+     "end",
+     ": reshape: found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    local z = cumsum(scores(), 4)\n"
+     "    return merged(matmul(z * float(le(key(), query())), heads 'v'))\n"
+     "end",
+     ": cumsum: found sums over tokens, one after another"},
+    {"mix = function() V = T; return x end\n"
+     "local linear = nn.linear\n"
+     "nn.linear = function(x, n) return n == T and matmul(x, transpose(x, 2, 3)) or linear(x, n) end",
+     "found logits of pairs of tokens"},
     {"mix = function() return expand(sum(x, 2), {B, T, C}) end",
      "found a tensor without tokens that tokens look at"},
     {"mix = function() return cumsum(x, 2) end", "found tokens cut, joined or merged"},

@@ -131,6 +131,13 @@ static int want_full(struct work *w, cr_id id)
     return 0;
 }
 
+static int fail_looks_ahead(const struct work *w, cr_id id)
+{
+    return fail_at(w, id, "tokens that look at later ones",
+                   "a causal model: that a mask, whose "
+                   "positions `iota` counts, hides what comes later");
+}
+
 /* Whether a sum or a maximum along an axis of the node's operand, and tokens, leaves out later ones. */
 static int check_reduced(const struct work *w, cr_id id, int i, int row, int axis,
                          enum cr_later needed)
@@ -139,9 +146,31 @@ static int check_reduced(const struct work *w, cr_id id, int i, int row, int axi
     int query = cr_operand_axis(w->from, id, i, row);
     if (query != CR_NONE && cr_find_later(w->from, in, query, axis) == needed)
         return 0;
-    return fail_at(w, id, "tokens that look at later ones",
-                   "a causal model: that a mask, whose "
-                   "positions `iota` counts, hides what comes later");
+    return fail_looks_ahead(w, id);
+}
+
+/* Whether an axis of a node comes from that axis of an operand. */
+static bool keeps_axis(const struct work *w, cr_id id, int i, int axis)
+{
+    for (int a = 0; a < w->from->nodes[id].rank; a++)
+        if (cr_operand_axis(w->from, id, i, a) == axis)
+            return true;
+    return false;
+}
+
+/* Nobody can tell keys from others any more behind a view or a concat that cuts, merges or joins their
+ * axis: later ones have to be hidden before. */
+static int check_kept(const struct work *w, cr_id id, int row)
+{
+    for (int i = 0; i < w->from->nodes[id].n_in; i++) {
+        cr_id in = cr_in(w->from, id, i);
+        int query = cr_operand_axis(w->from, id, i, row);
+        for (int a = 0; a < w->from->nodes[in].rank && w->varies[in]; a++)
+            if (is_token_axis(w, in, a) && a != query && !keeps_axis(w, id, i, a) &&
+                (query == CR_NONE || cr_find_later(w->from, in, query, a) == CR_LATER_UNKNOWN))
+                return fail_looks_ahead(w, id);
+    }
+    return 0;
 }
 
 /* In a product over tokens one operand is 0 for later ones. */
@@ -166,10 +195,10 @@ static int check_causal(const struct work *w, cr_id id, int row)
     switch (cr_ops[node->op].kind) {
     case CR_KIND_CONTRACT:
         return check_contract(w, id, row);
-    case CR_KIND_SCAN: /* from the last one on it is a sum of all that come later */
-        if (!node->index[0])
+    case CR_KIND_SCAN:
+        if (!is_token_axis(w, cr_in(w->from, id, 0), node->axis))
             return 0;
-        break;
+        return fail_at(w, id, "sums over tokens, one after another", "a sum along another axis");
     case CR_KIND_REDUCE:
         break;
     case CR_KIND_GATHER:
@@ -177,7 +206,7 @@ static int check_causal(const struct work *w, cr_id id, int row)
             return 0;
         return fail_at(w, id, "rows of a table of tokens", "rows of a table of weights");
     default:
-        return 0;
+        return check_kept(w, id, row);
     }
     if (!is_token_axis(w, cr_in(w->from, id, 0), node->axis))
         return 0;
@@ -525,6 +554,8 @@ static int find_result(struct work *w, cr_id *result)
         return fail(w, "several outputs", "one of them to be " CR_LOGITS);
     if (g->nodes[*result].rank < 2 || !is_token_axis(w, *result, 1))
         return fail(w, "a result that is not of each token", CR_LOGITS " [batch, tokens, ...]");
+    if (token_axis(w, *result) == CR_NONE)
+        return fail(w, "logits of pairs of tokens", CR_LOGITS " of one token each");
     return 0;
 }
 
