@@ -8,6 +8,7 @@
 #include "compiler/ir/guard.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "id_limits.h"
 #include "ref_lengths.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
@@ -124,36 +125,7 @@ static void free_entries(struct cr_engine *e)
     free(e->entries);
 }
 
-/* ---- token ids ---- */
-
-/* Narrows the limit of an input that is an index to the rows of the table it reads; `number` has
- * the number of each input, by node. */
-static void limit_ids(struct cr_engine *e, const struct cr_graph *g, const struct cr_node *gather,
-                      const int *number)
-{
-    cr_id id = cr_inputs(g, gather)[1];
-    int64_t rows = g->nodes[cr_inputs(g, gather)[0]].shape[0];
-    while (cr_kind_of(g, id) == CR_KIND_MOVE)
-        id = cr_in(g, id, 0);
-    if (g->nodes[id].op != CR_OP_input)
-        return;
-    int i = number[id];
-    if (!e->id_limits[i] || rows < e->id_limits[i])
-        e->id_limits[i] = rows;
-}
-
-static void limit_all_ids(struct cr_engine *e, const struct cr_graph *g)
-{
-    int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;
-    e->id_limits = cr_calloc((size_t)e->n_inputs, sizeof *e->id_limits);
-    for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].op == CR_OP_input)
-            number[i] = n++;
-    for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].op == CR_OP_gather)
-            limit_ids(e, g, &g->nodes[i], number);
-    free(number);
-}
+/* ---- lengths ---- */
 
 /* Which inputs hold lengths, and which axes of inputs are as long. */
 static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
@@ -194,7 +166,7 @@ static void read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->outputs = outputs_of(g, &e->n_outputs);
     e->states = ports_of(g, CR_OP_state, &e->n_states);
     add_entries(e, g);
-    limit_all_ids(e, g);
+    e->id_limits = cr_find_id_limits(g);
     read_lengths(e, g);
     e->offsets = cr_offsets_find(g);
 }

@@ -25,66 +25,75 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
+const char *cr_weight_buffer(int i)
+{
+    return i < (int)(sizeof buffers / sizeof *buffers) ? buffers[i] : NULL;
+}
+
 bool cr_weight_is_buffer(const char *name)
 {
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (ends_in(name, buffers[i]))
+    for (int i = 0; cr_weight_buffer(i); i++)
+        if (ends_in(name, cr_weight_buffer(i)))
             return true;
     return false;
 }
 
-/* As it is, without what stands before the first dot, or with the family's name before it. */
-static const struct cr_st_tensor *find_prefixed(const struct cr_weight_files *files,
-                                                const char *name, const char *family,
-                                                const struct cr_weight_file **file)
-{
-    char longer[400];
-    const char *dot = strchr(name, '.');
-    const struct cr_st_tensor *tensor = cr_weight_files_find(files, name, file);
-    if (!tensor && dot)
-        tensor = cr_weight_files_find(files, dot + 1, file);
-    if (!tensor && snprintf(longer, sizeof longer, "%s.%s", family, name) < (int)sizeof longer)
-        tensor = cr_weight_files_find(files, longer, file);
-    return tensor;
-}
-
 /* The names of a norm's numbers in files that were once TensorFlow's. */
-static const struct cr_st_tensor *find_norm(const struct cr_weight_files *files, const char *name,
-                                            const char *family, const struct cr_weight_file **file)
+static const struct {
+    const char *end, *kept, *once;
+} norms[] = {
+    {"LayerNorm.weight", "LayerNorm.", "gamma"},
+    {"LayerNorm.bias", "LayerNorm.", "beta"},
+};
+
+enum {
+    N_NORMS = sizeof norms / sizeof *norms,
+    N_TIED = sizeof tied / sizeof *tied,
+    N_PREFIXES = 3 /* as it is, without what stands before the first dot, behind the family's name */
+};
+_Static_assert(CR_WEIGHT_NAMES == N_PREFIXES * (1 + N_NORMS + N_TIED), "each name has a number");
+
+/* A norm's name as TensorFlow's files have it. */
+static bool norm_name(char *other, size_t size, const char *name, int i)
 {
-    static const char *const names[][2] = {{"LayerNorm.weight", "gamma"}, {"LayerNorm.bias", "beta"}};
-    char other[400];
-    for (int i = 0; i < 2; i++) {
-        int kept = (int)(strrchr(names[i][0], '.') + 1 - names[i][0]);
-        int n = (int)(strlen(name) - strlen(names[i][0])) + kept;
-        if (ends_in(name, names[i][0]) &&
-            snprintf(other, sizeof other, "%.*s%s", n, name, names[i][1]) < (int)sizeof other)
-            return find_prefixed(files, other, family, file);
-    }
-    return NULL;
+    if (!ends_in(name, norms[i].end))
+        return false;
+    int n = (int)(strlen(name) - strlen(norms[i].end) + strlen(norms[i].kept));
+    return snprintf(other, size, "%.*s%s", n, name, norms[i].once) < (int)size;
 }
 
 /* The head in place of its table, in a model that has no head of its own. */
-static const struct cr_st_tensor *find_head(const struct cr_weight_files *files, const char *name,
-                                            const char *family, const struct cr_names *params,
-                                            const struct cr_weight_file **file)
+static bool head_name(char *other, size_t size, const char *name, const struct cr_names *params,
+                      int i)
 {
-    for (size_t i = 0; i < sizeof tied / sizeof *tied; i++)
-        if (ends_in(name, tied[i].table) && cr_names_find(params, tied[i].head) < 0)
-            return find_prefixed(files, tied[i].head, family, file);
-    return NULL;
+    return ends_in(name, tied[i].table) && cr_names_find(params, tied[i].head) < 0 &&
+           snprintf(other, size, "%s", tied[i].head) < (int)size;
+}
+
+bool cr_weight_name(char *other, size_t size, const char *name, const char *family,
+                    const struct cr_names *params, int i)
+{
+    char base[400];
+    int kind = i / N_PREFIXES;
+    bool has = kind == 0          ? snprintf(base, sizeof base, "%s", name) < (int)sizeof base
+               : kind <= N_NORMS ? norm_name(base, sizeof base, name, kind - 1)
+                                 : head_name(base, sizeof base, name, params, kind - 1 - N_NORMS);
+    const char *dot = has ? strchr(base, '.') : NULL;
+    if (!has || (i && !family) || (i % N_PREFIXES == 1 && !dot))
+        return false;
+    const char *from = i % N_PREFIXES == 1 ? dot + 1 : base;
+    bool behind = i % N_PREFIXES == 2;
+    return snprintf(other, size, "%s%s%s", behind ? family : "", behind ? "." : "", from) < (int)size;
 }
 
 const struct cr_st_tensor *cr_weight_find(const struct cr_weight_files *files, const char *name,
                                           const char *family, const struct cr_names *params,
                                           const struct cr_weight_file **file)
 {
-    if (!family)
-        return cr_weight_files_find(files, name, file);
-    const struct cr_st_tensor *tensor = find_prefixed(files, name, family, file);
-    if (!tensor)
-        tensor = find_norm(files, name, family, file);
-    if (!tensor)
-        tensor = find_head(files, name, family, params, file);
+    char other[400];
+    const struct cr_st_tensor *tensor = cr_weight_files_find(files, name, file);
+    for (int i = 1; i < CR_WEIGHT_NAMES && !tensor; i++)
+        if (cr_weight_name(other, sizeof other, name, family, params, i))
+            tensor = cr_weight_files_find(files, other, file);
     return tensor;
 }

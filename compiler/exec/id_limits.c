@@ -1,0 +1,36 @@
+/* id_limits.c - see id_limits.h. */
+#include "id_limits.h"
+
+#include <stdlib.h>
+
+#include "compiler/ir/mem.h"
+
+/* Narrows the limit of an input that is an index to the rows of the table it reads; `number` has
+ * the number of each input, by node. */
+static void limit_ids(int64_t *limits, const struct cr_graph *g, const struct cr_node *gather,
+                      const int *number)
+{
+    cr_id id = cr_inputs(g, gather)[1];
+    int64_t rows = g->nodes[cr_inputs(g, gather)[0]].shape[0];
+    while (cr_kind_of(g, id) == CR_KIND_MOVE)
+        id = cr_in(g, id, 0);
+    if (g->nodes[id].op != CR_OP_input)
+        return;
+    int i = number[id];
+    if (!limits[i] || rows < limits[i])
+        limits[i] = rows;
+}
+
+int64_t *cr_find_id_limits(const struct cr_graph *g)
+{
+    int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == CR_OP_input)
+            number[i] = n++;
+    int64_t *limits = cr_calloc((size_t)n, sizeof *limits);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == CR_OP_gather)
+            limit_ids(limits, g, &g->nodes[i], number);
+    free(number);
+    return limits;
+}
