@@ -775,8 +775,35 @@ typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);
 
-/* The same as two texts, to be freed with crescent_free; `header_name` is what the source
- * includes. */
+/* Whether a program has its weights in it: by the assembler from the packed file, or as an array. */
+typedef enum { CRESCENT_EMBED_NOT, CRESCENT_EMBED_FILE, CRESCENT_EMBED_ARRAY } crescent_embedding;
+
+/* What goes into a program that generates.  All zero is good, and so is a null pointer to one. */
+typedef struct {
+    const char *tokenizer; /* a tokenizer.json or a folder with one; null: that of the model's folder */
+    int ids_only;          /* 1: no tokenizer: ids go in and come out */
+    const char *pack;      /* packed weights are written to this file, or null; the program takes it in
+                            * place of safetensors files */
+    crescent_embedding embed; /* CRESCENT_EMBED_FILE: of the file `pack` */
+    const char *const *weights; /* what is packed or embedded: safetensors files or folders; null: of
+                                 * the model's folder, or of a script drawn from its seed */
+    int n_weights;
+} crescent_generator_source;
+
+/*
+ * Writes a model that goes on with a text as standalone C: the model, sessions, the choice of a token,
+ * its tokenizer, and a main that generates as crescent_generator does, with the same bits.  `path`,
+ * `how` and `generation` are those of crescent_generator_open, of one text; the rest is as of
+ * crescent_emit, but that a report has no name.  A tokenizer with parts that emitted C does not have
+ * is refused by name.
+ */
+int crescent_emit_generator(crescent_context *context, const char *path, const crescent_script *how,
+                            const crescent_config *config, const crescent_generation *generation,
+                            const crescent_generator_source *what, const char *out,
+                            crescent_report *report);
+
+/* What crescent_emit writes as two texts, to be freed with crescent_free; `header_name` is what the
+ * source includes. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header);

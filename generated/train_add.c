@@ -330,7 +330,7 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
          *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
          *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
          * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
-         * so far gets s = 0 and scale = 1. */
+         * so far gets s = 0 and scale = 1. */ \
 /* clang-format on */
 
 #define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
@@ -2362,6 +2362,9 @@ static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key
 }
 
 /* Number `index` of a stream, uniform in 0 <= u < 1. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+__attribute__((unused)) /* by a file that takes blocks alone */
+#endif
 static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
     const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;

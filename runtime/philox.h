@@ -46,6 +46,9 @@ static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key
 }
 
 /* Number `index` of a stream, uniform in 0 <= u < 1. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+__attribute__((unused)) /* by a file that takes blocks alone */
+#endif
 static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
     const uint64_t block = index / CR_RANDOM_GROUP * CR_RANDOM_BLOCKS + index % CR_RANDOM_BLOCKS;

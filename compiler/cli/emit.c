@@ -1,7 +1,9 @@
 /* emit.c - crescent emit: standalone C. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/escape.h"
+#include "compiler/ir/mem.h"
 #include "model.h"
 #include "report.h"
 #include "verbs.h"
@@ -24,10 +26,94 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
     return 0;
 }
 
+/* ---- a model that generates ---- */
+
+/* Options that mean something only to a program that generates. */
+static int check_plain(const struct cr_options *o, struct cr_error *error)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {{"pack", o->pack != NULL},       {"embed", o->embed},
+                   {"embed-array", o->embed_array}, {"ids", o->ids},
+                   {"tokenizer", o->tokenizer != NULL}, {"weights", o->weights.n > 0},
+                   {"context", o->context_size > 0}, {"chunk", o->chunk > 0}};
+    for (size_t i = 0; !o->generate && i < sizeof options / sizeof *options; i++)
+        if (options[i].given)
+            return cr_fail(error, "--%s: expected --generate beside it", options[i].name);
+    if (!o->generate)
+        return 0;
+    if (o->train || o->grads)
+        return cr_fail(error, "--generate: expected no --%s beside it", o->train ? "train" : "grads");
+    if (o->embed && o->embed_array)
+        return cr_fail(error, "--embed-array: expected no --embed beside it");
+    if (o->ids && o->tokenizer)
+        return cr_fail(error, "--tokenizer: expected no --ids beside it");
+    if (o->weights.n && !o->pack && !o->embed && !o->embed_array)
+        return cr_fail(error, "--weights %.300s: expected --pack or --embed beside it, for weights are "
+                              "else read by the program",
+                       o->weights.items[0]);
+    return 0;
+}
+
+/* Where packed weights go: where --pack says, or for --embed beside the C. */
+static char *packed_path(const struct cr_options *o)
+{
+    size_t stem = strlen(o->out) - 2;
+    if (o->pack || !o->embed)
+        return o->pack ? cr_strdup(o->pack) : NULL;
+    char *path = cr_calloc(stem + sizeof ".weights", 1);
+    snprintf(path, stem + sizeof ".weights", "%.*s.weights", (int)stem, o->out);
+    return path;
+}
+
+/* Writes all files, and says what is in them. */
+static int emit_generator(const struct cr_options *o, const char *packed, struct cr_error *error)
+{
+    const crescent_config config = cr_config_of(o, CRESCENT_TCC);
+    const crescent_generation generation = {.context = o->context_size, .chunk = o->chunk};
+    const crescent_script script = {.settings = o->set.items,
+                                    .n_settings = o->set.n,
+                                    .seed = o->seed,
+                                    .entry = o->entry,
+                                    .config = o->config};
+    const crescent_generator_source what = {
+        .tokenizer = o->tokenizer,
+        .ids_only = o->ids,
+        .pack = packed,
+        .embed = o->embed         ? CRESCENT_EMBED_FILE
+                 : o->embed_array ? CRESCENT_EMBED_ARRAY
+                                  : CRESCENT_EMBED_NOT,
+        .weights = o->weights.items,
+        .n_weights = o->weights.n};
+    int stem = (int)strlen(o->out) - 2;
+    crescent_report r;
+    if (cr_passed(o,
+                  crescent_emit_generator(o->context, o->model, &script, &config, &generation, &what,
+                                          o->out, &r),
+                  error))
+        return 2;
+    cr_print(stdout, "Wrote %s%s%s and %.*s.h: %d ops in %d kernel%s, %s bytes of weights\n", o->out,
+             packed ? ", " : "", packed ? packed : "", stem, o->out, r.ops, r.n_kernels,
+             r.n_kernels == 1 ? "" : "s", cr_thousands(r.weights_bytes).text);
+    return 0;
+}
+
+/* ---- the verb ---- */
+
+static int emit_graph(const struct cr_options *o, struct cr_error *error)
+{
+    crescent_graph *graph;
+    if (cr_graph_load_entries(o, &graph, error))
+        return 2;
+    int status = emit(graph, o, error);
+    crescent_graph_close(graph);
+    return status;
+}
+
 /* What is wrong with the options is said before the script runs. */
 int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
 {
-    crescent_graph *graph;
     size_t length = o->out ? strlen(o->out) : 0;
     if (!o->out)
         return cr_fail(error, "%.400s: no -o, expected -o FILE.c", o->model), 2;
@@ -37,9 +123,12 @@ int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
         return cr_fail(error, "--grads %.300s: a step has its own gradients, expected no --train",
                        o->grads),
                2;
-    if (cr_grads_check_no_file(o, "emit", error) || cr_graph_load_entries(o, &graph, error))
+    if (check_plain(o, error) || cr_grads_check_no_file(o, "emit", error))
         return 2;
-    int status = emit(graph, o, error);
-    crescent_graph_close(graph);
+    if (!o->generate)
+        return emit_graph(o, error);
+    char *packed = packed_path(o);
+    int status = emit_generator(o, packed, error);
+    free(packed);
     return status;
 }

@@ -39,6 +39,8 @@ struct cr_options {
     bool seed_given; /* else it is 0 */
     const char *prompt, *prompt_file, *prompt_ids, *logits;
     bool ids, ignore_eos, stats;
+    bool generate, embed, embed_array; /* of emit */
+    const char *pack;
     int64_t tokens, top_k, context_size, chunk; /* tokens: -1 for any number; the others: 0 */
     double temperature, top_p;
 };

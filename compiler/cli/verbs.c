@@ -14,7 +14,9 @@ static const struct cr_verb verbs[] = {
      "values the script tapped.\n"},
     {"emit", CR_VERB_EMIT, cr_verb_emit, "MODEL -o FILE.c [options]",
      "write standalone C: FILE.c and FILE.h",
-     "The C needs nothing but a C11 compiler, libc and libm.\n"},
+     "The C needs nothing but a C11 compiler, libc and libm.  With --generate it is a program that\n"
+     "goes on with a text as crescent generate does: cc -O2 -DFILE_MAIN FILE.c -lm -o FILE, then\n"
+     "FILE WEIGHTS --prompt TEXT --tokens N (docs/generate.md).\n"},
     {"generate", CR_VERB_GENERATE, cr_verb_generate, "MODEL [options]",
      "go on with a text",
      "Prints what follows the prompt, as it is made.  Without a prompt a text begins with the\n"

@@ -41,6 +41,12 @@ int cr_write_standalone(const struct cr_program *program, const char *path, stru
 int cr_write_standalone_step(const struct cr_program *program, const char *script, const char *path,
                              struct cr_error *error);
 
+/* The same for a model that goes on with a text (generate.h). */
+struct cr_generation;
+int cr_write_standalone_generator(const struct cr_program *program,
+                                  const struct cr_generation *generation, const char *path,
+                                  struct cr_error *error);
+
 /* Source and header as texts, of which the first includes `header`; a step if `script` is not
  * null. */
 int cr_standalone_texts(const struct cr_program *program, const char *script, const char *header,

@@ -74,7 +74,16 @@
     F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
     F(compositions, "compiler/emit/standalone_compositions.inc")                                   \
     F(nfc, "compiler/emit/standalone_nfc.inc")                                                     \
-    F(tokenizer, "compiler/emit/standalone_tokenizer.inc")
+    F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
+    F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \
+    F(main_files, "compiler/emit/standalone_main_files.inc")                                       \
+    F(generate_embedded, "compiler/emit/generate_embedded.inc")                                    \
+    F(generate_header, "compiler/emit/generate_header.inc")                                        \
+    F(generate_session, "compiler/emit/generate_session.inc")                                      \
+    F(generate_text_header, "compiler/emit/generate_text_header.inc")                              \
+    F(generate_text, "compiler/emit/generate_text.inc")                                            \
+    F(generate_weights, "compiler/emit/generate_weights.inc")                                      \
+    F(generate_main, "compiler/emit/generate_main.inc")
 
 #define EMBED(symbol, path)                                                                        \
     __asm__(".section .rodata\n"                                                                   \

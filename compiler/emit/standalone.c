@@ -9,6 +9,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
+#include "generate.h"
 #include "literals.h"
 #include "runtime_text.h"
 #include "standalone_step.h"
@@ -191,6 +192,8 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
     print_runs(t, p, false);
     cr_put_pool_header(t, w);
     print_runs(t, p, true);
+    if (w->generation)
+        cr_put_generation_header(t, w);
     cr_put(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
@@ -507,6 +510,16 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
             name, header);
         return;
     }
+    if (w->generation) {
+        cr_put(t,
+               "/*\n * %s - a model that goes on with a text, compiled to C by Crescent.\n *\n"
+               " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
+               " * function that runs them, the parameters, the functions of %s%s, the\n"
+               " * runtime's source, and, with -D%s_MAIN, a main that generates:\n"
+               " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
+               name, header, w->generation->tokenizer ? ", the tokenizer" : "", w->upper, w->upper);
+        return;
+    }
     const struct cr_entry *first = w->p->entries;
     cr_put(t,
            "/*\n * %s - a model compiled to C by Crescent.\n *\n"
@@ -526,10 +539,27 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, " */\n");
 }
 
+/* The main of a model that generates can also be asked for by the name of its file. */
+static void print_main_by_file(struct cr_text *t, const struct cr_standalone *w)
+{
+    char *stem = cr_strdup(w->header), *name;
+    *strrchr(stem, '.') = '\0';
+    name = cr_model_name(stem);
+    for (char *c = name; *c; c++)
+        *c = cr_upper(*c);
+    if (strcmp(name, w->upper) != 0)
+        cr_put(t, "#if defined(%s_MAIN) && !defined(%s_MAIN)\n#define %s_MAIN\n#endif\n", name,
+               w->upper, w->upper);
+    free(name);
+    free(stem);
+}
+
 /* A main of any entry is a main. */
 static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
+    if (w->generation)
+        print_main_by_file(t, w);
     for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries && *e->name; e++) {
         cr_put(t, "#ifdef ");
         put_upper(t, w, e);
@@ -564,12 +594,15 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
            "#define CR_API static __attribute__((unused))\n#else\n#define CR_API static\n"
            "#endif\n\n/* ---- what the kernels call ---- */\n\n",
            w->upper);
-    if (w->handover)
+    if (w->handover || w->generation)
         cr_put(t, "#include <string.h>\n\n");
     static const char *const declarations[] = {"runtime/runtime.h", "runtime/select.h",
-                                               "runtime/pool.h", "runtime/place.h"};
-    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c"};
-    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
+                                               "runtime/pool.h", "runtime/place.h",
+                                               "runtime/sampler.h"};
+    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c",
+                                          "runtime/sampler.c"};
+    const size_t without = w->generation ? 0 : 1; /* only generation samples */
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations - without; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
     cr_put(t, "\n/* ---- the model ---- */\n\n");
     for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
@@ -597,10 +630,14 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
             print_run(t, w, &p->entries[i], true);
         }
     }
+    if (w->generation)
+        cr_put_generation_source(t, w);
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+    for (size_t i = 0; i < sizeof sources / sizeof *sources - without; i++)
         cr_add_runtime(t, sources[i], &done, needs_op, (void *)p);
-    if (!w->handover)
+    if (w->generation)
+        cr_put_generation_main(t, w);
+    else if (!w->handover)
         print_main(t, w);
 }
 
@@ -656,39 +693,39 @@ static int check_path(const char *path, struct cr_error *error)
 }
 
 /* What the texts of a program share; `header` is a path, or null where its text comes first. */
-static struct cr_standalone describe(const struct cr_program *program,
-                                     const struct cr_handover *handover, const char *header)
+static struct cr_standalone describe(const struct cr_program *program, const char *header)
 {
     const char *slash = header ? strrchr(header, '/') : NULL;
-    struct cr_standalone w = {
-        .p = program, .header = slash ? slash + 1 : header, .handover = handover};
+    struct cr_standalone w = {.p = program, .header = slash ? slash + 1 : header};
     for (size_t i = 0; program->name[i] && i + 1 < sizeof w.upper; i++)
         w.upper[i] = cr_upper(program->name[i]);
     return w;
 }
 
 /* Source and header of a program. */
-static void print_both(struct cr_text texts[2], const struct cr_program *program,
-                       const struct cr_handover *handover, const char *header)
+static void print_both(struct cr_text texts[2], const struct cr_standalone *w)
 {
-    struct cr_standalone w = describe(program, handover, header);
-    print_source(&texts[0], &w);
-    if (handover)
-        cr_put_step_header(&texts[1], &w);
+    print_source(&texts[0], w);
+    if (w->handover)
+        cr_put_step_header(&texts[1], w);
     else
-        print_header(&texts[1], &w);
+        print_header(&texts[1], w);
 }
 
 /* Writes the .c to the path and the .h beside it. */
 static int write_standalone(const struct cr_program *program, const struct cr_handover *handover,
-                            const char *path, struct cr_error *error)
+                            const struct cr_generation *generation, const char *path,
+                            struct cr_error *error)
 {
     if (check_path(path, error))
         return -1;
     char *header = cr_strdup(path);
     header[strlen(path) - 1] = 'h';
     struct cr_text texts[2] = {{0}, {0}};
-    print_both(texts, program, handover, header);
+    struct cr_standalone w = describe(program, header);
+    w.handover = handover;
+    w.generation = generation;
+    print_both(texts, &w);
     const char *const paths[2] = {path, header};
     int status = write_both(paths, texts, error);
     free(texts[0].data);
@@ -699,7 +736,7 @@ static int write_standalone(const struct cr_program *program, const struct cr_ha
 
 void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads)
 {
-    struct cr_standalone w = describe(program, NULL, NULL);
+    struct cr_standalone w = describe(program, NULL);
     cr_put(text, "#define %s_THREADS %d\n", w.upper, threads);
     print_header(text, &w);
     print_source(text, &w);
@@ -721,7 +758,16 @@ static int find_handover(struct cr_handover *handover, const struct cr_program *
 
 int cr_write_standalone(const struct cr_program *program, const char *path, struct cr_error *error)
 {
-    return write_standalone(program, NULL, path, error);
+    return write_standalone(program, NULL, NULL, path, error);
+}
+
+int cr_write_standalone_generator(const struct cr_program *program,
+                                  const struct cr_generation *generation, const char *path,
+                                  struct cr_error *error)
+{
+    return cr_generation_check(generation, program, error)
+               ? -1
+               : write_standalone(program, NULL, generation, path, error);
 }
 
 int cr_write_standalone_step(const struct cr_program *p, const char *script, const char *path,
@@ -730,7 +776,7 @@ int cr_write_standalone_step(const struct cr_program *p, const char *script, con
     struct cr_handover handover;
     if (find_handover(&handover, p, script, error))
         return -1;
-    int status = write_standalone(p, &handover, path, error);
+    int status = write_standalone(p, &handover, NULL, path, error);
     cr_handover_free(&handover);
     return status;
 }
@@ -741,7 +787,9 @@ int cr_standalone_texts(const struct cr_program *p, const char *script, const ch
     struct cr_handover handover = {0};
     if (check_include(header, error) || (script && find_handover(&handover, p, script, error)))
         return -1;
-    print_both(texts, p, script ? &handover : NULL, header);
+    struct cr_standalone w = describe(p, header);
+    w.handover = script ? &handover : NULL;
+    print_both(texts, &w);
     cr_handover_free(&handover);
     return 0;
 }

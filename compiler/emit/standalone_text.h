@@ -5,11 +5,14 @@
 #include "handover.h"
 #include "compiler/ir/text.h"
 
+struct cr_generation; /* generate.h */
+
 struct cr_standalone {
     const struct cr_program *p;
     char upper[256];                    /* the model's name in capitals, for macros */
     const char *header;                 /* its file name; null if its text stands before */
     const struct cr_handover *handover; /* of a training step; null for a plain run */
+    const struct cr_generation *generation; /* of a model that goes on with a text; else null */
 };
 
 /* A port's name as a C identifier, and the same in capitals. */

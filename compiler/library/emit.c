@@ -5,7 +5,7 @@
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/formats.h"
-#include "handles.h"
+#include "emit.h"
 #include "target.h"
 
 /* The options of the passes in a configuration.  What is written down does not depend on the machine
@@ -40,8 +40,8 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
     return NULL;
 }
 
-static struct cr_program *make_program(const crescent_graph *graph, const crescent_config *config,
-                                       struct cr_error *error)
+struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
+                                      struct cr_error *error)
 {
     struct cr_target target;
     struct cr_pass_options options;
@@ -49,19 +49,41 @@ static struct cr_program *make_program(const crescent_graph *graph, const cresce
     return copy ? cr_make_program(copy, &options, NULL, error) : NULL;
 }
 
+int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
+                     crescent_model **model, struct cr_error *error)
+{
+    struct cr_origin *origin = graph->origin;
+    struct cr_target target;
+    crescent_config c;
+    if (cr_take_config(config, origin->path, &c, error) ||
+        cr_choose_target(graph->context, c.target ? c.target : "generic", &target, error))
+        return -1;
+    c.backend = CRESCENT_TCC;
+    c.isa = NULL;
+    return cr_compile_for(graph->context, origin, cr_graph_copy(graph->graph), &c, &target, model,
+                          error);
+}
+
 /* ---- files ---- */
+
+int cr_check_emit_path(const char *path, struct cr_error *error)
+{
+    size_t length = strlen(path);
+    if (length < 3 || strcmp(path + length - 2, ".c") != 0 || path[length - 3] == '/')
+        return cr_fail(error, "-o %.400s: expected a name that ends in .c", path);
+    return 0;
+}
 
 /* What is wrong with the path is said before anything is compiled. */
 static int emit(const crescent_graph *graph, const crescent_config *config, crescent_emit_kind kind,
                 const char *path, crescent_report *report, struct cr_error *error)
 {
     const char *script = graph->origin->path;
-    size_t length = strlen(path);
-    if (length < 3 || strcmp(path + length - 2, ".c") != 0 || path[length - 3] == '/')
-        return cr_fail(error, "-o %.400s: expected a name that ends in .c", path);
+    if (cr_check_emit_path(path, error))
+        return -1;
     if (kind == CRESCENT_EMIT_STEP && cr_check_chosen(graph, error))
         return -1;
-    struct cr_program *p = make_program(graph, config, error);
+    struct cr_program *p = cr_program_to_emit(graph, config, error);
     if (!p)
         return -1;
     int status = kind == CRESCENT_EMIT_STEP ? cr_write_standalone_step(p, script, path, error)
@@ -91,7 +113,7 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
     const char *script = kind == CRESCENT_EMIT_STEP ? graph->origin->path : NULL;
     if (script && cr_check_chosen(graph, error))
         return -1;
-    struct cr_program *p = make_program(graph, config, error);
+    struct cr_program *p = cr_program_to_emit(graph, config, error);
     int status = p ? cr_standalone_texts(p, script, header_name, texts, error) : -1;
     cr_program_free(p);
     return status;

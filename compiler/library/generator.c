@@ -10,20 +10,16 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/ir/incremental.h"
 #include "compiler/ir/mem.h"
-#include "folder.h"
+#include "generator_ports.h"
 #include "runtime/sampler.h"
-
-enum { MAX_ENDS = 64 };
 
 struct crescent_generator {
     crescent_context *context;
     crescent_model *model;
-    int ids, n, logits; /* ports: inputs and an output */
+    struct cr_generator_ports ports;
+    struct cr_text_ends ends;
     bool all_logits, has_logits;
-    int64_t texts, vocabulary, room, chunk, used;
-    int64_t bound, rows; /* tokens that ids have room for, and logits */
-    int64_t ends[MAX_ENDS], begin;
-    int n_ends;
+    int64_t room, chunk, used;
     struct cr_buffers inputs, outputs;
     float *last;     /* [texts, vocabulary] */
     double *scratch; /* of the choice */
@@ -31,80 +27,19 @@ struct crescent_generator {
 
 /* ---- opening ---- */
 
-/* Ids and their number are all that goes in; logits are what is wanted of what comes out. */
-static int find_ports(crescent_generator *g, struct cr_error *error)
-{
-    const struct cr_engine *e = &g->model->engine;
-    g->ids = cr_port_find(e->inputs, e->n_inputs, CR_IDS);
-    g->n = cr_port_find(e->inputs, e->n_inputs, CR_TOKENS);
-    g->logits = cr_port_find(e->outputs, e->n_outputs, CR_LOGITS);
-    if (g->logits == CR_NONE && e->n_outputs == 1)
-        g->logits = 0;
-    for (int i = 0; i < e->n_inputs; i++)
-        if (i != g->ids && i != g->n)
-            return cr_fail(error, "%.400s: input %.100s, expected no input but ids of a model that "
-                                  "generates",
-                           e->path, e->inputs[i].name);
-    if (g->logits == CR_NONE || e->outputs[g->logits].rank != 3 ||
-        e->outputs[g->logits].dtype != CR_F32)
-        return cr_fail(error, "%.400s: no output logits [texts, tokens, vocabulary], expected one of a "
-                              "model that generates",
-                       e->path);
-    return 0;
-}
-
-/* Sizes from the shapes of the ports, which belong together. */
-static int find_sizes(crescent_generator *g, struct cr_error *error)
-{
-    const struct cr_engine *e = &g->model->engine;
-    const struct cr_port *ids = &e->inputs[g->ids], *logits = &e->outputs[g->logits];
-    char shape[224];
-    g->texts = ids->shape[0];
-    g->bound = ids->shape[1];
-    g->rows = logits->shape[1];
-    g->vocabulary = logits->shape[2];
-    if (logits->shape[0] == g->texts && (g->rows == g->bound || (g->rows == 1 && !g->all_logits)))
-        return 0;
-    return cr_fail(error, "%.400s: logits of shape %s, expected those of each of %" PRId64 " texts%s",
-                   e->path, cr_shape_text(shape, sizeof shape, 3, logits->shape), g->texts,
-                   g->all_logits ? ", of every token" : "");
-}
-
 /* The ids are zeros at first: also those past the tokens of a run are looked at, and have to be some. */
 static int make_buffers(crescent_generator *g, struct cr_error *error)
 {
     const struct cr_engine *e = &g->model->engine;
-    int64_t n = g->texts * g->vocabulary * (int64_t)sizeof(float);
-    int64_t scratch = CR_SAMPLE_SCRATCH(g->vocabulary) * (int64_t)sizeof(double);
+    int64_t n = g->ports.texts * g->ports.vocabulary * (int64_t)sizeof(float);
+    int64_t scratch = CR_SAMPLE_SCRATCH(g->ports.vocabulary) * (int64_t)sizeof(double);
     if (cr_buffers_new(&g->inputs, e->inputs, e->n_inputs, error) ||
         cr_buffers_new(&g->outputs, e->outputs, e->n_outputs, error) ||
         !(g->last = cr_memory_new(n, "logits", error)) ||
         !(g->scratch = cr_memory_new(scratch, "the choice of a token", error)))
         return -1;
-    memset(g->inputs.data[g->ids], 0, (size_t)(g->texts * g->bound) * sizeof(int32_t));
+    memset(g->inputs.data[g->ports.ids], 0, (size_t)(g->ports.texts * g->ports.bound) * sizeof(int32_t));
     return 0;
-}
-
-/* What a folder, or a config.json, says of the tokens that begin and end a text. */
-static int read_ends(crescent_generator *g, struct cr_error *error)
-{
-    const struct cr_origin *o = g->model->origin;
-    const char *dot = o->config ? strrchr(o->config, '.') : NULL;
-    const char *config = dot && strcmp(dot, ".json") == 0 ? o->config : NULL;
-    int n = 0, status = 0;
-    g->begin = CRESCENT_NONE;
-    if (o->folder) {
-        char *path = cr_path_in(o->folder, "generation_config.json");
-        status = cr_config_integers(path, "eos_token_id", g->ends, MAX_ENDS, &g->n_ends, error);
-        free(path);
-    }
-    if (!status && config && !g->n_ends)
-        status = cr_config_integers(config, "eos_token_id", g->ends, MAX_ENDS, &g->n_ends, error);
-    if (!status && config)
-        status = cr_config_integers(config, "bos_token_id", &g->begin, 1, &n, error);
-    if (g->begin >= g->vocabulary || g->begin < 0)
-        g->begin = CRESCENT_NONE;
-    return status;
 }
 
 /* The nodes of the graph are used up. */
@@ -118,8 +53,11 @@ static int open_generator(crescent_generator *g, const struct cr_continuation *m
     g->model->is_part = true;
     g->room = made->context;
     g->chunk = made->chunk;
-    return find_ports(g, error) || find_sizes(g, error) || make_buffers(g, error) ||
-                   read_ends(g, error)
+    const struct cr_engine *e = &g->model->engine;
+    const struct cr_ports ports = {NULL, e->inputs, e->outputs, 0, e->n_inputs, e->n_outputs};
+    return cr_find_generator_ports(&g->ports, &ports, g->all_logits, e->path, error) ||
+                   make_buffers(g, error) ||
+                   cr_read_text_ends(&g->ends, g->model->origin, g->ports.vocabulary, error)
                ? -1
                : 0;
 }
@@ -190,8 +128,8 @@ crescent_model *crescent_generator_model(crescent_generator *generator)
 int crescent_generator_look(const crescent_generator *g, crescent_generator_status *status)
 {
     CR_REQUIRE(g, status);
-    *status = (crescent_generator_status){g->texts, g->vocabulary, g->room,
-                                          g->used,  g->chunk,      g->begin, g->n_ends};
+    *status = (crescent_generator_status){g->ports.texts, g->ports.vocabulary, g->room,
+                                          g->used,  g->chunk, g->ends.begin, g->ends.n};
     return CRESCENT_OK;
 }
 
@@ -208,12 +146,12 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
                       struct cr_error *error)
 {
     const struct cr_engine *e = &g->model->engine;
-    int64_t limit = e->id_limits[g->ids];
+    int64_t limit = e->id_limits[g->ports.ids];
     if (n > g->room - g->used)
         return cr_fail(error, "%.400s: %" PRId64 " tokens behind %" PRId64 ", expected at most %" PRId64
                               " in all",
                        path_of(g), n, g->used, g->room);
-    for (int64_t i = 0; limit && i < g->texts * n; i++)
+    for (int64_t i = 0; limit && i < g->ports.texts * n; i++)
         if (ids[i] < 0 || ids[i] >= limit)
             return cr_fail(error, "%.400s: token %" PRId64 " is %" PRId32 ", expected an id from 0 to %"
                                   PRId64,
@@ -224,10 +162,10 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
 /* Runs the model for the tokens from `first` to first + n - 1 of each text. */
 static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_t first, int64_t n)
 {
-    int32_t *tokens = g->inputs.data[g->ids];
-    for (int64_t t = 0; t < g->texts; t++)
-        memcpy(tokens + t * g->bound, ids + t * stride + first, (size_t)n * sizeof *tokens);
-    *(int32_t *)g->inputs.data[g->n] = (int32_t)n;
+    int32_t *tokens = g->inputs.data[g->ports.ids];
+    for (int64_t t = 0; t < g->ports.texts; t++)
+        memcpy(tokens + t * g->ports.bound, ids + t * stride + first, (size_t)n * sizeof *tokens);
+    *(int32_t *)g->inputs.data[g->ports.n] = (int32_t)n;
     return crescent_run(g->model, (const void *const *)g->inputs.data, g->outputs.data);
 }
 
@@ -235,10 +173,10 @@ static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_
 static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, float *to,
                       int64_t stride)
 {
-    const float *from = g->outputs.data[g->logits];
-    for (int64_t t = 0; t < g->texts; t++)
-        memcpy(to + t * stride * g->vocabulary, from + (t * g->rows + first) * g->vocabulary,
-               (size_t)(n * g->vocabulary) * sizeof *to);
+    const float *from = g->outputs.data[g->ports.logits];
+    for (int64_t t = 0; t < g->ports.texts; t++)
+        memcpy(to + t * stride * g->ports.vocabulary, from + (t * g->ports.rows + first) * g->ports.vocabulary,
+               (size_t)(n * g->ports.vocabulary) * sizeof *to);
 }
 
 /* A run that is refused leaves the tokens of those before it. */
@@ -251,12 +189,12 @@ static int feed(crescent_generator *g, const int32_t *ids, int64_t n, float *log
             return status;
         g->used += some;
         if (logits && g->all_logits)
-            copy_rows(g, 0, some, logits + first * g->vocabulary, n);
-        copy_rows(g, g->rows > 1 ? some - 1 : 0, 1, g->last, 1);
+            copy_rows(g, 0, some, logits + first * g->ports.vocabulary, n);
+        copy_rows(g, g->ports.rows > 1 ? some - 1 : 0, 1, g->last, 1);
         g->has_logits = true;
     }
     if (logits && !g->all_logits)
-        memcpy(logits, g->last, (size_t)(g->texts * g->vocabulary) * sizeof *logits);
+        memcpy(logits, g->last, (size_t)(g->ports.texts * g->ports.vocabulary) * sizeof *logits);
     return CRESCENT_OK;
 }
 
@@ -305,10 +243,10 @@ static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *
 {
     if (check_sampling(g, how, error))
         return -1;
-    for (int64_t t = 0; t < g->texts; t++) {
+    for (int64_t t = 0; t < g->ports.texts; t++) {
         const struct cr_sampling s = {how->temperature, (long)how->top_k, how->top_p,
                                       (uint64_t)how->seed, (uint64_t)t};
-        long id = cr_sample(&s, g->last + t * g->vocabulary, (long)g->vocabulary, (uint64_t)g->used,
+        long id = cr_sample(&s, g->last + t * g->ports.vocabulary, (long)g->ports.vocabulary, (uint64_t)g->used,
                             g->scratch);
         if (id < 0)
             return cr_fail(error, "%.400s: of the logits behind token %" PRId64 " %s, expected numbers",
@@ -330,8 +268,8 @@ int crescent_generator_choose(crescent_generator *generator, const crescent_samp
 
 int crescent_generator_is_end(const crescent_generator *g, int32_t id)
 {
-    for (int i = 0; g && i < g->n_ends; i++)
-        if (g->ends[i] == id)
+    for (int i = 0; g && i < g->ends.n; i++)
+        if (g->ends.items[i] == id)
             return 1;
     return 0;
 }

@@ -348,6 +348,7 @@ void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int si
 
 /* ---- the next head ---- */
 
+/* Of what a head shares with the next one nothing is fetched. */
 void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
                         const struct cr_fetch *fetches)
 {
@@ -356,7 +357,7 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
     for (int i = 0; i < n && inner >= 0; i++) {
         const struct cr_fetch *f = &fetches[i];
         const struct cr_affine *at = &f->operand->at;
-        if (cr_coef(at, f->col) != 1)
+        if (cr_coef(at, f->col) != 1 || !at->coef[k->outer[inner]])
             continue;
         if (next == CR_NONE) {
             cr_expr head = cr_var(b, b->outer[inner]);

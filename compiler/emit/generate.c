@@ -1,0 +1,390 @@
+/* generate.c - a model that goes on with a text as standalone C; see generate.h. */
+#include "generate.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/hash.h"
+#include "compiler/ir/mem.h"
+#include "runtime/sampler.h"
+#include "runtime_text.h"
+#include "tokenizer.h"
+
+/* ---- texts with the model's name ---- */
+
+static bool is_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Adds a file in which identifiers that begin with name_ and NAME_ get the model's name instead. */
+static void put_template(struct cr_text *t, const struct cr_standalone *w, const char *path)
+{
+    struct cr_text text = {0};
+    uint64_t done = 0;
+    cr_add_runtime(&text, path, &done, NULL, NULL);
+    const char *from = text.data;
+    for (const char *at = from; at && *at; at++) {
+        bool begins = at == text.data || !is_letter(at[-1]);
+        bool lower = begins && strncmp(at, "name_", 5) == 0;
+        if (!lower && (!begins || strncmp(at, "NAME_", 5) != 0))
+            continue;
+        cr_put_bytes(t, from, (size_t)(at - from));
+        cr_put(t, "%s", lower ? w->p->name : w->upper);
+        from = at + 4;
+    }
+    cr_put(t, "%s", from ? from : "");
+    free(text.data);
+}
+
+/* ---- the memory of a session ---- */
+
+/* Where its parts begin, in bytes. */
+struct session {
+    int64_t *inputs, *outputs; /* by port of the program */
+    int64_t ports, scratch, arena;
+};
+
+/* The next part, which begins at a line of the cache. */
+static int64_t place(int64_t *end, int64_t bytes)
+{
+    int64_t at = *end;
+    *end += (bytes + 63) / 64 * 64;
+    return at;
+}
+
+static int64_t port_bytes(const struct cr_port *port)
+{
+    return cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
+}
+
+/* Behind the session itself: ports, what the choice of a token works with, the arena. */
+static struct session lay_out(const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    const struct cr_port *logits = &p->outputs[w->generation->logits];
+    struct session s = {.ports = 64};
+    int64_t end = s.ports;
+    s.inputs = cr_calloc((size_t)p->n_inputs, sizeof *s.inputs);
+    s.outputs = cr_calloc((size_t)p->n_outputs, sizeof *s.outputs);
+    for (int i = 0; i < p->n_inputs; i++)
+        s.inputs[i] = place(&end, port_bytes(&p->inputs[i]));
+    for (int i = 0; i < p->n_outputs; i++)
+        s.outputs[i] = place(&end, port_bytes(&p->outputs[i]));
+    int64_t doubles = CR_SAMPLE_SCRATCH(logits->shape[logits->rank - 1]);
+    s.scratch = place(&end, doubles * (int64_t)sizeof(double));
+    s.arena = end;
+    return s;
+}
+
+static void free_session(struct session *s)
+{
+    free(s->inputs);
+    free(s->outputs);
+}
+
+/* ---- packed weights ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    for (const unsigned char *b = bytes; n > 0; n--)
+        hash = cr_hash_word(hash, *b++);
+    return hash;
+}
+
+/* Of what decides where an element lies and how it is kept: parameters, formats, places. */
+static uint64_t hash_layout(const struct cr_program *p)
+{
+    uint64_t hash = cr_hash_word((uint64_t)p->n_params, (uint64_t)p->weights_bytes);
+    for (int i = 0; i < p->n_params; i++) {
+        const struct cr_port *port = &p->params[i];
+        const char *format = cr_formats[port->format].name;
+        hash = hash_bytes(hash, port->name, strlen(port->name) + 1);
+        hash = hash_bytes(hash, format, strlen(format) + 1);
+        for (int r = 0; r < port->rank; r++)
+            hash = cr_hash_word(hash, (uint64_t)port->shape[r]);
+        hash = cr_hash_word(hash, (uint64_t)port->offset);
+    }
+    for (int i = 0; i < p->n_places; i++) {
+        const struct cr_place *at = &p->places[i];
+        const int64_t numbers[] = {at->param,        at->source,     at->rows,
+                                   at->cols,         at->row_stride, at->col_stride,
+                                   at->target,       at->panel_stride, at->first_col,
+                                   at->last};
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            hash = cr_hash_word(hash, (uint64_t)numbers[k]);
+    }
+    return hash;
+}
+
+/* Sixteen bytes that say what it is, the layout's hash and its bytes, and the model's name. */
+void cr_packed_header(unsigned char header[CR_PACKED_HEADER], const struct cr_program *p)
+{
+    const uint64_t numbers[] = {hash_layout(p), (uint64_t)p->weights_bytes};
+    memset(header, 0, CR_PACKED_HEADER);
+    memcpy(header, "crescent packed\n", 16);
+    for (int i = 0; i < 16; i++)
+        header[16 + i] = (unsigned char)(numbers[i / 8] >> 8 * (i % 8));
+    strncpy((char *)header + 32, p->name, CR_PACKED_HEADER - 33);
+}
+
+/* Rows of bytes of an array. */
+static void put_array(struct cr_text *t, const unsigned char *bytes, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        cr_put(t, "%s%d,%s", i % 24 ? "" : "    ", bytes[i], i % 24 == 23 || i == n - 1 ? "\n" : "");
+}
+
+static void put_packed_header(struct cr_text *t, const struct cr_standalone *w)
+{
+    unsigned char header[CR_PACKED_HEADER];
+    cr_packed_header(header, w->p);
+    cr_put(t,
+           "\n/* What packed weights begin with: a mark, a hash of the layout, bytes, the model's "
+           "name. */\n"
+           "static const unsigned char %s_packed_header[] = {\n",
+           w->p->name);
+    put_array(t, header, CR_PACKED_HEADER);
+    cr_put(t, "};\n");
+}
+
+/* ---- weights in the program ---- */
+
+/* The packed file as it is, by the assembler. */
+static void put_incbin(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name, *upper = w->upper;
+    cr_put(t,
+           "\n/* The packed file, which the assembler looks for from where the compiler runs. */\n"
+           "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE ",
+           upper, upper);
+    cr_put_string(t, w->generation->packed);
+    cr_put(t,
+           "\n#endif\n"
+           "#if defined(__TINYC__) || !defined(__GNUC__)\n"
+           "#error \"no .incbin: write the weights as an array (emit --embed-array)\"\n#endif\n"
+           "#ifdef __APPLE__\n#define CR_EMBED_SECTION \".section __TEXT,__const\\n\"\n"
+           "#define CR_EMBED_LABEL(name) \"_\" name\n#else\n"
+           "#define CR_EMBED_SECTION \".section .rodata\\n\"\n#define CR_EMBED_LABEL(name) name\n"
+           "#endif\n"
+           "__asm__(CR_EMBED_SECTION \".balign 64\\n\"\n"
+           "        \".globl \" CR_EMBED_LABEL(\"%s_embedded_file\") \"\\n\"\n"
+           "        \".globl \" CR_EMBED_LABEL(\"%s_embedded_end\") \"\\n\"\n"
+           "        CR_EMBED_LABEL(\"%s_embedded_file\") \":\\n\"\n"
+           "        \".incbin \\\"\" %s_WEIGHTS_FILE \"\\\"\\n\"\n"
+           "        CR_EMBED_LABEL(\"%s_embedded_end\") \":\\n\"\n"
+           "        \".byte 0\\n.text\\n\");\n"
+           "extern const unsigned char %s_embedded_file[], %s_embedded_end[];\n\n"
+           "const void *%s_embedded(void)\n{\n"
+           "    return %s_packed(%s_embedded_file,\n"
+           "        (size_t)%s_embedded_end - (size_t)%s_embedded_file);\n}\n",
+           name, name, name, upper, name, name, name, name, name, name, name, name);
+}
+
+/* The bytes of the packed weights: an array of char may be read as numbers of any format. */
+static void put_embedded_array(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name;
+    cr_put(t,
+           "\n/* The weights, as the kernels read them. */\n"
+           "#ifdef __GNUC__\n__attribute__((aligned(64)))\n#else\n_Alignas(64)\n#endif\n"
+           "static const unsigned char %s_embedded_weights[] = {\n",
+           name);
+    put_array(t, (const unsigned char *)w->generation->weights, w->p->weights_bytes);
+    cr_put(t,
+           "%s};\n\nconst void *%s_embedded(void)\n{\n    return %s_embedded_weights;\n}\n",
+           w->p->weights_bytes ? "" : "    0,\n", name, name);
+}
+
+static void put_embedded(struct cr_text *t, const struct cr_standalone *w)
+{
+    if (w->generation->embedding == CR_EMBED_FILE)
+        put_incbin(t, w);
+    if (w->generation->embedding == CR_EMBED_ARRAY)
+        put_embedded_array(t, w);
+}
+
+/* ---- the header ---- */
+
+int cr_generation_check(const struct cr_generation *g, const struct cr_program *p,
+                        struct cr_error *error)
+{
+    struct cr_text text = {0};
+    int status = g->tokenizer
+                     ? cr_emit_tokenizer(&text, g->tokenizer, p->name, g->tokenizer_path, error)
+                     : 0;
+    free(text.data);
+    return status;
+}
+
+/* Sizes that the caller may want, and the one it may choose. */
+static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    const struct cr_port *logits = &w->p->outputs[g->logits];
+    const char *upper = w->upper;
+    struct session s = lay_out(w);
+    cr_put(t,
+           "\n/* ---- going on with a text ---- */\n\n"
+           "/* Tokens that go through the model at a time, at most: no bit depends on it. */\n"
+           "#ifndef %s_CHUNK\n#define %s_CHUNK %lld\n#endif\n"
+           "#if %s_CHUNK < 1 || %s_CHUNK > %lld\n#error \"%s_CHUNK: expected 1 to %lld\"\n#endif\n\n"
+           "#define %s_CONTEXT %lldL /* tokens that a text can have */\n"
+           "#define %s_VOCABULARY %lldL\n#define %s_ID_LIMIT %lldL /* an id is less */\n"
+           "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES)\n"
+           "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n",
+           upper, upper, (long long)g->chunk, upper, upper, (long long)g->chunk, upper,
+           (long long)g->chunk, upper, (long long)g->context, upper,
+           (long long)logits->shape[logits->rank - 1], upper, (long long)g->id_limit, upper,
+           (long long)s.arena, upper, upper, CR_PACKED_HEADER, upper);
+    free_session(&s);
+}
+
+void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    put_sizes(t, w);
+    cr_put(t, "\n");
+    if (g->tokenizer)
+        cr_emit_tokenizer_header(t, g->tokenizer, w->p->name);
+    else
+        cr_put(t, "#include <stddef.h>\n#include <stdint.h>\n\n");
+    put_template(t, w, "compiler/emit/generate_header.inc");
+    if (g->embedding)
+        cr_put(t, "/* The weights that are in the program; null if the file was of another. */\n"
+                  "const void *%s_embedded(void);\n\n",
+               w->p->name);
+    if (g->tokenizer)
+        put_template(t, w, "compiler/emit/generate_text_header.inc");
+}
+
+/* ---- the source ---- */
+
+static void put_ids(struct cr_text *t, const struct cr_standalone *w, const char *what,
+                    const int32_t *ids, int n)
+{
+    cr_put(t, "static const int32_t %s_%s[] = {", w->p->name, what);
+    for (int i = 0; i < n; i++)
+        cr_put(t, "%d, ", ids[i]);
+    cr_put(t, "-1};\n");
+}
+
+static void put_offsets(struct cr_text *t, const struct cr_standalone *w, const char *what,
+                        const int64_t *offsets, int n)
+{
+    cr_put(t, "static const long %s_%s_at[] = {", w->p->name, what);
+    for (int i = 0; i < n; i++)
+        cr_put(t, "%s%lldL,", i % 8 ? " " : "\n    ", (long long)offsets[i]);
+    cr_put(t, "\n};\n");
+}
+
+/* Where the parts of a session lie, as generate_session.inc asks for them. */
+static void put_places(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    const struct cr_generation *g = w->generation;
+    const char *upper = w->upper;
+    struct session s = lay_out(w);
+    cr_put(t,
+           "\n/* ---- where the parts of a session lie ---- */\n\n"
+           "#define %s_INPUTS %d\n#define %s_OUTPUTS %d\n#define %s_LOGITS_ROWS %lldL\n"
+           "#define %s_AT_PORTS %lldL\n#define %s_AT_IDS %lldL\n#define %s_AT_N %lldL\n"
+           "#define %s_AT_LOGITS %lldL\n#define %s_AT_SCRATCH %lldL\n#define %s_AT_ARENA %lldL\n\n",
+           upper, p->n_inputs, upper, p->n_outputs, upper,
+           (long long)p->outputs[g->logits].shape[1], upper, (long long)s.ports, upper,
+           (long long)s.inputs[g->ids], upper, (long long)s.inputs[g->n], upper,
+           (long long)s.outputs[g->logits], upper, (long long)s.scratch, upper, (long long)s.arena);
+    put_offsets(t, w, "inputs", s.inputs, p->n_inputs);
+    put_offsets(t, w, "outputs", s.outputs, p->n_outputs);
+    free_session(&s);
+}
+
+void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    struct cr_error error;
+    cr_put(t, "\n#include <float.h>\n");
+    put_places(t, w);
+    cr_put(t, "\n/* Tokens that end a text. */\n");
+    put_ids(t, w, "end_ids", g->ends, g->n_ends);
+    put_packed_header(t, w);
+    put_template(t, w, "compiler/emit/generate_session.inc");
+    put_embedded(t, w);
+    if (!g->tokenizer)
+        return;
+    cr_put(t, "\n/* ---- the tokenizer ---- */\n\n");
+    cr_emit_tokenizer(t, g->tokenizer, w->p->name, g->tokenizer_path, &error);
+    put_template(t, w, "compiler/emit/generate_text.inc");
+}
+
+/* ---- main ---- */
+
+/* A string with zeros in it, up to an empty one. */
+static void put_names(struct cr_text *t, const char *names)
+{
+    cr_put(t, "    ");
+    for (; *names; names += strlen(names) + 1) {
+        cr_put_string(t, names);
+        cr_put(t, " \"\\000\" ");
+    }
+    cr_put(t, "\"\",\n");
+}
+
+/* What generate_weights.inc asks for. */
+static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    cr_put(t, "/* What each parameter may be called in files, in the order in which it is looked for. */\n"
+              "static const char *const %s_names[] = {\n",
+           w->p->name);
+    for (int i = 0; i < w->p->n_params; i++)
+        put_names(t, g->names[i]);
+    cr_put(t, "%s};\n\n/* What the names of tensors end in that are no parameters. */\n"
+              "static const char *const %s_buffers[] = {\n",
+           w->p->n_params ? "" : "    \"\",\n", w->p->name);
+    for (int i = 0; g->buffers[i]; i++) {
+        cr_put(t, "    ");
+        cr_put_string(t, g->buffers[i]);
+        cr_put(t, ",\n");
+    }
+    cr_put(t, "    NULL,\n};\n");
+}
+
+/* The readers of files, if there are any to be read, and how the weights are got. */
+static void put_weights(struct cr_text *t, const struct cr_standalone *w)
+{
+    static const char *const readers[] = {"compiler/files/mapping.c", "compiler/files/json.c",
+                                          "compiler/files/numbers.c",
+                                          "compiler/files/safetensors_read.c"};
+    const bool embedded = w->generation->embedding != CR_EMBED_NOT;
+    uint64_t done = 0;
+    for (size_t i = 0; !embedded && i < sizeof readers / sizeof *readers; i++)
+        cr_add_runtime(t, readers[i], &done, NULL, NULL);
+    cr_put(t, "\n");
+    cr_add_runtime(t, "compiler/emit/standalone_main_tools.inc", &done, NULL, NULL);
+    if (embedded) {
+        put_template(t, w, "compiler/emit/generate_embedded.inc");
+        return;
+    }
+    cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
+              "    long elements;\n    int is_i32;\n};\n\n");
+    cr_add_runtime(t, "compiler/emit/standalone_main_files.inc", &done, NULL, NULL);
+    put_weight_names(t, w);
+    put_template(t, w, "compiler/emit/generate_weights.inc");
+}
+
+void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_generation *g = w->generation;
+    cr_put(t,
+           "\n#ifdef %s_MAIN\n\n#include <errno.h>\n#include <limits.h>\n#include <stdarg.h>\n"
+           "#include <stdio.h>\n#include <stdlib.h>\n\n"
+           "#define CR_MAIN_NAME \"%s\"\n#define %s_WEIGHTS_USAGE \"%s\"\n\n",
+           w->upper, w->p->name, w->upper, g->embedding ? "" : "WEIGHTS... ");
+    put_weights(t, w);
+    cr_put(t, "\n/* What a text without a prompt begins with. */\n");
+    put_ids(t, w, "begin_ids", g->begin, g->n_begin);
+    put_template(t, w, "compiler/emit/generate_main.inc");
+    cr_put(t, "\n#endif\n");
+}
