@@ -236,17 +236,25 @@ static size_t state_bytes(const struct cr_port *state)
     return (size_t)cr_port_elements(state) * sizeof(float);
 }
 
+/* Where a state stands behind others: rows of one are whole lines of a cache. */
+static size_t state_room(const struct cr_port *state)
+{
+    return (state_bytes(state) + 63) / 64 * 64;
+}
+
 /* Room for the states, and for the list of what comes in. */
 static int make_states(struct cr_engine *e, struct cr_error *error)
 {
+    int64_t bytes = 0;
     e->program_inputs = cr_calloc((size_t)(e->n_inputs + e->n_states), sizeof *e->program_inputs);
     e->memory = cr_calloc((size_t)e->n_states, sizeof *e->memory);
-    for (int i = 0; i < e->n_states; i++) {
-        int64_t bytes = (int64_t)state_bytes(&e->states[i]);
-        if (!(e->memory[i] = cr_memory_new(bytes, e->states[i].name, error)))
-            return -1;
-    }
-    cr_engine_reset_states(e);
+    for (int i = 0; i < e->n_states; i++)
+        bytes += (int64_t)state_room(&e->states[i]);
+    if (bytes && cr_zeros_new(&e->zeros, bytes, "the states", error))
+        return -1;
+    char *at = e->zeros.memory;
+    for (int i = 0; i < e->n_states; at += state_room(&e->states[i++]))
+        e->memory[i] = at;
     return 0;
 }
 
@@ -262,8 +270,8 @@ void cr_engine_set_state(struct cr_engine *e, int i, const void *data)
 
 void cr_engine_reset_states(struct cr_engine *e)
 {
-    for (int i = 0; i < e->n_states; i++)
-        cr_memory_clear(e->memory[i], (int64_t)state_bytes(&e->states[i]));
+    if (e->n_states)
+        cr_zeros_clear(&e->zeros);
 }
 
 /* ---- memory ---- */
@@ -591,8 +599,7 @@ void cr_engine_close(struct cr_engine *e)
         free(e->rounded[i]);
     for (int i = 0; e->exact && i < e->graph->n_outputs; i++)
         free(e->exact[i]);
-    for (int i = 0; e->memory && i < e->n_states; i++)
-        free(e->memory[i]);
+    cr_zeros_free(&e->zeros);
     free(e->tensors);
     free(e->rounded);
     free(e->exact);

@@ -14,6 +14,7 @@
 #include "exec.h"
 #include "fill.h"
 #include "offsets.h"
+#include "tensor_memory.h"
 
 enum cr_backend {
     CR_BACKEND_TCC,
@@ -60,7 +61,8 @@ struct cr_engine {
     int n_entries;
     struct cr_port *states; /* what a run leaves for the next one; no inputs, no outputs */
     int n_states;
-    void **memory; /* of the states: int32_t for i32, float for the rest; zeros at first */
+    struct cr_zeros zeros; /* that hold the states */
+    void **memory; /* by state: int32_t for i32, float for the rest; zeros at first */
     signed char (*length_axes)[CR_MAX_RANK]; /* by input and axis: 1 + the number of its length, or 0 */
     int64_t *id_limits; /* by input: a token id is less than this; 0 for what is no id */
     struct cr_offsets *offsets; /* of writes, or null */

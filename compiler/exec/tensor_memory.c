@@ -55,31 +55,53 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
     return 0;
 }
 
+/* Of more zeros than MOST_HUGE a part is touched at first, and each huge page takes time to clear. */
+enum { HUGE_PAGE = 2 << 20, MOST_HUGE = 1 << 30 };
+
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
 {
     if (cr_memory_check(bytes, what, error))
         return NULL;
     void *memory = NULL;
-    size_t huge = (size_t)2 << 20, align = (size_t)bytes >= 2 * huge ? huge : 64;
+    size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
     size_t room = ((size_t)bytes + align) / align * align; /* whole pages, and never none */
     if (posix_memalign(&memory, align, room)) {
         cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
         return NULL;
     }
-    if (align == huge) /* a hint: weights streamed from memory miss the TLB on small pages */
+    if (align == HUGE_PAGE) /* a hint: weights streamed from memory miss the TLB on small pages */
         madvise(memory, room, MADV_HUGEPAGE);
     return memory;
 }
 
-void cr_memory_clear(void *memory, int64_t bytes)
+int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct cr_error *error)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)memory;
-    uintptr_t end = begin + (uintptr_t)bytes, first = (begin + page - 1) / page * page;
-    uintptr_t last = end / page * page;
-    if (bytes < 1 << 20 || madvise((void *)first, last - first, MADV_DONTNEED) != 0) {
-        memset(memory, 0, (size_t)bytes);
+    *zeros = (struct cr_zeros){0};
+    if (cr_memory_check(bytes, what, error))
+        return -1;
+    size_t room = ((size_t)bytes / HUGE_PAGE + 2) * HUGE_PAGE;
+    void *m = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (m == MAP_FAILED)
+        return cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
+    uintptr_t begin = ((uintptr_t)m + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    *zeros = (struct cr_zeros){(void *)begin, m, room};
+    if (bytes >= 2 * HUGE_PAGE && bytes <= MOST_HUGE)
+        madvise(zeros->memory, (size_t)bytes, MADV_HUGEPAGE);
+    return 0;
+}
+
+void cr_zeros_free(struct cr_zeros *zeros)
+{
+    if (zeros->mapping)
+        munmap(zeros->mapping, zeros->bytes);
+    *zeros = (struct cr_zeros){0};
+}
+
+void cr_zeros_clear(struct cr_zeros *zeros)
+{
+#ifdef __linux__ /* where what is given back is zeros when it is touched again */
+    if (madvise(zeros->mapping, zeros->bytes, MADV_DONTNEED) == 0)
         return;
-    }
-    memset(memory, 0, first - begin);
-    memset((void *)last, 0, end - last);
+#endif
+    memset(zeros->mapping, 0, zeros->bytes);
 }

@@ -7,6 +7,7 @@
 #ifndef CR_TENSOR_MEMORY_H
 #define CR_TENSOR_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "compiler/ir/error.h"
@@ -18,8 +19,19 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
  * not so many.  Freed with free(). */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
-/* Makes all of it zeros.  Pages of a large one are given back, and are zeros when they are touched the next
- * time: a cache with room for a long text takes neither time nor memory before the text is there. */
-void cr_memory_clear(void *memory, int64_t bytes);
+/* Memory that is zeros, of which the system has no page before it is touched. */
+struct cr_zeros {
+    void *memory; /* aligned to 64 */
+    void *mapping;
+    size_t bytes; /* of the mapping */
+};
+
+/* 0, or -1 (with the error set) if there are not so many.  Freed with cr_zeros_free, also where there
+ * are none. */
+int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct cr_error *error);
+void cr_zeros_free(struct cr_zeros *zeros);
+
+/* Makes all of it zeros again, and gives the pages back. */
+void cr_zeros_clear(struct cr_zeros *zeros);
 
 #endif
