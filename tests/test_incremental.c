@@ -66,6 +66,35 @@ static const char *const spellings[] = {
     "query())),\n"
     "    scores(), -math.huge)) end",
     "mix = function() return attend(scores() + where(gt(key(), query()), -math.huge, 0.0)) end",
+    /* a larger table, cut to size */
+    "mix = function()\n"
+    "    local t = {}\n"
+    "    for i = 1, 64 do t[i] = {}; for j = 1, 64 do t[i][j] = j <= i end end\n"
+    "    local seen = slice(const(t, {64, 64}, 'bool'), {0, 0}, {T, T})\n"
+    "    return attend(where(seen, scores(), -math.huge))\n"
+    "end",
+    "mix = function()\n"
+    "    local all = le(key {64, 64}, query {64, 64})\n"
+    "    return attend(where(slice(all, {5, 5}, {T, T}), scores(), -math.huge))\n"
+    "end",
+    /* scaled behind the mask */
+    "mix = function()\n"
+    "    local s = matmul(heads 'q', transpose(heads 'k', 3, 4))\n"
+    "    return attend((s + where(le(key(), query()), 0, -math.huge)) / 3)\n"
+    "end",
+    "mix = function() return attend((scores() + where(le(key(), query()), 0, -3e38)) * 0.3) end",
+    /* a sink beside the scores, behind them or before */
+    "mix = function()\n"
+    "    local s = where(le(key(), query()), scores(), -math.huge)\n"
+    "    local sink = expand(param('sink', {H, 1, 1}, {normal = 1}), {B, H, T, 1})\n"
+    "    local p = nn.softmax(concat({s, sink}, 4))\n"
+    "    return merged(matmul(slice(p, {0, 0, 0, 0}, {B, H, T, T}), heads 'v'))\n"
+    "end",
+    "mix = function()\n"
+    "    local s = where(le(key(), query()), scores(), -math.huge)\n"
+    "    local p = nn.softmax(concat({const(0, {B, H, T, 1}), s}, 4))\n"
+    "    return merged(matmul(narrow(p, 4, 1), heads 'v'))\n"
+    "end",
     /* GPT-2's own: w b - 1e10 (1 - b) */
     "mix = function() local b = float(le(key(), query())); return attend(scores() * b - 1e10 * (1 "
     "- b)) end",
@@ -325,6 +354,37 @@ static const struct {
      "found tokens that look at later ones"},
     {"mix = function() return attend(where(le(key(), query()), scores(), -1e4)) end",
      "found tokens that look at later ones"},
+    /* a larger table, cut otherwise */
+    {"mix = function()\n"
+     "    local all = le(key {64, 64}, query {64, 64})\n"
+     "    return attend(where(slice(all, {6, 5}, {T, T}), scores(), -math.huge))\n"
+     "end",
+     "found tokens that look at later ones"},
+    /* positions that wrap, or that float32 rounds to one */
+    {"mix = function()\n"
+     "    local a, b = key() * 2147483647, query() * 2147483647\n"
+     "    return attend(where(le(a, b), scores(), -math.huge))\n"
+     "end",
+     "found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    local a, b = float(key()) + 3e8, float(query()) + 3e8\n"
+     "    return attend(where(le(a, b), scores(), -math.huge))\n"
+     "end",
+     "found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    local a, b = float(key()) * 1e-30 * 1e-30, float(query()) * 1e-30 * 1e-30\n"
+     "    return attend(where(le(a, b), scores(), -math.huge))\n"
+     "end",
+     "found tokens that look at later ones"},
+    /* what was hidden comes back */
+    {"mix = function()\n"
+     "    return attend(scores() + where(le(key(), query()), 0, -1e9) + 1e9)\n"
+     "end",
+     "found tokens that look at later ones"},
+    {"mix = function()\n"
+     "    return attend(maximum(where(le(key(), query()), scores(), -math.huge), -5))\n"
+     "end",
+     "found tokens that look at later ones"},
     {"mix = function() return attend(where(logical_or(le(key(), query()), lt(key(), 4)), scores(), "
      "-math.huge)) end",
      "found tokens that look at later ones"},
@@ -358,9 +418,7 @@ static const struct {
      "    return merged(matmul(z * float(le(key(), query())), heads 'v'))\n"
      "end",
      ": cumsum: found sums over tokens, one after another"},
-    {"mix = function() V = T; return x end\n"
-     "local linear = nn.linear\n"
-     "nn.linear = function(x, n) return n == T and matmul(x, transpose(x, 2, 3)) or linear(x, n) end",
+    {"mix = function() return reshape(x, {B, 1, T, C}) * reshape(x, {B, T, 1, C}) end",
      "found logits of pairs of tokens"},
     {"mix = function() return expand(sum(x, 2), {B, T, C}) end",
      "found a tensor without tokens that tokens look at"},

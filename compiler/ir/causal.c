@@ -16,7 +16,13 @@ enum kind { UNKNOWN, AFFINE, HIDDEN };
 
 struct fact {
     enum kind kind;
-    double c, di, dk; /* AFFINE */
+    double c, di, dk; /* AFFINE; of HIDDEN c, beside which what is added to it does not count */
+};
+
+/* An axis whose elements are tokens, or of which there are none. */
+struct side {
+    int axis;      /* or CR_NONE */
+    int64_t ahead; /* the place of the first token along it */
 };
 
 struct search {
@@ -27,7 +33,7 @@ struct search {
 
 enum { MOST_STEPS = 4096 };
 
-static const struct fact unknown = {UNKNOWN, 0, 0, 0}, hidden = {HIDDEN, 0, 0, 0};
+static const struct fact unknown = {UNKNOWN, 0, 0, 0};
 
 static struct fact affine(double c, double di, double dk)
 {
@@ -37,6 +43,12 @@ static struct fact affine(double c, double di, double dk)
 static struct fact constant(double value)
 {
     return affine(value, 0, 0);
+}
+
+/* What is about c or less, if that hides it. */
+static struct fact hidden(double c)
+{
+    return c <= -CR_HIDES ? (struct fact){HIDDEN, c, 0, 0} : unknown;
 }
 
 static bool is_constant(const struct fact *f)
@@ -64,25 +76,61 @@ static double greatest(const struct search *s, const struct fact *f)
     return f->c + s->most * (fmax(f->di, 0) + fmax(f->dk, 0));
 }
 
+/* The same of scores that are hidden. */
+static double highest(const struct search *s, const struct fact *f)
+{
+    return f->kind == HIDDEN ? f->c : greatest(s, f);
+}
+
 static bool hides(const struct search *s, const struct fact *f)
 {
-    return f->kind == HIDDEN || (f->kind == AFFINE && greatest(s, f) <= -CR_HIDES);
+    return f->kind != UNKNOWN && highest(s, f) <= -CR_HIDES;
 }
 
 /* ---- arithmetic ---- */
 
-static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
+/* Whether a number is a multiple of `step`, and of no larger size than `bound`. */
+static bool is_multiple(double x, double step, double bound)
 {
-    bool falls = b.kind == AFFINE && sign < 0 && least(s, &b) >= CR_HIDES;
-    if (hides(s, &a) || (sign > 0 && hides(s, &b)) || falls)
-        return hidden;
-    if (a.kind != AFFINE || b.kind != AFFINE)
-        return unknown;
-    return affine(a.c + sign * b.c, a.di + sign * b.di, a.dk + sign * b.dk);
+    return x / step == floor(x / step) && fabs(x) <= bound;
 }
 
-/* A product with 0 is 0, whatever the other factor is; what hides, times 1 or more, hides. */
-static struct fact times(const struct search *s, struct fact a, struct fact b)
+/* What is known of a value of such a type: nothing where it may have been rounded or wrapped, but that it
+ * hides.  All multiples of 2^-10 up to 2^14 are exact in float32, as are whole numbers up to 2^24. */
+static struct fact exact(const struct search *s, enum cr_dtype type, struct fact f)
+{
+    double bound = fmax(fabs(least(s, &f)), fabs(greatest(s, &f)));
+    if (f.kind != AFFINE || is_constant(&f))
+        return f;
+    if (type == CR_I32)
+        return bound < 2147483648.0 ? f : unknown;
+    for (double step = 1; step > 1e-3; step /= 2) {
+        double most = 16777216.0 * step;
+        if (is_multiple(f.c, step, most) && is_multiple(f.di, step, most) &&
+            is_multiple(f.dk, step, most) && bound <= most)
+            return f;
+    }
+    return hidden(greatest(s, &f));
+}
+
+/* What is hidden stays so beside scores, but not beside numbers that lift it. */
+static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
+{
+    if (b.kind == AFFINE)
+        b = affine(sign * b.c, sign * b.di, sign * b.dk);
+    else if (b.kind == HIDDEN && sign < 0)
+        b = unknown;
+    if (a.kind == AFFINE && b.kind == AFFINE)
+        return affine(a.c + b.c, a.di + b.di, a.dk + b.dk);
+    if (a.kind != UNKNOWN && b.kind != UNKNOWN)
+        return hidden(highest(s, &a) + highest(s, &b));
+    if (a.kind == UNKNOWN)
+        a = b;
+    return a.kind == UNKNOWN ? unknown : hidden(highest(s, &a));
+}
+
+/* A product with 0 is 0, whatever the other factor is. */
+static struct fact times(struct fact a, struct fact b)
 {
     if (is_value(&a, 0) || is_value(&b, 0))
         return constant(0);
@@ -94,14 +142,14 @@ static struct fact times(const struct search *s, struct fact a, struct fact b)
         return unknown;
     if (a.kind == AFFINE)
         return affine(a.c * b.c, a.di * b.c, a.dk * b.c);
-    return a.kind == HIDDEN && b.c >= 1 && hides(s, &a) ? hidden : unknown;
+    return a.kind == HIDDEN && b.c > 0 ? hidden(a.c * b.c) : unknown;
 }
 
-static struct fact over(const struct search *s, struct fact a, struct fact b)
+static struct fact over(struct fact a, struct fact b)
 {
     if (is_value(&a, 0))
         return a;
-    return is_constant(&b) && b.c != 0 ? times(s, a, constant(1 / b.c)) : unknown;
+    return is_constant(&b) && b.c != 0 ? times(a, constant(1 / b.c)) : unknown;
 }
 
 static struct fact absolute(const struct search *s, struct fact a)
@@ -117,13 +165,13 @@ static struct fact absolute(const struct search *s, struct fact a)
 static struct fact extreme(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (sign > 0 && hides(s, &a) && hides(s, &b))
-        return hidden;
+        return hidden(fmax(highest(s, &a), highest(s, &b)));
     if (sign > 0 && a.kind == HIDDEN && b.kind == AFFINE && least(s, &b) >= -CR_HIDES)
         return b;
     if (sign > 0 && b.kind == HIDDEN && a.kind == AFFINE && least(s, &a) >= -CR_HIDES)
         return a;
     if (sign < 0 && (hides(s, &a) || hides(s, &b)))
-        return hidden;
+        return hidden(hides(s, &a) ? highest(s, &a) : highest(s, &b));
     if (a.kind != AFFINE || b.kind != AFFINE)
         return unknown;
     struct fact gap = affine(a.c - b.c, a.di - b.di, a.dk - b.dk);
@@ -163,7 +211,8 @@ static struct fact evaluated(const struct search *s, cr_id id, const struct fact
         values[i] = in[i].c;
     }
     enum cr_dtype type = s->g->nodes[cr_in(s->g, id, node->n_in - 1)].dtype;
-    return constant(cr_evaluator_of(node->op, type)(node->op, values[0], values[1], values[2]));
+    double value = cr_evaluator_of(node->op, type)(node->op, values[0], values[1], values[2]);
+    return constant(node->dtype == CR_F32 ? (double)(float)value : value);
 }
 
 static bool is_whole(const struct fact *f)
@@ -172,8 +221,8 @@ static bool is_whole(const struct fact *f)
            f->dk == floor(f->dk);
 }
 
-/* By op, of what is known of the operands. */
-static struct fact of_elementwise(const struct search *s, cr_id id, const struct fact *in)
+/* By op, of what is known of the operands, if arithmetic were exact. */
+static struct fact ideal(const struct search *s, cr_id id, const struct fact *in)
 {
     switch (s->g->nodes[id].op) {
     case CR_OP_add:
@@ -181,13 +230,13 @@ static struct fact of_elementwise(const struct search *s, cr_id id, const struct
     case CR_OP_sub:
         return plus(s, in[0], in[1], -1);
     case CR_OP_fma:
-        return plus(s, times(s, in[0], in[1]), in[2], 1);
+        return plus(s, times(in[0], in[1]), in[2], 1);
     case CR_OP_neg:
-        return times(s, in[0], constant(-1));
+        return times(in[0], constant(-1));
     case CR_OP_mul:
-        return times(s, in[0], in[1]);
+        return times(in[0], in[1]);
     case CR_OP_div:
-        return over(s, in[0], in[1]);
+        return over(in[0], in[1]);
     case CR_OP_abs:
         return absolute(s, in[0]);
     case CR_OP_maximum:
@@ -207,7 +256,7 @@ static struct fact of_elementwise(const struct search *s, cr_id id, const struct
     case CR_OP_ne:
         return equal(s, in[0], in[1], 0);
     case CR_OP_logical_and: /* of 0 and 1 */
-        return times(s, in[0], in[1]);
+        return times(in[0], in[1]);
     case CR_OP_logical_or:
         return is_value(&in[0], 1) || is_value(&in[1], 1) ? constant(1) : evaluated(s, id, in);
     case CR_OP_logical_not:
@@ -225,82 +274,109 @@ static struct fact of_elementwise(const struct search *s, cr_id id, const struct
     }
 }
 
+/* By op, of what is known of the operands. */
+static struct fact of_elementwise(const struct search *s, cr_id id, const struct fact *in)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct fact of_constants = evaluated(s, id, in);
+    return is_constant(&of_constants) ? of_constants : exact(s, node->dtype, ideal(s, id, in));
+}
+
 /* ---- nodes ---- */
 
-static struct fact find(struct search *s, cr_id id, int query, int key);
+static struct fact find(struct search *s, cr_id id, struct side query, struct side key);
+
+static struct side operand_side(const struct search *s, cr_id id, int i, struct side side)
+{
+    if (side.axis != CR_NONE)
+        side.axis = cr_operand_axis(s->g, id, i, side.axis);
+    return side;
+}
 
 /* A fact of an operand, where the axes of the node come from. */
-static struct fact find_operand(struct search *s, cr_id id, int i, int query, int key)
+static struct fact find_operand(struct search *s, cr_id id, int i, struct side query,
+                                struct side key)
 {
-    int from_query = query == CR_NONE ? CR_NONE : cr_operand_axis(s->g, id, i, query);
-    int from_key = key == CR_NONE ? CR_NONE : cr_operand_axis(s->g, id, i, key);
-    return find(s, cr_in(s->g, id, i), from_query, from_key);
+    return find(s, cr_in(s->g, id, i), operand_side(s, id, i, query), operand_side(s, id, i, key));
+}
+
+/* The token that an element of a literal stands for along an axis. */
+static int64_t token_of(const struct cr_node *node, int64_t element, struct side side)
+{
+    int64_t behind = cr_elements(node->rank - side.axis - 1, node->shape + side.axis + 1);
+    return element / behind % node->shape[side.axis] - side.ahead;
 }
 
 /* A table of constants: those of later keys, if they are one value or all hide. */
-static struct fact find_literal(const struct search *s, const struct cr_node *node, int query,
-                                int key)
+static struct fact find_literal(const struct search *s, const struct cr_node *node,
+                                struct side query, struct side key)
 {
     const struct cr_literal *literal = cr_literal_of(s->g, node);
-    bool hides_all = true, same = true;
-    double first = NAN;
-    if (query == CR_NONE || key == CR_NONE)
+    bool same = true;
+    double first = NAN, most = -INFINITY;
+    if (query.axis == CR_NONE || key.axis == CR_NONE)
         return unknown;
-    int64_t behind_query = cr_elements(node->rank - query - 1, node->shape + query + 1);
-    int64_t behind_key = cr_elements(node->rank - key - 1, node->shape + key + 1);
     for (int64_t e = 0; e < literal->n; e++) {
-        if (e / behind_key % node->shape[key] <= e / behind_query % node->shape[query])
+        int64_t i = token_of(node, e, query), k = token_of(node, e, key);
+        if (i < 0 || k <= i || (double)k >= s->most)
             continue;
         float f;
         memcpy(&f, &literal->words[e], sizeof f);
         double value = node->dtype == CR_F32 ? f : (double)(int32_t)literal->words[e];
         first = isnan(first) ? value : first;
         same &= value == first;
-        hides_all &= value <= -CR_HIDES;
+        most = value > most || isnan(value) ? value : most;
     }
-    return same ? constant(first) : hides_all ? hidden : unknown;
+    return same ? constant(first) : hidden(most);
 }
 
-static struct fact find_leaf(const struct search *s, const struct cr_node *node, int query, int key)
+static struct fact find_leaf(const struct search *s, const struct cr_node *node, struct side query,
+                             struct side key)
 {
     if (node->op == CR_OP_const)
         return constant(node->value);
-    if (node->op == CR_OP_iota && node->axis == query)
-        return affine(0, 1, 0);
-    if (node->op == CR_OP_iota && node->axis == key)
-        return affine(1, 1, 1);
+    if (node->op == CR_OP_iota && node->axis == query.axis)
+        return affine((double)query.ahead, 1, 0);
+    if (node->op == CR_OP_iota && node->axis == key.axis)
+        return affine(1 + (double)key.ahead, 1, 1);
     return node->op == CR_OP_literal ? find_literal(s, node, query, key) : unknown;
 }
 
 /* A view shows one element of its operand in each of its own, so that a fact of all holds if both
  * axes are known, or neither counts. */
-static struct fact find_view(struct search *s, cr_id id, int query, int key)
+static struct fact find_view(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    bool cuts = node->op == CR_OP_reshape || node->op == CR_OP_slice;
-    if (cuts && query != CR_NONE && cr_operand_axis(s->g, id, 0, query) == CR_NONE)
-        return unknown;
-    if (cuts && key != CR_NONE && cr_operand_axis(s->g, id, 0, key) == CR_NONE)
-        return unknown;
+    struct side *sides[] = {&query, &key};
+    for (int i = 0; i < 2; i++) {
+        if (sides[i]->axis == CR_NONE)
+            continue;
+        if (node->op == CR_OP_slice)
+            sides[i]->ahead += node->index[sides[i]->axis];
+        else if (node->op == CR_OP_reshape && operand_side(s, id, 0, *sides[i]).axis == CR_NONE)
+            return unknown;
+    }
+    if (node->op == CR_OP_slice)
+        return find(s, cr_in(s->g, id, 0), query, key);
     return find_operand(s, id, 0, query, key);
 }
 
 /* A reduction of, or a product with, zeros; a maximum of what is hidden. */
-static struct fact find_reduced(struct search *s, cr_id id, int query, int key)
+static struct fact find_reduced(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
     struct fact in = find_operand(s, id, 0, query, key);
     if (node->op == CR_OP_max && hides(s, &in))
-        return hidden;
+        return in;
     return is_value(&in, 0) ? in : unknown;
 }
 
 /* Products are with zeros if one operand has both axes, and zeros there. */
-static struct fact find_contract(struct search *s, cr_id id, int query, int key)
+static struct fact find_contract(struct search *s, cr_id id, struct side query, struct side key)
 {
     for (int i = 0; i < 2; i++) {
-        if (query == CR_NONE || key == CR_NONE || cr_operand_axis(s->g, id, i, query) == CR_NONE ||
-            cr_operand_axis(s->g, id, i, key) == CR_NONE)
+        if (operand_side(s, id, i, query).axis == CR_NONE ||
+            operand_side(s, id, i, key).axis == CR_NONE)
             continue;
         struct fact in = find_operand(s, id, i, query, key);
         if (is_value(&in, 0))
@@ -310,7 +386,7 @@ static struct fact find_contract(struct search *s, cr_id id, int query, int key)
 }
 
 /* A choice that positions make: what was not chosen need not be known. */
-static struct fact find_where(struct search *s, cr_id id, int query, int key)
+static struct fact find_where(struct search *s, cr_id id, struct side query, struct side key)
 {
     struct fact condition = find_operand(s, id, 0, query, key);
     if (is_constant(&condition))
@@ -319,22 +395,33 @@ static struct fact find_where(struct search *s, cr_id id, int query, int key)
     return is_same(&a, &b) ? a : unknown;
 }
 
-/* Joined along another axis: what is true of all. */
-static struct fact find_concat(struct search *s, cr_id id, int query, int key)
+/* What is true of all that are joined.  Along an axis of tokens those count that have some of them. */
+static struct fact find_concat(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    if (node->axis == query || node->axis == key)
-        return unknown;
-    struct fact all = find_operand(s, id, 0, query, key);
-    for (int i = 1; i < node->n_in; i++) {
-        struct fact in = find_operand(s, id, i, query, key);
-        all = is_same(&all, &in) ? all : unknown;
+    struct fact all = unknown;
+    struct side *sides[] = {&query, &key};
+    bool is_first = true;
+    for (int i = 0; i < node->n_in; i++) {
+        cr_id in = cr_in(s->g, id, i);
+        int64_t n = s->g->nodes[in].shape[node->axis];
+        bool counts = true;
+        for (int k = 0; k < 2; k++)
+            if (sides[k]->axis == node->axis)
+                counts &= sides[k]->ahead < n && (double)sides[k]->ahead + s->most > 0;
+        struct fact of_one = counts ? find(s, in, query, key) : all;
+        if (counts)
+            all = is_first || is_same(&all, &of_one) ? of_one : unknown;
+        is_first &= !counts;
+        for (int k = 0; k < 2; k++)
+            if (sides[k]->axis == node->axis)
+                sides[k]->ahead -= n;
     }
     return all;
 }
 
 /* Of any node; an axis that it does not have is CR_NONE. */
-static struct fact find(struct search *s, cr_id id, int query, int key)
+static struct fact find(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
     struct fact in[3];
@@ -365,7 +452,7 @@ static struct fact find(struct search *s, cr_id id, int query, int key)
 enum cr_later cr_find_later(const struct cr_graph *g, cr_id id, int query, int key)
 {
     struct search s = {g, (double)g->nodes[id].shape[key], MOST_STEPS};
-    struct fact f = find(&s, id, query, key);
+    struct fact f = find(&s, id, (struct side){query, 0}, (struct side){key, 0});
     if (is_value(&f, 0))
         return CR_LATER_ZERO;
     return hides(&s, &f) ? CR_LATER_HIDDEN : CR_LATER_UNKNOWN;

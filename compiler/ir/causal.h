@@ -17,7 +17,7 @@ enum cr_later {
                       * exponential is 0 */
 };
 
-/* Scores are taken to be of a smaller magnitude than this: what adds so much to them hides them. */
+/* Scores are taken to be of a smaller magnitude than this: what takes so much from them hides them. */
 #define CR_HIDES 1e9
 
 /*
