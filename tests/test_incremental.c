@@ -25,8 +25,9 @@ static const struct family {
     {"graphs/gpt2.lua",
      {"n_layer=3", "n_embd=32", "n_head=1", "vocab_size=7", "tie_word_embeddings=false"}},
     {"graphs/llama.lua", {"num_key_value_heads=2", "B=2"}},
-    {"graphs/llama.lua", {"num_key_value_heads=1", "rope_type=llama3", "rope_factor=8",
-                           "rope_original_max_position_embeddings=16"}},
+    {"graphs/llama.lua",
+     {"num_key_value_heads=1", "rope_type=llama3", "rope_factor=8",
+      "rope_original_max_position_embeddings=16"}},
     {"graphs/mistral.lua", {"sliding_window=9"}},
     {"graphs/qwen2.lua", {"num_key_value_heads=4", "B=2"}},
     {"graphs/qwen3.lua", {"num_key_value_heads=4", "head_dim=16"}},
@@ -339,6 +340,98 @@ START_TEST(spellings_go_on)
 }
 END_TEST
 
+/* ---- training ---- */
+
+/* The frame's model with a step of gradient descent behind it. */
+static const char training[] = "mix = function() return attend(where(le(key(), query()), scores(), "
+                               "-math.huge)) end\n"
+                               "%s";
+static const char step[] =
+    "x = x + mix()\n"
+    "local logits = scope('head', nn.linear, x, V)\n"
+    "local targets = input('targets', {B, T}, 'i32')\n"
+    "local top = max(logits, 3)\n"
+    "local logs = logits - (top + log(sum(exp(logits - top), 3)))\n"
+    "local hit = eq(iota(logs.shape, 3), reshape(targets, {B, T, 1}))\n"
+    "local loss = -nn.total(where(hit, logs, 0)) / (B * T)\n"
+    "local list, names = {}, {}\n"
+    "for name, p in pairs(parameters()) do table.insert(names, name) end\n"
+    "table.sort(names)\n"
+    "for i, name in ipairs(names) do list[i] = parameters()[name] end\n"
+    "local out = {logits = logits, logs = logs, loss = loss}\n"
+    "for i, g in ipairs(grad(loss, list)) do out['new' .. i] = list[i] - 0.1 * g end\n"
+    "do return out end\n";
+
+enum { V = 11 };
+
+/* Logits and their logarithms of probabilities in a training step. */
+static void run_step(crescent_context *context, const int32_t *ids, float *logits, float *logs)
+{
+    char mix[4096];
+    struct side side = {0};
+    const void *inputs[2];
+    void *outputs[64] = {NULL};
+    int32_t targets[CONTEXT];
+    crescent_port port;
+    for (int i = 0; i < CONTEXT; i++)
+        targets[i] = ids[(i + 1) % CONTEXT];
+    snprintf(mix, sizeof mix, training, step);
+    expect(context, open_spelling(context, mix, &side, "1"));
+    compile(context, &side, CRESCENT_TCC, 2, NULL);
+    inputs[crescent_port_find(side.model, CRESCENT_INPUT, "ids")] = ids;
+    inputs[crescent_port_find(side.model, CRESCENT_INPUT, "targets")] = targets;
+    int n = crescent_port_count(side.model, CRESCENT_OUTPUT);
+    ck_assert_int_lt(n, COUNT(outputs));
+    for (int i = 0; i < n; i++) {
+        expect(context, crescent_port_at(side.model, CRESCENT_OUTPUT, i, &port));
+        outputs[i] = calloc((size_t)crescent_port_elements(&port), sizeof(float));
+    }
+    expect(context, crescent_run(side.model, inputs, outputs));
+    memcpy(logits, outputs[crescent_port_find(side.model, CRESCENT_OUTPUT, "logits")],
+           CONTEXT * V * sizeof *logits);
+    memcpy(logs, outputs[crescent_port_find(side.model, CRESCENT_OUTPUT, "logs")],
+           CONTEXT * V * sizeof *logs);
+    for (int i = 0; i < n; i++)
+        free(outputs[i]);
+    close_side(&side);
+}
+
+/* What a training step says of a token is what generation says of it, bit for bit. */
+START_TEST(training_says_the_same)
+{
+    crescent_context *context = crescent_context_new();
+    struct side part = {0};
+    char mix[4096];
+    int32_t ids[CONTEXT];
+    float logits[CONTEXT * V], logs[CONTEXT * V], some[8 * V];
+    for (int i = 0; i < CONTEXT; i++)
+        ids[i] = (i * 7 + i * i) % V;
+    run_step(context, ids, logits, logs);
+    for (int logarithms = 0; logarithms < 2; logarithms++) {
+        snprintf(mix, sizeof mix, training,
+                 logarithms
+                     ? "x = x + mix()\n"
+                       "local logits = scope('head', nn.linear, x, V)\n"
+                       "local top = max(logits, 3)\n"
+                       "do return {logits = logits - (top + log(sum(exp(logits - top), 3)))} "
+                       "end\n"
+                     : "");
+        expect(context, open_spelling(context, mix, &part, "1"));
+        expect(context, crescent_graph_incremental(part.graph, &(crescent_incremental){8, 0}));
+        compile(context, &part, CRESCENT_TCC, 1, NULL);
+        for (int at = 0, i = 0, n; at < CONTEXT; at += n, i++) {
+            n = tokens_at(2, i, 8, CONTEXT - at);
+            run_tokens(context, &part, ids + at, n, some);
+            ck_assert_msg(
+                crescent_same_bits((logarithms ? logs : logits) + at * V, some, (size_t)n * V),
+                "token %d, logarithms %d", at, logarithms);
+        }
+        close_side(&part);
+    }
+    crescent_context_free(context);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -498,6 +591,7 @@ int main(void)
     tcase_add_loop_test(tests, families_token_by_token, 0, COUNT(families));
     tcase_add_loop_test(tests, families_by_a_compiler, 0, COUNT(families));
     tcase_add_loop_test(tests, spellings_go_on, 0, COUNT(spellings));
+    tcase_add_test(tests, training_says_the_same);
     tcase_add_loop_test(tests, what_looks_ahead_is_refused, 0, COUNT(refused));
     tcase_add_test(tests, chunks_out_of_bounds);
     tcase_add_test(tests, tokens_beyond_the_context);
