@@ -13,7 +13,7 @@ local o = options({
     n_inner = 0, -- 0: 4 n_embd
     activation_function = huggingface.activations("gelu_new"), layer_norm_epsilon = 1e-5,
     tie_word_embeddings = true,
-    scale_attn_weights = {"true"}, scale_attn_by_inverse_layer_idx = {"false"},
+    scale_attn_weights = true, scale_attn_by_inverse_layer_idx = false,
     add_cross_attention = {"false"},
     name_prefix = "transformer.", -- before every parameter's name but that of a head of its own
 }, huggingface.keys())
@@ -24,8 +24,10 @@ local x = scope("wte", nn.embedding, ids, o.vocab_size, o.n_embd, 0.02)
 x = scope("wpe", nn.learned_positions, x, o.n_positions, 0.02)
 local layer = {n_head = o.n_head, layer_norm_epsilon = o.layer_norm_epsilon, layout = "conv1d"}
 for i = 0, o.n_layer - 1 do
+    local scale = o.scale_attn_weights and 1 / math.sqrt(o.n_embd / o.n_head) or 1
+    if o.scale_attn_by_inverse_layer_idx then scale = scale / (i + 1) end
     x = scope("h." .. i, gpt2.block, x, layer, o.n_inner > 0 and o.n_inner or nil,
-        huggingface.activation(o.activation_function))
+        huggingface.activation(o.activation_function), {scale = scale})
 end
 x = scope("ln_f", nn.layer_norm, x, {eps = o.layer_norm_epsilon})
 

@@ -120,14 +120,14 @@ complains llama "rope_long_factor has 2 items, expected one for each of 4 freque
     --set rope_type=longrope --set rope_factor=2 --set rope_long_factor=1,2 \
     --set rope_original_max_position_embeddings=8
 refuses llama '{"hidden_act": "relu2"}' \
-    "option hidden_act: found 'relu2', expected silu or gelu_new or gelu_pytorch_tanh or swish"
+    "option hidden_act: found 'relu2', expected silu or gelu or gelu_new or gelu_pytorch_tanh or relu or swish"
 refuses llama '{"quantization_config": {"bits": 4}}' \
     'quantization_config.bits 4: graphs/llama.lua has no such option'
 refuses llama '{"num_experts": 8}' 'num_experts 8: graphs/llama.lua has no such option'
 refuses llama '{"hiden_size": 64}' \
     'hiden_size 64: graphs/llama.lua has no such option, did you mean hidden_size?'
-refuses gpt2 '{"scale_attn_by_inverse_layer_idx": true}' \
-    "option scale_attn_by_inverse_layer_idx: found 'true', expected false"
+refuses gpt2 '{"add_cross_attention": true}' \
+    "option add_cross_attention: found 'true', expected false"
 refuses bert '{"position_embedding_type": "relative_key"}' \
     "option position_embedding_type: found 'relative_key', expected absolute"
 refuses bert '{"pruned_heads": {"0": [1, 2]}}' 'pruned_heads.0 1,2: graphs/bert.lua has no such option'

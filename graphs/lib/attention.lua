@@ -78,7 +78,7 @@ end
 -- Multi-head self-attention with one projection to Q, K and V together:
 -- MultiHead(x) = Concat(head_1, ..., head_h) W_O.
 -- config: n_head, mask (or none), drop (of probabilities, or none), project = nn.linear or
--- nn.conv1d, bias, and the names of the two projections.
+-- nn.conv1d, bias, the names of the two projections, and how (see attend).
 function attention.fused(x, config)
     local C = x:size(-1)
     attention.head_size(C, config.n_head)
@@ -86,7 +86,8 @@ function attention.fused(x, config)
     local q = tap("q", attention.split_heads(part(qkv, 0, 3), config.n_head))
     local k = tap("k", attention.split_heads(part(qkv, 1, 3), config.n_head))
     local v = tap("v", attention.split_heads(part(qkv, 2, 3), config.n_head))
-    local y = tap("y", attention.merge_heads(attention.attend(q, k, v, config.mask, config.drop)))
+    local y = attention.attend(q, k, v, config.mask, config.drop, config.how)
+    y = tap("y", attention.merge_heads(y))
     return (scope(config.out_name, config.project, y, C, config.bias))
 end
 

@@ -78,8 +78,14 @@ function huggingface.activation(name)
     return activations[name]
 end
 
+-- The gated linear unit of an activation.
+local function gate_by(act)
+    return function(gate, up) return act(gate) * up end
+end
+
 local gated = {
     silu = nn.swiglu, swish = nn.swiglu, gelu_pytorch_tanh = nn.geglu, gelu_new = nn.geglu,
+    gelu = gate_by(nn.gelu), relu = gate_by(nn.relu),
 }
 
 -- The same for gated linear units.
