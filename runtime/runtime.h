@@ -78,6 +78,9 @@
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
+    CR_FUNCTION(gather_panels, void, (long rows, long cols, float *y, long ldy, const float *panels, \
+                                      long panel_stride, long table_rows, const int *index)) /* only for gather_panels */ \
+        /* The same, of a table whose rows are the columns of panels. */ \
     CR_FUNCTION(lookup, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index, long ldi)) /* only for lookup */ \
         /* y[r, c] = table[index[r, c] * ldt]; an index outside 0 <= i < table_rows yields NaN */ \

@@ -262,6 +262,8 @@ static void try_moves(const struct cr_runtime *k, struct lines *lines)
     TRY("hide", FLOAT_OPERANDS, k->hide(9, o.cols, y, o.ld, -3, 12, -INFINITY));
     TRY("hide_rows", FLOAT_OPERANDS, k->hide_rows(9, o.cols, y, o.ld, 2, 7, -3, 12, -INFINITY));
     TRY("gather", FLOAT_OPERANDS, k->gather(7, o.cols, y, o.ld, o.a, o.ld, 10, index));
+    TRY("gather_panels", FLOAT_OPERANDS,
+        k->gather_panels(7, 5, y, o.ld, o.a, 160, 10, index));
     const int places[] = {2, 7, -1, 0, 3, 9, 1000000};
     TRY("lookup", FLOAT_OPERANDS, k->lookup(5, 3, y, o.ld, o.a, 3, 8, places, 1));
     TRY("scatter_add", FLOAT_OPERANDS,

@@ -966,6 +966,31 @@ START_TEST(test_gather)
 END_TEST
 
 /* Each element by an index of its own; rows of indices may overlap, and go backwards. */
+START_TEST(test_gather_panels)
+{
+    const struct cr_runtime *k = cr_runtime_select(isas[_i]);
+    static const int index[] = {2, 0, 69, -1, 70, INT32_MAX, INT32_MIN, 33};
+    enum { COLS = 35, LDY = 36, TABLE = 70, STRIDE = COLS * CR_PANEL };
+    float *panels = filled(3 * STRIDE, mixed, 1);
+    float *y = filled(COUNT(index) * LDY, tame, 2);
+    if (k) {
+        k->gather_panels(COUNT(index), COLS, y, LDY, panels, STRIDE, TABLE, index);
+        for (int r = 0; r < COUNT(index); r++) {
+            for (int c = 0; c < COLS; c++) {
+                int i = index[r];
+                float in = i < 0 || i >= TABLE
+                               ? NAN
+                               : panels[i / CR_PANEL * STRIDE + c * CR_PANEL + i % CR_PANEL];
+                ck_assert(same(y[r * LDY + c], in));
+            }
+            ck_assert(same(y[r * LDY + COLS], tame(2, (unsigned)(r * LDY + COLS))));
+        }
+    }
+    free(panels);
+    free(y);
+}
+END_TEST
+
 START_TEST(test_lookup)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1660,6 +1685,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_zeros, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_gather_panels, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_lookup, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_cumsum, 0, COUNT(isas));
     tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));

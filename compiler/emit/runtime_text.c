@@ -34,6 +34,7 @@
     F(query, "runtime/query.inc")                                                                  \
     F(hide, "runtime/hide.inc")                                                                    \
     F(extremes, "runtime/extremes.inc")                                                            \
+    F(gather_panels, "runtime/gather_panels.inc")                                                  \
     F(lookup, "runtime/lookup.inc")                                                                \
     F(scan, "runtime/scan.inc")                                                                    \
     F(i32_scan, "runtime/i32_scan.inc")                                                            \

@@ -63,3 +63,16 @@ void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
     for (int i = 0; i < CR_PROGRAMS; i++)
         copy_tiles(&copy->programs[i], &kernel->programs[i]);
 }
+
+int64_t cr_elements_read(const struct cr_graph *g, const struct cr_kernel *k, int r)
+{
+    const struct cr_node *node = &g->nodes[k->refs[r]], *root = &g->nodes[k->root];
+    int64_t all = cr_elements(node->rank, node->shape), made = cr_elements(root->rank, root->shape);
+    bool gathers = false, loads = k->kind != CR_KERNEL_TILE;
+    for (int i = 0; i < k->program.n && !loads; i++) {
+        const struct cr_value *v = &k->program.values[i];
+        gathers |= v->source == CR_GATHER && v->ref == r;
+        loads |= v->source == CR_LOAD && v->ref == r;
+    }
+    return gathers && !loads && made < all ? made : all;
+}

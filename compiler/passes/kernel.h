@@ -306,6 +306,10 @@ static inline int cr_n_bounds(const struct cr_kernel *kernel)
     return cr_attends(kernel) ? kernel->attention.n_bounds : 0;
 }
 
+/* Elements that it reads of its operand r, at most: of a table that a tile kernel gathers from no more
+ * than it makes. */
+int64_t cr_elements_read(const struct cr_graph *g, const struct cr_kernel *kernel, int r);
+
 /* True if it does not read a ref, but writes it. */
 static inline bool cr_writes_ref(const struct cr_kernel *kernel, int ref)
 {

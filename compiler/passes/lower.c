@@ -77,9 +77,8 @@ static void count_work(struct cr_lowering *lw)
     double elements = (double)cr_elements(root->rank, root->shape);
     k->bytes_written = 4 * elements;
     for (int i = 0; i < k->n_refs; i++) {
-        const struct cr_node *node = &lw->g->nodes[k->refs[i]];
         double *bytes = cr_writes_ref(k, i) ? &k->bytes_written : &k->bytes_read;
-        *bytes += 4 * (double)cr_elements(node->rank, node->shape);
+        *bytes += 4 * (double)cr_elements_read(lw->g, k, i);
     }
     k->bytes_read += cr_panel_bytes(lw->g, k);
     k->flops = cr_kernel_kinds[k->kind].flops(k, elements);

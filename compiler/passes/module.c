@@ -35,6 +35,7 @@ void cr_module_free(struct cr_module *module)
     free(module->storage);
     free(module->packed);
     free(module->places);
+    free(module->columns_of);
     cr_program_free(module->program);
     free(module);
 }

@@ -147,6 +147,8 @@ struct cr_module {
     /* plan */
     struct cr_storage *storage; /* by node */
     int64_t *packed;            /* by kernel: its packed weights, floats; or -1 */
+    cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table, which
+                        * kernels gather there (tables.h); or CR_NONE */
     struct cr_place_info *places;
     int n_places, cap_places;
     int64_t weights_floats, arena_floats;

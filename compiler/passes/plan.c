@@ -12,6 +12,7 @@
 #include "formats.h"
 #include "pack.h"
 #include "pass_list.h"
+#include "tables.h"
 #include "weights.h"
 
 enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
@@ -122,7 +123,7 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
     for (int r = 0; r < k->n_refs; r++) {
         cr_id id = k->refs[r];
         bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined_vector(w->g, id);
-        if (weight && (w->readers[id] > 1) == shared)
+        if (weight && w->m->columns_of[id] == CR_NONE && (w->readers[id] > 1) == shared)
             place_plain(w, id);
     }
     if (cr_packed(k) != CR_NONE && (w->readers[cr_packed(k)] > 1) == shared)
@@ -154,6 +155,16 @@ static void count_readers(struct weights *w)
     free(count);
 }
 
+/* Tables that are kept in panels lie where these do. */
+static void place_tables(struct weights *w)
+{
+    for (cr_id id = 0; id < w->g->n_nodes; id++) {
+        cr_id matrix = w->m->columns_of[id];
+        if (matrix != CR_NONE)
+            w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->panels[matrix]};
+    }
+}
+
 /* Weights that several kernels of an entry share come first, so that layers lie at even
  * distances. */
 static void place_weights(struct cr_module *m)
@@ -165,10 +176,12 @@ static void place_weights(struct cr_module *m)
     w.newest = cr_calloc(n, sizeof *w.newest);
     for (size_t i = 0; i < n; i++)
         w.panels[i] = w.newest[i] = CR_NONE;
+    cr_find_tables(m);
     count_readers(&w);
     for (int shared = 1; shared >= 0; shared--)
         for (int i = 0; i < m->n_kernels; i++)
             place_weights_of(&w, &m->kernels[i], shared);
+    place_tables(&w);
     m->packed = cr_calloc((size_t)m->n_kernels, sizeof *m->packed);
     for (int i = 0; i < m->n_kernels; i++) {
         cr_id packed = cr_packed(&m->kernels[i]);

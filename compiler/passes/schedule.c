@@ -117,13 +117,14 @@ static void reserve_buffers(struct scheduling *s)
     s->p->cap_buffers = n;
 }
 
-/* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer. */
+/* Stored nodes in the order of their numbers, then panels of weights; equal panels share a buffer, and
+ * so do a table and the panels that it is kept in. */
 static void add_buffers(struct scheduling *s)
 {
     reserve_buffers(s);
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
         s->buffer[id] = s->panels[id] = CR_NONE;
-        if (s->m->storage[id].space == CR_SPACE_NONE)
+        if (s->m->storage[id].space == CR_SPACE_NONE || s->m->columns_of[id] != CR_NONE)
             continue;
         add_buffer(s, id, location_of(&s->m->storage[id]));
         s->buffer[id] = s->p->n_buffers - 1;
@@ -135,6 +136,9 @@ static void add_buffers(struct scheduling *s)
     for (int i = 0; i < s->m->n_kernels; i++)
         if (cr_packed(&s->m->kernels[i]) != CR_NONE)
             add_panels(s, &s->m->kernels[i], s->m->packed[i]);
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (s->m->columns_of[id] != CR_NONE)
+            s->buffer[id] = s->panels[s->m->columns_of[id]];
 }
 
 /* The literals under the numbers that the plan has given them. */
@@ -251,8 +255,10 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     char name[32];
     for (int i = 0; i < k->n_refs; i++)
         b->ref[i] = add_operand(s, b, i);
-    for (int i = 0; i < k->n_refs; i++)
+    for (int i = 0; i < k->n_refs; i++) {
         b->f->slots[b->ref[i]].written = cr_writes_ref(k, i);
+        b->f->slots[b->ref[i]].packed = s->m->columns_of[k->refs[i]] != CR_NONE;
+    }
     b->weight = CR_NONE;
     if (cr_packed(k) != CR_NONE) {
         b->weight =
@@ -640,11 +646,9 @@ static void add_places(struct scheduling *s)
 static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
 {
     double bytes = cr_panel_bytes(m->graph, k);
-    for (int r = 0; r < k->n_refs; r++) {
-        const struct cr_node *node = &m->graph->nodes[k->refs[r]];
+    for (int r = 0; r < k->n_refs; r++)
         if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)
-            bytes += 4 * (double)cr_elements(node->rank, node->shape);
-    }
+            bytes += 4 * (double)cr_elements_read(m->graph, k, r);
     return bytes;
 }
 

@@ -223,7 +223,11 @@ static void call_gather(struct tiling *t, const struct cr_value *v, const struct
     struct cr_builder *b = t->b;
     struct cr_argument cols = v->by_row ? cr_n(b, 1) : cr_x(t->job->cols);
     struct cr_argument stride = cr_n(b, v->table_stride), n_rows = table_rows(t, v);
-    if (index->by_row)
+    if (b->f->slots[table.slot].packed)
+        CR_CALL(b, CR_CALLEE_gather_panels, to->format, rows, cols, cr_at(to->address),
+                cr_n(b, to->ld), cr_at(table), cr_n(b, v->table_stride * CR_PANEL), n_rows,
+                cr_at(index->address));
+    else if (index->by_row)
         CR_CALL(b, CR_CALLEE_gather, to->format, rows, cols, cr_at(to->address), cr_n(b, to->ld),
                 cr_at(table), stride, n_rows, cr_at(index->address));
     else
@@ -239,7 +243,9 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
     const struct cr_tile_job *j = t->job;
     struct spot *index = &t->spots[v->arg[0]];
     int64_t rs = coef(&v->at, j->row);
-    struct cr_address table = element(t, b->ref[v->ref], &v->at);
+    struct cr_affine at = {0};
+    cr_affine_add(&at, &v->at, b->f->slots[b->ref[v->ref]].packed ? CR_PANEL : 1);
+    struct cr_address table = element(t, b->ref[v->ref], &at);
     if (index->by_row)
         spread(t, index, true);
     take_temp(t, spot, v->by_row);

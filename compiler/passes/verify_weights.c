@@ -4,6 +4,7 @@
 
 #include "compiler/ir/mem.h"
 #include "verify_module.h"
+#include "tables.h"
 #include "weights.h"
 
 enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
@@ -125,6 +126,14 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id p
            p->cols == elements_of(c, param);
 }
 
+/* A table that is kept in panels is all that they hold. */
+static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id param)
+{
+    const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
+    return p && p->panel_stride && p->param == param && p->last &&
+           format_of(c, p) == cr_format_of(CR_F32) && cr_is_turned_table(&c->g->nodes[param], p);
+}
+
 /* True if a kernel's operand, a parameter or several that are read as one, lies where it is read.  Only
  * the first of several has to be aligned. */
 static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
@@ -133,6 +142,8 @@ static bool is_in_place(const struct check *c, const struct matrices *all, cr_id
     int64_t target = c->m->storage[id].offset;
     if (target % CR_ALIGN)
         return false;
+    if (c->m->columns_of[id] != CR_NONE)
+        return is_turned(c, find_matrix(all, target), id);
     if (node->op == CR_OP_param)
         return is_plain(c, find_matrix(all, target), id);
     for (int i = 0; i < node->n_in; i++) {
