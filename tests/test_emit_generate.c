@@ -380,6 +380,41 @@ START_TEST(takes_a_script)
 }
 END_TEST
 
+/* ---- docs/call_chat.c ---- */
+
+#define DRAWN " --tokens 12 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 1"
+
+/* Adds the ids of a line, with commas between. */
+static void add_ids(char *ids, const char *line)
+{
+    snprintf(ids + strlen(ids), MAX_TEXT - strlen(ids), "%s%s", *ids ? "," : "", line);
+    for (char *at = ids; *at; at++)
+        *at = *at == ' ' ? ',' : *at;
+    ids[strcspn(ids, "\n")] = '\0';
+}
+
+/* What a chat says to a line is what crescent generate says, to all that was said before. */
+START_TEST(chats)
+{
+    static char said[MAX_TEXT], ids[MAX_TEXT], line[MAX_TEXT];
+    static const char *const lines[] = {"the end of a", "more of it"};
+    make_model(&folders[1]);
+    out_of("crescent emit $M --generate -o $T/llama.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
+           " plain $T/llama.c $T/plain && sed 's/ANSWER = 64/ANSWER = 12/' docs/call_chat.c >$T/chat.c &&"
+           " cc -O1" WARN " -I$T/plain $T/chat.c $T/plain/llama.c -lm -o $T/chat");
+    for (int i = 0; i < 2; i++) {
+        add_ids(ids, out_of("crescent tokenize $M --text '%s' %s", lines[i], i ? "--plain" : ""));
+        strcat(said, out_of("crescent generate $M --prompt-ids %s" DRAWN, ids));
+        strcpy(line, out_of("crescent generate $M --prompt-ids %s --ids" DRAWN, ids));
+        add_ids(ids, line);
+    }
+    ck_assert_str_eq(out_of("printf '%s\\n%s\\n' | $T/chat $T/packed", lines[0], lines[1]), said);
+    ck_assert_int_eq(run("yes more | $T/chat $T/packed >/dev/null")->status, 1);
+    ck_assert_int_eq(run("$T/chat $T/chat.c")->status, 2);
+    ck_assert_int_lt(atoi(out_of("wc -l <docs/call_chat.c")), 65);
+}
+END_TEST
+
 /* ---- promises ---- */
 
 /* No variable that changes, no name but the model's, nothing allocated but in main. */
@@ -502,6 +537,7 @@ int main(void)
     tcase_add_test(t, takes_packed_weights);
     tcase_add_test(t, embeds_weights);
     tcase_add_test(t, takes_a_script);
+    tcase_add_test(t, chats);
     tcase_add_test(t, has_no_hidden_memory);
     tcase_add_test(t, refuses_in_one_line);
     tcase_add_test(t, tells_the_story);
