@@ -80,6 +80,48 @@ compilation() {
     done
 }
 
+# The best of three runs of GPT-2 with 124 million parameters that are drawn, for a prompt of some
+# tokens: what the prompt takes, how much of the peak that is (operations counted as causality leaves
+# them), what each of 32 tokens behind it takes, and how much of the read bandwidth that is.
+generate() {
+    prompt=$1 n=$2
+    ids=$(awk -v n="$prompt" 'BEGIN { for (i = 0; i < n; i++) printf i ? ",%d" : "%d", i * 7919 % 30000 }')
+    peak=$("$crescent" bench graphs/gpt2_block.lua --set T=128 --threads "$n" |
+        sed -n 's/^Machine: \([0-9.]*\) GFLOP.*/\1/p')
+    for i in 1 2 3; do
+        "$crescent" generate graphs/gpt2.lua --context 1024 --prompt-ids "$ids" --tokens 33 --ids \
+            --ignore-eos --stats --threads "$n" 2>&1 >/dev/null || exit 1
+    done | awk -v prompt="$prompt" -v threads="$n" -v peak="$peak" '
+        function ms(value, unit) { return value * (unit == "s" ? 1000 : unit == "us" ? 0.001 : 1) }
+        /of the prompt/ {
+            for (i = 1; i < NF && $i != "which"; i++) { }
+            time = ms($(i + 1), $(i + 2))
+            if (!fed || time < fed) fed = time
+        }
+        /a second/ {
+            match($0, /: [0-9.]+ a second/)
+            each = 1000 / substr($0, RSTART + 2)
+            match($0, /[0-9]+% of what/)
+            if (!token || each < token) { token = each; share = substr($0, RSTART) + 0 }
+        }
+        END {
+            flops = 2 * 84934656 * prompt + 2 * 38597376 + 12 * 4 * 768 * prompt * (prompt + 1) / 2
+            printf "| %d | %d | %.4g | %.1f%% | %.4g | %d%% |\n", prompt, threads, fed,
+                100 * flops / (fed * 1e6) / peak, token, share
+        }'
+}
+
+generation() {
+    echo '| prompt, tokens | threads | the prompt, ms | of the FMA peak | a token behind it, ms | of the read bandwidth |'
+    echo '|--:|--:|--:|--:|--:|--:|'
+    for prompt in 1 128 512; do
+        for n in $threads; do
+            echo "bench: a prompt of $prompt tokens, $n threads" >&2
+            generate "$prompt" "$n" || exit 1
+        done
+    done
+}
+
 # The middle one of eleven runs of the program, from its start to its end, in milliseconds, and
 # what of it went into drawing parameters.
 start() {
@@ -114,6 +156,10 @@ echo
 echo '## Compiling, and the arena'
 echo
 compilation || exit 1
+echo
+echo '## Going on with a text: GPT-2 with 124 million parameters'
+echo
+generation || exit 1
 echo
 echo '## From the start of the program to the first output, gpt2_block at T=64'
 echo

@@ -9,7 +9,8 @@
 #include "folder.h"
 #include "generator.h"
 
-enum { CHUNK = 128 };
+/* Tokens of a prompt at a time; fewer where the logits of all of them take memory. */
+enum { CHUNK = 512, CHUNK_OF_LOGITS = 128 };
 
 /* The only node of an op with that name, or CR_NONE. */
 static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name)
@@ -142,7 +143,9 @@ static int make_incremental(crescent_context *context, const crescent_generation
         (set_option(context, &made->graph, "T", wanted, error) ||
          find_tokens(made->graph, &made->context, error)))
         return -1;
-    made->chunk = generation->chunk ? generation->chunk : CHUNK;
+    made->chunk = generation->chunk        ? generation->chunk
+                  : generation->all_logits ? CHUNK_OF_LOGITS
+                                           : CHUNK;
     if (made->chunk > made->context)
         made->chunk = made->context;
     const crescent_incremental how = {made->chunk, !generation->all_logits};

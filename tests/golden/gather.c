@@ -4,7 +4,7 @@
  * out[2, 5, 6]
  * reads wte[11, 6], tokens[2, 5], wpe[8, 6]
  * steps: add
- * 300 flop, reads 496 B, writes 240 B
+ * 300 flop, reads 472 B, writes 240 B
  */
 struct k1_args {
     const struct cr_runtime *rt;

@@ -4,7 +4,7 @@
  * out[2, 5, 6]
  * reads wte[11, 6], tokens[2, 5]
  * steps: mul, sigmoid, sub, mul, mul
- * 600 flop, reads 304 B, writes 240 B
+ * 600 flop, reads 280 B, writes 240 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
