@@ -330,7 +330,7 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
          *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
          *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
          * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
-         * so far gets s = 0 and scale = 1. */ \
+         * so far gets s = 0 and scale = 1. */
 /* clang-format on */
 
 #define CR_MEMBERS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES) CR_FUNCTIONS
