@@ -52,10 +52,11 @@ static const struct outcome *run(const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    snprintf(command, sizeof command,
-             "T=%s; M=$T/model; crescent() { '%s' \"$@\"; }; . tests/plain.sh; { %s; } >$T/out 2>$T/err "
-             "</dev/null",
-             folder, crescent ? crescent : "build/crescent", line);
+    snprintf(
+        command, sizeof command,
+        "T=%s; M=$T/model; crescent() { '%s' \"$@\"; }; . tests/plain.sh; { %s; } >$T/out 2>$T/err "
+        "</dev/null",
+        folder, crescent ? crescent : "build/crescent", line);
     int status = system(command);
     outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     read_file("out", outcome.out);
@@ -80,8 +81,8 @@ static const char *out_of(const char *format, ...)
 static void must_refuse(const char *line, const char *expected)
 {
     const struct outcome *o = run("%s", line);
-    ck_assert_msg(o->status == 2 && strstr(o->err, expected), "%s: status %d, found '%s', expected '%s'",
-                  line, o->status, o->err, expected);
+    ck_assert_msg(o->status == 2 && strstr(o->err, expected),
+                  "%s: status %d, found '%s', expected '%s'", line, o->status, o->err, expected);
     ck_assert_str_eq(strchr(o->err, '\n'), "\n");
     ck_assert_str_eq(o->out, "");
 }
@@ -104,7 +105,7 @@ struct folder {
 };
 
 #define SIZES                                                                                      \
-    " \"hidden_size\": 32, \"intermediate_size\": 48, \"num_hidden_layers\": 2,"                    \
+    " \"hidden_size\": 32, \"intermediate_size\": 48, \"num_hidden_layers\": 2,"                   \
     " \"num_attention_heads\": 4, \"max_position_embeddings\": 64, \"bos_token_id\": 5,"
 #define GROUPS " \"num_key_value_heads\": 2,"
 #define ONE "$M/model.safetensors"
@@ -112,14 +113,15 @@ struct folder {
 
 static const struct folder folders[] = {
     {"gpt2",
-     "{\"model_type\": \"gpt2\", \"n_embd\": 32, \"n_layer\": 2, \"n_head\": 4, \"vocab_size\": 420,"
+     "{\"model_type\": \"gpt2\", \"n_embd\": 32, \"n_layer\": 2, \"n_head\": 4, \"vocab_size\": "
+     "420,"
      " \"n_positions\": 64, \"bos_token_id\": 5}",
      "gpt2", "transformer.", CR_ST_F32, 1, ONE},
     {"llama", "{\"model_type\": \"llama\"," SIZES GROUPS " \"vocab_size\": 470}", "spm_prepend",
      "model.", CR_ST_BF16, 2, TWO},
     {"gpt_neox",
-     "{\"model_type\": \"gpt_neox\"," SIZES " \"rotary_pct\": 0.5, \"vocab_size\": 420}", "gpt2", "",
-     CR_ST_F16, 1, ONE},
+     "{\"model_type\": \"gpt_neox\"," SIZES " \"rotary_pct\": 0.5, \"vocab_size\": 420}", "gpt2",
+     "", CR_ST_F16, 1, ONE},
     {"gemma2",
      "{\"model_type\": \"gemma2\"," SIZES GROUPS " \"head_dim\": 8, \"query_pre_attn_scalar\": 8,"
      " \"sliding_window\": 8, \"hidden_activation\": \"gelu_pytorch_tanh\", \"vocab_size\": 430}",
@@ -156,7 +158,7 @@ static void *convert(float *values, int64_t n, enum cr_st_type type)
         int exponent = (int)(bits >> 23 & 0xff);
         uint32_t half = (bits >> 13 & 0x3ff) | (uint32_t)(exponent - 112) << 10;
         halves[i] = (uint16_t)(type == CR_ST_BF16 ? bits >> 16
-                               : (bits >> 16 & 0x8000) | (bits << 1 ? half : 0));
+                                                  : (bits >> 16 & 0x8000) | (bits << 1 ? half : 0));
     }
     if (type != CR_ST_F32)
         return halves;
@@ -197,8 +199,11 @@ static int draw_tensors(const struct folder *f, struct cr_st_tensor *tensors)
         size_t less = strlen(f->less);
         const char *name = port.name + (strncmp(port.name, f->less, less) == 0 ? less : 0);
         memcpy(shape, port.shape, sizeof port.shape);
-        tensors[i] = (struct cr_st_tensor){.name = strdup(name), .type = f->type, .rank = port.rank,
-                                           .shape = shape, .data = convert(values, elements, f->type)};
+        tensors[i] = (struct cr_st_tensor){.name = strdup(name),
+                                           .type = f->type,
+                                           .rank = port.rank,
+                                           .shape = shape,
+                                           .data = convert(values, elements, f->type)};
         free(values);
     }
     crescent_close(model);
@@ -219,8 +224,9 @@ static void make_model(const struct folder *f)
         write_tensors("1", tensors, half);
         write_tensors("2", tensors + half, n - half);
         for (int i = 0; i < n; i++)
-            snprintf(index + strlen(index), sizeof index - strlen(index), "%s\"%s\": \"%d.safetensors\"",
-                     i ? ", " : "", tensors[i].name, i < half ? 1 : 2);
+            snprintf(index + strlen(index), sizeof index - strlen(index),
+                     "%s\"%s\": \"%d.safetensors\"", i ? ", " : "", tensors[i].name,
+                     i < half ? 1 : 2);
         strcat(index, "}}");
         write_text("model/model.safetensors.index.json", index);
     }
@@ -269,8 +275,10 @@ static const struct build builds[] = {
 static const char *const requests[] = {
     "--prompt 'the end of the text' --tokens 30 --ids",
     "--prompt 'the end of it, and  more' --tokens 40",
-    "--prompt-ids 7,300,41,9,10,11,12,13,14,15,16,17,18,19,20 --tokens 20 --temperature 1.1 --seed 7 --ids",
-    "--prompt-ids 7,300,41 --tokens 20 --temperature 0.8 --top-k 30 --top-p 0.9 --seed 123456789012",
+    "--prompt-ids 7,300,41,9,10,11,12,13,14,15,16,17,18,19,20 --tokens 20 --temperature 1.1 --seed "
+    "7 --ids",
+    "--prompt-ids 7,300,41 --tokens 20 --temperature 0.8 --top-k 30 --top-p 0.9 --seed "
+    "123456789012",
     "--tokens 12 --temperature 2 --seed 3",
     "--tokens 0",
 };
@@ -288,8 +296,8 @@ static void ask_program(const char *program, const char *weights, char expected[
 {
     for (int i = 0; i < COUNT(requests); i++) {
         const char *found = out_of("%s %s %s", program, weights, requests[i]);
-        ck_assert_msg(strcmp(found, expected[i]) == 0, "%s %s %s: found '%s', expected '%s'", program,
-                      weights, requests[i], found, expected[i]);
+        ck_assert_msg(strcmp(found, expected[i]) == 0, "%s %s %s: found '%s', expected '%s'",
+                      program, weights, requests[i], found, expected[i]);
     }
 }
 
@@ -311,8 +319,8 @@ START_TEST(generates_alike)
         ask_program("$T/by_tcc", f->paths, expected);
     }
     if (have(b->compiler)) {
-        out_of("%s -DSMALL_MAIN -D%s_CHUNK=%d -D%s_THREADS=2 -pthread %s -lm -o $T/by_cc", b->compiler,
-               upper, 1 + 2 * _i, upper, b->file);
+        out_of("%s -DSMALL_MAIN -D%s_CHUNK=%d -D%s_THREADS=2 -pthread %s -lm -o $T/by_cc",
+               b->compiler, upper, 1 + 2 * _i, upper, b->file);
         ask_program("$T/by_cc", f->paths, expected);
     }
 }
@@ -325,17 +333,20 @@ START_TEST(takes_packed_weights)
     static char expected[COUNT(requests)][MAX_TEXT];
     make_model(&folders[0]);
     ask_crescent(expected);
-    out_of("crescent emit $M --generate -o $T/small.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
-           " plain $T/small.c $T/plain && cc -O1" WARN " -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
+    out_of(
+        "crescent emit $M --generate -o $T/small.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
+        " plain $T/small.c $T/plain && cc -O1" WARN
+        " -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
     ask_program("$T/small", "$T/packed", expected);
     ask_program("$T/small", ONE, expected);
     out_of("cc -O1 -U__unix__ -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
     ask_program("$T/small", "$T/packed", expected);
     must_refuse("head -c 4000 $T/packed >$T/cut; $T/small $T/cut --tokens 3",
                 "cut: packed weights that are cut short or of another program");
-    must_refuse("crescent emit $M --generate -o $T/other.c --pack $T/other --set n_layer=1 >/dev/null;"
-                " $T/small $T/other --tokens 3",
-                "other: packed weights that are cut short or of another program");
+    must_refuse(
+        "crescent emit $M --generate -o $T/other.c --pack $T/other --set n_layer=1 >/dev/null;"
+        " $T/small $T/other --tokens 3",
+        "other: packed weights that are cut short or of another program");
 }
 END_TEST
 
@@ -359,7 +370,8 @@ START_TEST(embeds_weights)
         out_of("tcc -Wall -Werror -DLLAMA_MAIN $T/array.c -lm -o $T/array");
         ask_program("$T/array", "", expected);
     }
-    out_of("plain $T/array.c $T/plain && cc -O0" WARN " -DLLAMA_MAIN $T/plain/array.c -lm -o $T/array");
+    out_of("plain $T/array.c $T/plain && cc -O0" WARN
+           " -DLLAMA_MAIN $T/plain/array.c -lm -o $T/array");
     ask_program("$T/array", "", expected);
 }
 END_TEST
@@ -367,13 +379,16 @@ END_TEST
 /* A script has neither tokenizer nor folder: weights are drawn, ids go in and come out. */
 START_TEST(takes_a_script)
 {
-    static const char *const model =
-        "graphs/gpt2.lua --set n_embd=32 --set n_layer=1 --set n_head=2 --set vocab_size=60 --seed 9";
+    static const char *const model = "graphs/gpt2.lua --set n_embd=32 --set n_layer=1 --set "
+                                     "n_head=2 --set vocab_size=60 --seed 9";
     char expected[MAX_TEXT];
-    strcpy(expected, out_of("crescent generate %s --context 40 --prompt-ids 3,4 --tokens 30 --ids", model));
-    out_of("crescent emit %s --context 40 --generate --ids --embed-array -o $T/small.c >/dev/null &&"
-           " mkdir $T/plain && plain $T/small.c $T/plain &&"
-           " cc -O1" WARN " -DGPT2_MAIN $T/plain/small.c -lm -o $T/small", model);
+    strcpy(expected,
+           out_of("crescent generate %s --context 40 --prompt-ids 3,4 --tokens 30 --ids", model));
+    out_of(
+        "crescent emit %s --context 40 --generate --ids --embed-array -o $T/small.c >/dev/null &&"
+        " mkdir $T/plain && plain $T/small.c $T/plain &&"
+        " cc -O1" WARN " -DGPT2_MAIN $T/plain/small.c -lm -o $T/small",
+        model);
     ck_assert_str_eq(out_of("$T/small --prompt-ids 3,4 --tokens 30"), expected);
     must_refuse("$T/small --tokens 3", "no prompt, and no token to begin with");
     must_refuse("$T/small --prompt a --tokens 3", "--prompt: expected an option");
@@ -399,9 +414,11 @@ START_TEST(chats)
     static char said[MAX_TEXT], ids[MAX_TEXT], line[MAX_TEXT];
     static const char *const lines[] = {"the end of a", "more of it"};
     make_model(&folders[1]);
-    out_of("crescent emit $M --generate -o $T/llama.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
-           " plain $T/llama.c $T/plain && sed 's/ANSWER = 64/ANSWER = 12/' docs/call_chat.c >$T/chat.c &&"
-           " cc -O1" WARN " -I$T/plain $T/chat.c $T/plain/llama.c -lm -o $T/chat");
+    out_of(
+        "crescent emit $M --generate -o $T/llama.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
+        " plain $T/llama.c $T/plain && sed 's/ANSWER = 64/ANSWER = 12/' docs/call_chat.c "
+        ">$T/chat.c &&"
+        " cc -O1" WARN " -I$T/plain $T/chat.c $T/plain/llama.c -lm -o $T/chat");
     for (int i = 0; i < 2; i++) {
         add_ids(ids, out_of("crescent tokenize $M --text '%s' %s", lines[i], i ? "--plain" : ""));
         strcat(said, out_of("crescent generate $M --prompt-ids %s" DRAWN, ids));
@@ -423,20 +440,23 @@ START_TEST(has_no_hidden_memory)
     make_model(&folders[0]);
     out_of("crescent emit $M --generate -o $T/small.c >/dev/null && mkdir $T/plain &&"
            " plain $T/small.c $T/plain");
-    write_text("symbols.awk",
-               "$(NF - 1) ~ /[bBdDCsSgG]/ { print $NF \" changes\" }\n"
-               "$(NF - 1) ~ /[TRVW]/ && $NF !~ /^_?gpt2_/ { print $NF \" is no name of the model\" }\n"
-               "$1 == \"U\" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fopen)$/ "
-               "{ print $2 \" is called\" }\n");
-    ck_assert_str_eq(out_of("cc -O0 -fno-pic -fno-pie -DGPT2_THREADS=2 -c $T/plain/small.c -o $T/small.o &&"
-                            " nm $T/small.o | awk -f $T/symbols.awk"),
-                     "");
+    write_text(
+        "symbols.awk",
+        "$(NF - 1) ~ /[bBdDCsSgG]/ { print $NF \" changes\" }\n"
+        "$(NF - 1) ~ /[TRVW]/ && $NF !~ /^_?gpt2_/ { print $NF \" is no name of the model\" }\n"
+        "$1 == \"U\" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fopen)$/ "
+        "{ print $2 \" is called\" }\n");
+    ck_assert_str_eq(
+        out_of("cc -O0 -fno-pic -fno-pie -DGPT2_THREADS=2 -c $T/plain/small.c -o $T/small.o &&"
+               " nm $T/small.o | awk -f $T/symbols.awk"),
+        "");
     if (have("g++")) {
         write_text("call.cc", "#include \"small.h\"\n"
                               "int main() { return gpt2_is_end(3) || GPT2_SESSION_BYTES < 64 ||"
                               " gpt2_session_start(0, 0, 0) ? 1 : 0; }\n");
         out_of("cc -O0 -c $T/plain/small.c -o $T/small.o &&"
-               " g++ -Wall -Wextra -Wpedantic -Werror -I$T $T/call.cc $T/small.o -lm -o $T/call && $T/call");
+               " g++ -Wall -Wextra -Wpedantic -Werror -I$T $T/call.cc $T/small.o -lm -o $T/call && "
+               "$T/call");
     }
 }
 END_TEST
@@ -477,7 +497,8 @@ static const struct {
     {"$M -o $T/x.c --generate --weights a", "--weights a: expected --pack or --embed beside it"},
     {"$M -o $T/x.c --generate --pack $T/p --weights $T/half.safetensors", ": no tensor '"},
     {"$M -o $T/x.c --generate --pack $T/no/p", "no/p: "},
-    {"$M -o $T/x.c --generate --tokenizer tests/tokenizers/words.json", "found NFKC, which emitted C"},
+    {"$M -o $T/x.c --generate --tokenizer tests/tokenizers/words.json",
+     "found NFKC, which emitted C"},
     {"graphs/bert.lua --generate --ids -o $T/x.c", "expected"},
 };
 
@@ -504,7 +525,8 @@ START_TEST(refuses_in_one_line)
     out_of("$T/small --help | grep -q 'texts of up to 64 tokens'");
     const struct outcome *o = run("$T/small " ONE " --prompt-ids 3 --tokens 90 --ids --ignore-eos");
     ck_assert_int_eq(o->status, 0);
-    ck_assert_ptr_nonnull(strstr(o->err, "the context of 64 tokens is full, 64 of 90 tokens were made"));
+    ck_assert_ptr_nonnull(
+        strstr(o->err, "the context of 64 tokens is full, 64 of 90 tokens were made"));
 }
 END_TEST
 
@@ -517,8 +539,10 @@ START_TEST(tells_the_story)
         return;
     out_of("ln -s $PWD/../shared/data/stories260K-hf $M");
     ask_crescent(expected);
-    ck_assert_ptr_nonnull(strstr(out_of("crescent generate $M --tokens 40"), "a little girl named Lily"));
-    out_of("crescent emit $M --generate -o $T/stories.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
+    ck_assert_ptr_nonnull(
+        strstr(out_of("crescent generate $M --tokens 40"), "a little girl named Lily"));
+    out_of("crescent emit $M --generate -o $T/stories.c --pack $T/packed >/dev/null && mkdir "
+           "$T/plain &&"
            " plain $T/stories.c $T/plain && cc -O2" WARN
            " -DSTORIES_MAIN $T/plain/stories.c -lm -o $T/stories");
     ask_program("$T/stories", ONE, expected);

@@ -34,24 +34,26 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     const struct {
         const char *name;
         bool given;
-    } options[] = {{"pack", o->pack != NULL},       {"embed", o->embed},
-                   {"embed-array", o->embed_array}, {"ids", o->ids},
+    } options[] = {{"pack", o->pack != NULL},           {"embed", o->embed},
+                   {"embed-array", o->embed_array},     {"ids", o->ids},
                    {"tokenizer", o->tokenizer != NULL}, {"weights", o->weights.n > 0},
-                   {"context", o->context_size > 0}, {"chunk", o->chunk > 0}};
+                   {"context", o->context_size > 0},    {"chunk", o->chunk > 0}};
     for (size_t i = 0; !o->generate && i < sizeof options / sizeof *options; i++)
         if (options[i].given)
             return cr_fail(error, "--%s: expected --generate beside it", options[i].name);
     if (!o->generate)
         return 0;
     if (o->train || o->grads)
-        return cr_fail(error, "--generate: expected no --%s beside it", o->train ? "train" : "grads");
+        return cr_fail(error, "--generate: expected no --%s beside it",
+                       o->train ? "train" : "grads");
     if (o->embed && o->embed_array)
         return cr_fail(error, "--embed-array: expected no --embed beside it");
     if (o->ids && o->tokenizer)
         return cr_fail(error, "--tokenizer: expected no --ids beside it");
     if (o->weights.n && !o->pack && !o->embed && !o->embed_array)
-        return cr_fail(error, "--weights %.300s: expected --pack or --embed beside it, for weights are "
-                              "else read by the program",
+        return cr_fail(error,
+                       "--weights %.300s: expected --pack or --embed beside it, for weights are "
+                       "else read by the program",
                        o->weights.items[0]);
     return 0;
 }
@@ -77,24 +79,23 @@ static int emit_generator(const struct cr_options *o, const char *packed, struct
                                     .seed = o->seed,
                                     .entry = o->entry,
                                     .config = o->config};
-    const crescent_generator_source what = {
-        .tokenizer = o->tokenizer,
-        .ids_only = o->ids,
-        .pack = packed,
-        .embed = o->embed         ? CRESCENT_EMBED_FILE
-                 : o->embed_array ? CRESCENT_EMBED_ARRAY
-                                  : CRESCENT_EMBED_NOT,
-        .weights = o->weights.items,
-        .n_weights = o->weights.n};
+    const crescent_generator_source what = {.tokenizer = o->tokenizer,
+                                            .ids_only = o->ids,
+                                            .pack = packed,
+                                            .embed = o->embed         ? CRESCENT_EMBED_FILE
+                                                     : o->embed_array ? CRESCENT_EMBED_ARRAY
+                                                                      : CRESCENT_EMBED_NOT,
+                                            .weights = o->weights.items,
+                                            .n_weights = o->weights.n};
     int stem = (int)strlen(o->out) - 2;
     crescent_report r;
     if (cr_passed(o,
-                  crescent_emit_generator(o->context, o->model, &script, &config, &generation, &what,
-                                          o->out, &r),
+                  crescent_emit_generator(o->context, o->model, &script, &config, &generation,
+                                          &what, o->out, &r),
                   error))
         return 2;
-    cr_print(stdout, "Wrote %s%s%s and %.*s.h: %d ops in %d kernel%s, %s bytes of weights\n", o->out,
-             packed ? ", " : "", packed ? packed : "", stem, o->out, r.ops, r.n_kernels,
+    cr_print(stdout, "Wrote %s%s%s and %.*s.h: %d ops in %d kernel%s, %s bytes of weights\n",
+             o->out, packed ? ", " : "", packed ? packed : "", stem, o->out, r.ops, r.n_kernels,
              r.n_kernels == 1 ? "" : "s", cr_thousands(r.weights_bytes).text);
     return 0;
 }

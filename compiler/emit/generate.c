@@ -108,10 +108,9 @@ static uint64_t hash_layout(const struct cr_program *p)
     }
     for (int i = 0; i < p->n_places; i++) {
         const struct cr_place *at = &p->places[i];
-        const int64_t numbers[] = {at->param,        at->source,     at->rows,
-                                   at->cols,         at->row_stride, at->col_stride,
-                                   at->target,       at->panel_stride, at->first_col,
-                                   at->last};
+        const int64_t numbers[] = {at->param,      at->source,     at->rows,   at->cols,
+                                   at->row_stride, at->col_stride, at->target, at->panel_stride,
+                                   at->first_col,  at->last};
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             hash = cr_hash_word(hash, (uint64_t)numbers[k]);
     }
@@ -133,7 +132,8 @@ void cr_packed_header(unsigned char header[CR_PACKED_HEADER], const struct cr_pr
 static void put_array(struct cr_text *t, const unsigned char *bytes, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        cr_put(t, "%s%d,%s", i % 24 ? "" : "    ", bytes[i], i % 24 == 23 || i == n - 1 ? "\n" : "");
+        cr_put(t, "%s%d,%s", i % 24 ? "" : "    ", bytes[i],
+               i % 24 == 23 || i == n - 1 ? "\n" : "");
 }
 
 static void put_packed_header(struct cr_text *t, const struct cr_standalone *w)
@@ -192,8 +192,7 @@ static void put_embedded_array(struct cr_text *t, const struct cr_standalone *w)
            "static const unsigned char %s_embedded_weights[] = {\n",
            name);
     put_array(t, (const unsigned char *)w->generation->weights, w->p->weights_bytes);
-    cr_put(t,
-           "%s};\n\nconst void *%s_embedded(void)\n{\n    return %s_embedded_weights;\n}\n",
+    cr_put(t, "%s};\n\nconst void *%s_embedded(void)\n{\n    return %s_embedded_weights;\n}\n",
            w->p->weights_bytes ? "" : "    0,\n", name, name);
 }
 
@@ -225,19 +224,20 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_port *logits = &w->p->outputs[g->logits];
     const char *upper = w->upper;
     struct session s = lay_out(w);
-    cr_put(t,
-           "\n/* ---- going on with a text ---- */\n\n"
-           "/* Tokens that go through the model at a time, at most: no bit depends on it. */\n"
-           "#ifndef %s_CHUNK\n#define %s_CHUNK %lld\n#endif\n"
-           "#if %s_CHUNK < 1 || %s_CHUNK > %lld\n#error \"%s_CHUNK: expected 1 to %lld\"\n#endif\n\n"
-           "#define %s_CONTEXT %lldL /* tokens that a text can have */\n"
-           "#define %s_VOCABULARY %lldL\n#define %s_ID_LIMIT %lldL /* an id is less */\n"
-           "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES)\n"
-           "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n",
-           upper, upper, (long long)g->chunk, upper, upper, (long long)g->chunk, upper,
-           (long long)g->chunk, upper, (long long)g->context, upper,
-           (long long)logits->shape[logits->rank - 1], upper, (long long)g->id_limit, upper,
-           (long long)s.arena, upper, upper, CR_PACKED_HEADER, upper);
+    cr_put(
+        t,
+        "\n/* ---- going on with a text ---- */\n\n"
+        "/* Tokens that go through the model at a time, at most: no bit depends on it. */\n"
+        "#ifndef %s_CHUNK\n#define %s_CHUNK %lld\n#endif\n"
+        "#if %s_CHUNK < 1 || %s_CHUNK > %lld\n#error \"%s_CHUNK: expected 1 to %lld\"\n#endif\n\n"
+        "#define %s_CONTEXT %lldL /* tokens that a text can have */\n"
+        "#define %s_VOCABULARY %lldL\n#define %s_ID_LIMIT %lldL /* an id is less */\n"
+        "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES)\n"
+        "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n",
+        upper, upper, (long long)g->chunk, upper, upper, (long long)g->chunk, upper,
+        (long long)g->chunk, upper, (long long)g->context, upper,
+        (long long)logits->shape[logits->rank - 1], upper, (long long)g->id_limit, upper,
+        (long long)s.arena, upper, upper, CR_PACKED_HEADER, upper);
     free_session(&s);
 }
 
@@ -251,9 +251,11 @@ void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w)
     else
         cr_put(t, "#include <stddef.h>\n#include <stdint.h>\n\n");
     put_template(t, w, "compiler/emit/generate_header.inc");
+    cr_put(t, "\n");
     if (g->embedding)
-        cr_put(t, "/* The weights that are in the program; null if the file was of another. */\n"
-                  "const void *%s_embedded(void);\n\n",
+        cr_put(t,
+               "/* The weights that are in the program; null if the file was of another. */\n"
+               "const void *%s_embedded(void);\n\n",
                w->p->name);
     if (g->tokenizer)
         put_template(t, w, "compiler/emit/generate_text_header.inc");
@@ -335,13 +337,16 @@ static void put_names(struct cr_text *t, const char *names)
 static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
-    cr_put(t, "/* What each parameter may be called in files, in the order in which it is looked for. */\n"
-              "static const char *const %s_names[] = {\n",
+    cr_put(t,
+           "/* What each parameter may be called in files, in the order in which it is looked for. "
+           "*/\n"
+           "static const char *const %s_names[] = {\n",
            w->p->name);
     for (int i = 0; i < w->p->n_params; i++)
         put_names(t, g->names[i]);
-    cr_put(t, "%s};\n\n/* What the names of tensors end in that are no parameters. */\n"
-              "static const char *const %s_buffers[] = {\n",
+    cr_put(t,
+           "%s};\n\n/* What the names of tensors end in that are no parameters. */\n"
+           "static const char *const %s_buffers[] = {\n",
            w->p->n_params ? "" : "    \"\",\n", w->p->name);
     for (int i = 0; g->buffers[i]; i++) {
         cr_put(t, "    ");

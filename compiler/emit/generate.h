@@ -17,17 +17,19 @@ enum cr_embedding {
 
 /* What a program does not say of how it generates.  One text, whose ids are an input [1, chunk]. */
 struct cr_generation {
-    int ids, n, logits;  /* ports of the program: inputs and an output */
-    int64_t context;     /* positions there is room for */
-    int64_t chunk;       /* tokens at a time, at most */
-    int64_t id_limit;    /* an id is less than this */
+    int ids, n, logits;                   /* ports of the program: inputs and an output */
+    int64_t context;                      /* positions there is room for */
+    int64_t chunk;                        /* tokens at a time, at most */
+    int64_t id_limit;                     /* an id is less than this */
     const struct cr_tokenizer *tokenizer; /* or null: ids go in and come out */
     const char *tokenizer_path;           /* for messages */
-    const int32_t *begin, *ends;          /* what a text without a prompt begins with, what ends one */
+    const int32_t *begin, *ends; /* what a text without a prompt begins with, what ends one */
     int n_begin, n_ends;
-    char *const *names; /* by parameter: what it may be called in files, each with a zero behind it, and
+    char *const
+        *names; /* by parameter: what it may be called in files, each with a zero behind it, and
                          * an empty one */
-    const char *const *buffers; /* what the names of tensors end in that are to be ignored; then null */
+    const char *const
+        *buffers; /* what the names of tensors end in that are to be ignored; then null */
     enum cr_embedding embedding;
     const char *packed;   /* CR_EMBED_FILE: the path of the packed file */
     const float *weights; /* CR_EMBED_ARRAY: packed */

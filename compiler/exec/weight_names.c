@@ -15,8 +15,8 @@ static const struct {
 
 /* What the names of tensors end in that are no parameters. */
 static const char *const buffers[] = {
-    ".attn.bias",       ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
-    ".inv_freq",        "position_ids",      "lm_head.weight",  "embed_out.weight",
+    ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
+    ".inv_freq",  "position_ids",      "lm_head.weight",  "embed_out.weight",
 };
 
 static bool ends_in(const char *name, const char *end)
@@ -49,7 +49,8 @@ static const struct {
 enum {
     N_NORMS = sizeof norms / sizeof *norms,
     N_TIED = sizeof tied / sizeof *tied,
-    N_PREFIXES = 3 /* as it is, without what stands before the first dot, behind the family's name */
+    N_PREFIXES =
+        3 /* as it is, without what stands before the first dot, behind the family's name */
 };
 _Static_assert(CR_WEIGHT_NAMES == N_PREFIXES * (1 + N_NORMS + N_TIED), "each name has a number");
 
@@ -75,7 +76,7 @@ bool cr_weight_name(char *other, size_t size, const char *name, const char *fami
 {
     char base[400];
     int kind = i / N_PREFIXES;
-    bool has = kind == 0          ? snprintf(base, sizeof base, "%s", name) < (int)sizeof base
+    bool has = kind == 0         ? snprintf(base, sizeof base, "%s", name) < (int)sizeof base
                : kind <= N_NORMS ? norm_name(base, sizeof base, name, kind - 1)
                                  : head_name(base, sizeof base, name, params, kind - 1 - N_NORMS);
     const char *dot = has ? strchr(base, '.') : NULL;
@@ -83,7 +84,8 @@ bool cr_weight_name(char *other, size_t size, const char *name, const char *fami
         return false;
     const char *from = i % N_PREFIXES == 1 ? dot + 1 : base;
     bool behind = i % N_PREFIXES == 2;
-    return snprintf(other, size, "%s%s%s", behind ? family : "", behind ? "." : "", from) < (int)size;
+    return snprintf(other, size, "%s%s%s", behind ? family : "", behind ? "." : "", from) <
+           (int)size;
 }
 
 const struct cr_st_tensor *cr_weight_find(const struct cr_weight_files *files, const char *name,

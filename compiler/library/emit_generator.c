@@ -123,7 +123,8 @@ static int open_tokenizer(struct writing *w, struct cr_error *error)
     if (w->what->ids_only)
         return 0;
     if (!path)
-        return cr_fail(error, "%.400s: a script has no tokenizer, expected --tokenizer FILE, or --ids",
+        return cr_fail(error,
+                       "%.400s: a script has no tokenizer, expected --tokenizer FILE, or --ids",
                        w->origin->path);
     w->tokenizer = cr_tokenizer_open(path, error);
     w->generation.tokenizer = w->tokenizer;
@@ -256,8 +257,8 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
     CR_REQUIRE_CONTEXT(context, path && out);
     CR_ENTER(context);
     struct writing w = {.what = what ? what : &nothing};
-    int status = emit(&w, context, path, how, config, generation ? generation : &plain, out,
-                      guard.error);
+    int status =
+        emit(&w, context, path, how, config, generation ? generation : &plain, out, guard.error);
     if (!status && report) {
         *report = cr_report_of(w.program);
         report->name = NULL;

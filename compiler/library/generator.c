@@ -38,7 +38,8 @@ static int make_buffers(crescent_generator *g, struct cr_error *error)
         !(g->last = cr_memory_new(n, "logits", error)) ||
         !(g->scratch = cr_memory_new(scratch, "the choice of a token", error)))
         return -1;
-    memset(g->inputs.data[g->ports.ids], 0, (size_t)(g->ports.texts * g->ports.bound) * sizeof(int32_t));
+    memset(g->inputs.data[g->ports.ids], 0,
+           (size_t)(g->ports.texts * g->ports.bound) * sizeof(int32_t));
     return 0;
 }
 
@@ -104,7 +105,8 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
         *generator = NULL;
     CR_REQUIRE_CONTEXT(context, path && generator);
     CR_ENTER(context);
-    return cr_done(&guard, open_path(context, path, how, config, generation, generator, guard.error));
+    return cr_done(&guard,
+                   open_path(context, path, how, config, generation, generator, guard.error));
 }
 
 void crescent_generator_close(crescent_generator *g)
@@ -128,8 +130,8 @@ crescent_model *crescent_generator_model(crescent_generator *generator)
 int crescent_generator_look(const crescent_generator *g, crescent_generator_status *status)
 {
     CR_REQUIRE(g, status);
-    *status = (crescent_generator_status){g->ports.texts, g->ports.vocabulary, g->room,
-                                          g->used,  g->chunk, g->ends.begin, g->ends.n};
+    *status = (crescent_generator_status){g->ports.texts, g->ports.vocabulary, g->room,  g->used,
+                                          g->chunk,       g->ends.begin,       g->ends.n};
     return CRESCENT_OK;
 }
 
@@ -148,13 +150,15 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
     const struct cr_engine *e = &g->model->engine;
     int64_t limit = e->id_limits[g->ports.ids];
     if (n > g->room - g->used)
-        return cr_fail(error, "%.400s: %" PRId64 " tokens behind %" PRId64 ", expected at most %" PRId64
-                              " in all",
+        return cr_fail(error,
+                       "%.400s: %" PRId64 " tokens behind %" PRId64 ", expected at most %" PRId64
+                       " in all",
                        path_of(g), n, g->used, g->room);
     for (int64_t i = 0; limit && i < g->ports.texts * n; i++)
         if (ids[i] < 0 || ids[i] >= limit)
-            return cr_fail(error, "%.400s: token %" PRId64 " is %" PRId32 ", expected an id from 0 to %"
-                                  PRId64,
+            return cr_fail(error,
+                           "%.400s: token %" PRId64 " is %" PRId32
+                           ", expected an id from 0 to %" PRId64,
                            path_of(g), i % n, ids[i], limit - 1);
     return cr_check_weights(g->model, error);
 }
@@ -175,7 +179,8 @@ static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, flo
 {
     const float *from = g->outputs.data[g->ports.logits];
     for (int64_t t = 0; t < g->ports.texts; t++)
-        memcpy(to + t * stride * g->ports.vocabulary, from + (t * g->ports.rows + first) * g->ports.vocabulary,
+        memcpy(to + t * stride * g->ports.vocabulary,
+               from + (t * g->ports.rows + first) * g->ports.vocabulary,
                (size_t)(n * g->ports.vocabulary) * sizeof *to);
 }
 
@@ -227,12 +232,14 @@ static int check_sampling(const crescent_generator *g, const crescent_sampling *
                           struct cr_error *error)
 {
     if (!g->has_logits)
-        return cr_fail(error, "%.400s: a token is wanted of a text without any, expected one before it",
+        return cr_fail(error,
+                       "%.400s: a token is wanted of a text without any, expected one before it",
                        path_of(g));
     if (!(how->temperature >= 0) || isinf(how->temperature) || how->top_k < 0 ||
         !(how->top_p >= 0) || how->top_p > 1 || how->seed < 0)
-        return cr_fail(error, "%.400s: temperature %g, top_k %" PRId64 ", top_p %g and seed %" PRId64
-                              ", expected numbers from 0 on, and top_p up to 1",
+        return cr_fail(error,
+                       "%.400s: temperature %g, top_k %" PRId64 ", top_p %g and seed %" PRId64
+                       ", expected numbers from 0 on, and top_p up to 1",
                        path_of(g), how->temperature, how->top_k, how->top_p, how->seed);
     return 0;
 }
@@ -246,10 +253,11 @@ static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *
     for (int64_t t = 0; t < g->ports.texts; t++) {
         const struct cr_sampling s = {how->temperature, (long)how->top_k, how->top_p,
                                       (uint64_t)how->seed, (uint64_t)t};
-        long id = cr_sample(&s, g->last + t * g->ports.vocabulary, (long)g->ports.vocabulary, (uint64_t)g->used,
-                            g->scratch);
+        long id = cr_sample(&s, g->last + t * g->ports.vocabulary, (long)g->ports.vocabulary,
+                            (uint64_t)g->used, g->scratch);
         if (id < 0)
-            return cr_fail(error, "%.400s: of the logits behind token %" PRId64 " %s, expected numbers",
+            return cr_fail(error,
+                           "%.400s: of the logits behind token %" PRId64 " %s, expected numbers",
                            path_of(g), g->used - 1,
                            id == CR_SAMPLE_NAN ? "some are NaN" : "all are -infinity");
         ids[t] = (int32_t)id;

@@ -20,13 +20,15 @@ static int find_ports(struct cr_generator_ports *g, const struct cr_ports *p, co
         g->logits = 0;
     for (int i = 0; i < p->n_inputs; i++)
         if (i != g->ids && i != g->n && !p->inputs[i].state)
-            return cr_fail(error, "%.400s: input %.100s, expected no input but ids of a model that "
-                                  "generates",
+            return cr_fail(error,
+                           "%.400s: input %.100s, expected no input but ids of a model that "
+                           "generates",
                            path, p->inputs[i].name);
     if (g->logits == CR_NONE || p->outputs[g->logits].rank != 3 ||
         p->outputs[g->logits].dtype != CR_F32)
-        return cr_fail(error, "%.400s: no output logits [texts, tokens, vocabulary], expected one of a "
-                              "model that generates",
+        return cr_fail(error,
+                       "%.400s: no output logits [texts, tokens, vocabulary], expected one of a "
+                       "model that generates",
                        path);
     return 0;
 }
@@ -44,7 +46,8 @@ int cr_find_generator_ports(struct cr_generator_ports *g, const struct cr_ports 
     g->vocabulary = logits->shape[2];
     if (logits->shape[0] == g->texts && (g->rows == g->bound || (g->rows == 1 && !all_logits)))
         return 0;
-    return cr_fail(error, "%.400s: logits of shape %s, expected those of each of %" PRId64 " texts%s",
+    return cr_fail(error,
+                   "%.400s: logits of shape %s, expected those of each of %" PRId64 " texts%s",
                    path, cr_shape_text(shape, sizeof shape, 3, logits->shape), g->texts,
                    all_logits ? ", of every token" : "");
 }
@@ -58,11 +61,13 @@ int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *o, int6
     *ends = (struct cr_text_ends){.begin = CRESCENT_NONE};
     if (o->folder) {
         char *path = cr_path_in(o->folder, "generation_config.json");
-        status = cr_config_integers(path, "eos_token_id", ends->items, CR_MAX_ENDS, &ends->n, error);
+        status =
+            cr_config_integers(path, "eos_token_id", ends->items, CR_MAX_ENDS, &ends->n, error);
         free(path);
     }
     if (!status && config && !ends->n)
-        status = cr_config_integers(config, "eos_token_id", ends->items, CR_MAX_ENDS, &ends->n, error);
+        status =
+            cr_config_integers(config, "eos_token_id", ends->items, CR_MAX_ENDS, &ends->n, error);
     if (!status && config)
         status = cr_config_integers(config, "bos_token_id", &ends->begin, 1, &n, error);
     if (ends->begin >= vocabulary || ends->begin < 0)
