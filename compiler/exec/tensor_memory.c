@@ -55,8 +55,7 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
     return 0;
 }
 
-/* Of more zeros than MOST_HUGE a part is touched at first, and each huge page takes time to clear. */
-enum { HUGE_PAGE = 2 << 20, MOST_HUGE = 1 << 30 };
+enum { HUGE_PAGE = 2 << 20 };
 
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
 {
@@ -79,29 +78,26 @@ int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct
     *zeros = (struct cr_zeros){0};
     if (cr_memory_check(bytes, what, error))
         return -1;
-    size_t room = ((size_t)bytes / HUGE_PAGE + 2) * HUGE_PAGE;
+    size_t room = (size_t)bytes + 1; /* and never none */
     void *m = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
         return cr_fail(error, "%s would take %" PRId64 " bytes, which could not be had", what, bytes);
-    uintptr_t begin = ((uintptr_t)m + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    *zeros = (struct cr_zeros){(void *)begin, m, room};
-    if (bytes >= 2 * HUGE_PAGE && bytes <= MOST_HUGE)
-        madvise(zeros->memory, (size_t)bytes, MADV_HUGEPAGE);
+    *zeros = (struct cr_zeros){m, room};
     return 0;
 }
 
 void cr_zeros_free(struct cr_zeros *zeros)
 {
-    if (zeros->mapping)
-        munmap(zeros->mapping, zeros->bytes);
+    if (zeros->memory)
+        munmap(zeros->memory, zeros->bytes);
     *zeros = (struct cr_zeros){0};
 }
 
 void cr_zeros_clear(struct cr_zeros *zeros)
 {
 #ifdef __linux__ /* where what is given back is zeros when it is touched again */
-    if (madvise(zeros->mapping, zeros->bytes, MADV_DONTNEED) == 0)
+    if (madvise(zeros->memory, zeros->bytes, MADV_DONTNEED) == 0)
         return;
 #endif
-    memset(zeros->mapping, 0, zeros->bytes);
+    memset(zeros->memory, 0, zeros->bytes);
 }

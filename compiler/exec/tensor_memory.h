@@ -19,11 +19,11 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
  * not so many.  Freed with free(). */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
-/* Memory that is zeros, of which the system has no page before it is touched. */
+/* Memory that is zeros, of which the system has no page before it is touched.  The pages are small
+ * ones: a part of each of many rows is used before the rest. */
 struct cr_zeros {
     void *memory; /* aligned to 64 */
-    void *mapping;
-    size_t bytes; /* of the mapping */
+    size_t bytes;
 };
 
 /* 0, or -1 (with the error set) if there are not so many.  Freed with cr_zeros_free, also where there
