@@ -340,7 +340,8 @@ bench: all
 
 bench-peers: all
 	@mkdir -p docs/bench
-	@python3 tests/bench_peers.py >$(BUILD)/bench-peers.md.new && \
+	@{ python3 tests/bench_peers.py && printf '\n## Going on with a text\n\n' && \
+	    python3 tests/bench_generate_peers.py; } >$(BUILD)/bench-peers.md.new && \
 	    mv $(BUILD)/bench-peers.md.new docs/bench/$$(python3 tests/bench_peers.py --file)
 	@cat docs/bench/$$(python3 tests/bench_peers.py --file)
 

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Measures how fast a GPT-2 goes on with a text, beside PyTorch and llama.cpp.
+
+    THREADS="1 2" python3 tests/bench_generate_peers.py [FOLDER]
+
+Without FOLDER a model of 124 million parameters is drawn.  Every contestant has the same weights in
+float32, takes a prompt of 1, 128 or 512 tokens, and then TOKENS (24) tokens one by one.  They take turns,
+$ROUNDS (3) of them, each in a process of its own, whose first run the prompt is, and the best of what
+each did counts: these machines are shared.  Prints Markdown: milliseconds, and a peer's time over Crescent's.
+
+    PyTorch     transformers' GPT2LMHeadModel under inference_mode, with its cache of keys and values
+    llama.cpp   llama-cpp-python, from a GGUF file in F32 with the same weights
+
+A peer that is not installed is left out.
+"""
+import importlib.util
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CRESCENT = os.environ.get("CRESCENT", os.path.join(HERE, "..", "build", "crescent"))
+PROMPTS = (1, 128, 512)
+TOKENS = 24
+
+
+def prompt_of(n):
+    return [(i * 7919 + 13) % 30000 for i in range(n)]
+
+
+# ---- The model -----------------------------------------------------------------------
+
+
+def draw_model(folder):
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+    torch.manual_seed(1)
+    GPT2LMHeadModel(GPT2Config()).save_pretrained(folder)
+
+
+def write_gguf(folder, path):
+    """The same weights as llama.cpp reads them: [out, in], and no vocabulary."""
+    import gguf
+    from safetensors import safe_open
+    config = json.load(open(os.path.join(folder, "config.json")))
+    writer = gguf.GGUFWriter(path, "gpt2")
+    writer.add_block_count(config["n_layer"])
+    writer.add_context_length(config["n_positions"])
+    writer.add_embedding_length(config["n_embd"])
+    writer.add_feed_forward_length(4 * config["n_embd"])
+    writer.add_head_count(config["n_head"])
+    writer.add_layer_norm_eps(config["layer_norm_epsilon"])
+    writer.add_tokenizer_model("no_vocab")
+    writer.add_vocab_size(config["vocab_size"])
+    names = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm"}
+    for i in range(config["n_layer"]):
+        for a, b in (("ln_1", "attn_norm"), ("attn.c_attn", "attn_qkv"),
+                     ("attn.c_proj", "attn_output"), ("ln_2", "ffn_norm"),
+                     ("mlp.c_fc", "ffn_up"), ("mlp.c_proj", "ffn_down")):
+            names["h.%d.%s" % (i, a)] = "blk.%d.%s" % (i, b)
+    with safe_open(os.path.join(folder, "model.safetensors"), "np") as f:
+        for key in f.keys():
+            base, kind = key.removeprefix("transformer.").rsplit(".", 1)
+            if base not in names:
+                continue
+            tensor = f.get_tensor(key)
+            if ".c_" in base and kind == "weight":
+                tensor = tensor.T.copy()
+            writer.add_tensor(names[base] + "." + kind, tensor)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+# ---- Contestants: milliseconds of the prompt and of a token --------------------------
+
+
+def run_crescent(folder, n, threads):
+    out = subprocess.run(
+        [CRESCENT, "generate", folder, "--prompt-ids", ",".join(map(str, prompt_of(n))), "--tokens",
+         str(TOKENS), "--ignore-eos", "--ids", "--stats", "--threads", str(threads)],
+        check=True, capture_output=True, text=True).stderr
+    unit = {"us": 1e-3, "ms": 1, "s": 1e3}
+    prompt = re.search(r"of which ([\d.]+) (\w+) for", out)
+    return (float(prompt[1]) * unit[prompt[2]],
+            1e3 / float(re.search(r"([\d.]+) a second", out)[1]))
+
+
+def time_peer(feed, n):
+    """feed(ids) returns the likeliest next token."""
+    start = time.perf_counter()
+    token = feed(prompt_of(n), True)
+    prompt = time.perf_counter() - start
+    times = []
+    for _ in range(TOKENS):
+        start = time.perf_counter()
+        token = feed([token], False)
+        times.append(time.perf_counter() - start)
+    return [1e3 * prompt, 1e3 * statistics.median(times)]
+
+
+def torch_feed(folder, threads):
+    import torch
+    from transformers import GPT2LMHeadModel
+    torch.set_num_threads(threads)
+    model = GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32).eval()
+    cache = [None]
+
+    def feed(ids, new):
+        with torch.inference_mode():
+            out = model(torch.tensor([ids]), past_key_values=None if new else cache[0],
+                        use_cache=True, logits_to_keep=1)
+        cache[0] = out.past_key_values
+        return int(out.logits[0, -1].argmax())
+    return feed
+
+
+def llama_feed(path, threads):
+    import llama_cpp
+    llm = llama_cpp.Llama(path, n_ctx=1024, n_batch=512, n_ubatch=512, n_threads=threads,
+                          n_threads_batch=threads, verbose=False)
+    import ctypes
+    import numpy
+
+    def feed(ids, new):
+        if new:
+            llm.reset()
+            llm._ctx.kv_cache_clear()
+        llm.eval(ids)
+        logits = llama_cpp.llama_get_logits_ith(llm._ctx.ctx, -1)
+        return int(numpy.ctypeslib.as_array(logits, shape=(llm.n_vocab(),)).argmax())
+    return feed
+
+
+FEEDS = {"PyTorch": torch_feed, "llama.cpp": llama_feed}
+
+
+def run_peer(name, folder, gguf, n, threads):
+    out = subprocess.run([sys.executable, os.path.abspath(__file__), "--peer", name,
+                          gguf if name == "llama.cpp" else folder, str(n), str(threads)],
+                         capture_output=True, text=True)
+    if out.returncode:
+        sys.stderr.write(out.stderr)
+        return None
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+# ---- The table -----------------------------------------------------------------------
+
+
+def least(runs):
+    runs = [run for run in runs if run]
+    return [min(run[i] for run in runs) for i in (0, 1)] if runs else None
+
+
+def row(folder, gguf, n, threads, peers, rounds):
+    runs = {name: [] for name in ["crescent"] + peers}
+    for _ in range(rounds):
+        runs["crescent"].append(run_crescent(folder, n, threads))
+        for name in peers:
+            runs[name].append(run_peer(name, folder, gguf, n, threads))
+    best = {name: least(all_of) for name, all_of in runs.items()}
+    ours = best.pop("crescent")
+    for i, what in enumerate(("the prompt", "a token behind it")):
+        ratios = " | ".join("%.2f" % (peer[i] / ours[i]) if peer else "-" for peer in best.values())
+        print("| %d | %d | %s | %.4g | %s |" % (n, threads, what, ours[i], ratios), flush=True)
+
+
+def main(folder):
+    peers = [name for name, module in (("PyTorch", "transformers"), ("llama.cpp", "llama_cpp"))
+             if importlib.util.find_spec(module)]
+    with tempfile.TemporaryDirectory() as scratch:
+        if not folder:
+            folder = os.path.join(scratch, "gpt2")
+            draw_model(folder)
+        gguf = os.path.join(scratch, "model.gguf")
+        if "llama.cpp" in peers:
+            write_gguf(folder, gguf)
+        print("| prompt | threads | time of | crescent, ms | " + " | ".join(peers) + " |")
+        print("|--:|--:|---|--:|" + "--:|" * len(peers))
+        for n in PROMPTS:
+            for threads in map(int, os.environ.get("THREADS", "1 2").split()):
+                row(folder, gguf, n, threads, peers, int(os.environ.get("ROUNDS", "3")))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--peer"]:
+        name, model, n, threads = sys.argv[2:]
+        print(json.dumps(time_peer(FEEDS[name](model, int(threads)), int(n))))
+    else:
+        main(sys.argv[1] if len(sys.argv) > 1 else None)
