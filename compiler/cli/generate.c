@@ -369,8 +369,11 @@ static void print_speed(const struct generate *g)
     double seconds = (double)(g->end - g->chosen) / 1e9, each = (double)(g->n - 1) / seconds;
     double bytes = bytes_of_a_token(g), speed = each * bytes / 1e9;
     crescent_machine *machine;
-    fprintf(stderr, "%" PRId64 " tokens in %s: %.4g a second", g->n, cr_duration(g->end - g->fed).text,
-            each);
+    fprintf(stderr, "%" PRId64 " tokens in %s: ", g->n, cr_duration(g->end - g->fed).text);
+    if (each < 100)
+        fprintf(stderr, "%.3g a second", each);
+    else
+        fprintf(stderr, "%s a second", cr_thousands((int64_t)(each + 0.5)).text);
     if (cr_report_of_model(g->model).compiled && !crescent_machine_open(g->model, &machine)) {
         fprintf(stderr, ", reading %.3g GB/s, %.0f%% of what the machine can", speed,
                 100 * speed / crescent_machine_read(machine, (int64_t)bytes));
