@@ -144,7 +144,7 @@ $(BUILD)/crescent $(BUILD)/libcrescent.a: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)
 setup:
 	@sh tests/setup.sh
 
-ifneq ($(filter setup test demo train-demo experiments,$(MAKECMDGOALS)),)
+ifneq ($(filter setup test demo train-demo train-fables experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
     $(call object,$(fuzz_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
@@ -188,7 +188,7 @@ without_lua := compare emit_tokenizer files gradient integers jit recompute_orde
     tokenizer
 with_lua    := $(filter-out $(without_lua:%=test_%),$(test_sources:tests/%.c=%))
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
-    $(foreach s,scale names files,$(call script,$(LUA),$(s).sh)) \
+    $(foreach s,scale names files fables,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 
@@ -311,6 +311,11 @@ demo: setup all
 train-demo: setup all
 	@CRESCENT=$(BUILD)/crescent sh tests/train_demo.sh $(MODEL)
 
+# A small Llama learns to tell fables: a few minutes.  It is left in build/fables, and is graphs/fables.
+train-fables: setup all
+	$(link) -MF $(BUILD)/make_fables.d tests/make_fables.c -o $(BUILD)/make_fables
+	@CRESCENT=$(BUILD)/crescent MAKE_FABLES=$(BUILD)/make_fables sh tests/train_fables.sh $(BUILD)/fables
+
 # The numbers of docs/experiments.md and its pictures, which gnuplot draws.
 experiments: setup all
 	@sh tests/setup.sh pictures
@@ -370,6 +375,8 @@ install: all
 	done
 	install -m 644 $(wildcard graphs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs
 	install -m 644 $(wildcard graphs/configs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs/configs
+	install -d $(DESTDIR)$(PREFIX)/share/crescent/graphs/fables
+	install -m 644 $(wildcard graphs/fables/*) $(DESTDIR)$(PREFIX)/share/crescent/graphs/fables
 
 clean:
 	rm -rf $(BUILD)
@@ -377,8 +384,9 @@ clean:
 help:
 	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
-	@echo 'make demo              set up, build, and run a GPT-2 block against PyTorch'
+	@echo 'make demo              set up, build, run a GPT-2 block against PyTorch, tell a story'
 	@echo 'make train-demo        train a small GPT that sorts digits, and ask it; MODEL=llama: a Llama'
+	@echo 'make train-fables      train a small Llama that tells fables'
 	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments.md'
 	@echo 'make test              set up, build, and run every test with both Luas'
 	@echo 'make check             build and run the tests with one Lua; no set-up'
@@ -405,4 +413,4 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
-    test train-demo tsan unicode valgrind variants
+    test train-demo train-fables tsan unicode valgrind variants

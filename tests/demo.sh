@@ -3,9 +3,10 @@
 # to C, run in memory and as a program of its own, and held against PyTorch.
 #
 # The input is tests/fixtures/demo: a GPT-2 block's weights, an input x, and the output y
-# that PyTorch computed from them in double precision.  The C is left in build/demo/.  At the
-# end a model answers that Crescent itself has trained.
-# $CRESCENT is the program, $CC the compiler.  Exit status 1 if anything disagrees.
+# that PyTorch computed from them in double precision.  The C is left in build/demo/.  Then a
+# model answers that Crescent itself has trained, and at the end one tells a story.
+# $CRESCENT is the program, $CC the compiler, $CRESCENT_DATA a folder of models beside the project.
+# Exit status 1 if anything disagrees.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -105,6 +106,19 @@ title 'A model that was trained by Crescent: it has learnt to sort ten digits'
 show sh tests/train_demo.sh --ask graphs/train_sort.safetensors
 echo
 echo 'make train-demo trains it anew.'
+
+# A model that others have trained, where it is at hand; else our own.
+model="${CRESCENT_DATA:-../shared/data}/stories260K-hf" whose='260,000 parameters'
+how='--temperature 0.7 --top-p 0.9 --seed 10 --tokens 224'
+if ! [ -r "$model/model.safetensors" ]; then
+    model=graphs/fables whose='144,000 parameters, trained by Crescent,' how='--temperature 0.7 --seed 7'
+fi
+title "A whole model, from its folder: a Llama of $whose tells a story"
+prompt='Once upon a time'
+echo "$ crescent generate $model --prompt '$prompt' $how --stats"
+"$crescent" generate "$model" --prompt "$prompt" $how --stats 2>&1 || fail 'it told no story'
+echo
+echo 'The same seed tells the same story on every machine.  make train-fables trains a model that tells fables.'
 
 rm -f "$folder/passes" "$folder/dump" "$folder/log"
 cat <<END
