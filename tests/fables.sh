@@ -81,7 +81,8 @@ words() {
 words "$T/stories" >"$T/words"
 whole=0
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    "$crescent" generate $folder --prompt 'Once upon a time' --temperature 0.7 --seed $seed >"$T/told" 2>"$log"
+    "$crescent" generate $folder --prompt 'Once upon a time' --temperature 0.7 --seed $seed \
+        >"$T/told" 2>"$log"
     words "$T/told" | LC_ALL=C comm -23 - "$T/words" >"$T/others"
     if grep -q '\.$' "$T/told" && [ "$(wc -w <"$T/told")" -lt 180 ] && ! [ -s "$T/others" ]; then
         whole=$((whole + 1))

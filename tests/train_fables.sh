@@ -33,7 +33,8 @@ size() {
 }
 
 settings= vocabulary=$(size vocab_size) context=$(size max_position_embeddings)
-for key in vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads; do
+for key in vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads \
+    num_key_value_heads; do
     settings="$settings --set $key=$(size $key)"
 done
 curve=
