@@ -392,6 +392,16 @@ START_TEST(takes_a_script)
     ck_assert_str_eq(out_of("$T/small --prompt-ids 3,4 --tokens 30"), expected);
     must_refuse("$T/small --tokens 3", "no prompt, and no token to begin with");
     must_refuse("$T/small --prompt a --tokens 3", "--prompt: expected an option");
+    out_of("crescent emit %s --context 40 --generate --ids --pack $T/packed -o $T/small.c >/dev/null &&"
+           " plain $T/small.c $T/plain",
+           model);
+    for (int i = 0; i < 2; i++) {
+        const char *compiler = i ? "clang" : "gcc";
+        if (!have(compiler))
+            continue;
+        out_of("%s -O1" WARN " -DGPT2_MAIN $T/plain/small.c -lm -o $T/small", compiler);
+        ck_assert_str_eq(out_of("$T/small $T/packed --prompt-ids 3,4 --tokens 30"), expected);
+    }
 }
 END_TEST
 
