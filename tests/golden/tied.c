@@ -1,0 +1,203 @@
+
+/*
+ * k1_x: x, tests/golden/tied.lua:6
+ * out[2, 5, 6]
+ * reads wte[70, 6], ids[2, 5]
+ * 120 flop, reads 280 B, writes 240 B
+ */
+struct k1_args {
+    const struct cr_runtime *rt;
+    const float *wte; /* packed */
+    const int *ids;
+    float *out;
+};
+
+static void k1_x(const void *args, long begin, long end, float *scratch)
+{
+    const struct k1_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const t0 = scratch; /* 10 x 6 */
+    for (long item = begin; item < end; item++) {
+        rt->gather_panels(10, 6, t0, 6, a->wte, 192, 70, a->ids);
+        rt->load(10, 6, a->out, 6, t0, 6, 1);
+    }
+}
+
+/*
+ * k2_at: at, tests/golden/tied.lua:6
+ * out[5, 5]
+ * reads wpe[6, 5]
+ * 50 flop, reads 100 B, writes 100 B
+ */
+struct k2_args {
+    const struct cr_runtime *rt;
+    const float *wpe;
+    float *out;
+};
+
+static void k2_at(const void *args, long begin, long end, float *scratch)
+{
+    const struct k2_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    int *const ri0 = (int *)scratch; /* one number a row, 5 */
+    float *const t1 = scratch + 16; /* 5 x 5 */
+    for (long item = begin; item < end; item++) {
+        rt->i32->iota(1, 5, ri0, 0, 0, 0, 1);
+        rt->gather(5, 5, t1, 5, a->wpe, 5, 6, ri0);
+        rt->load(5, 5, a->out, 5, t1, 5, 1);
+    }
+}
+
+/*
+ * k3_logits: logits, tests/golden/tied.lua:7
+ * out[2, 5, 70] = rows[10, 6] x columns[6, 70]
+ * reads k1_x[2, 5, 6]
+ * 8.4 kflop, reads 1.92 kB, writes 2.8 kB
+ */
+struct k3_args {
+    const struct cr_runtime *rt;
+    const float *k1_x;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k3_logits(const void *args, long begin, long end, float *scratch)
+{
+    const struct k3_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 10;
+        const long j0 = 0;
+        const long j1 = 70;
+        for (long j = j0; j < j1; j += 96) {
+            const long n = j1 - j < 96 ? j1 - j : 96;
+            for (long i = i0; i < i1; i += 10) {
+                const long m = i1 - i < 10 ? i1 - i : 10;
+                rt->gemm(m, n, 6, a->k1_x + i * 6, 6, 1, a->w + j * 6, 192, a->out + i * 70 + j, 70,
+                    0, 0, 0, 16384);
+            }
+        }
+    }
+}
+
+/*
+ * k4_tied: tied, tests/golden/tied.lua:8
+ * out[6, 1]
+ * reads wpe[6, 5]
+ * steps: sum
+ * 12 flop, reads 120 B, writes 24 B
+ */
+struct k4_args {
+    const struct cr_runtime *rt;
+    const float *wpe;
+    float *out;
+};
+
+static void k4_tied(const void *args, long begin, long end, float *scratch)
+{
+    const struct k4_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    float *const r0 = scratch; /* one number a row, 6 */
+    for (long item = begin; item < end; item++) {
+        rt->sum(6, 5, r0, a->wpe, 5);
+        rt->store(1, 6, a->out, 0, 1, r0, 0);
+    }
+}
+
+/*
+ * k5_places: places, tests/golden/tied.lua:8
+ * out[5, 6] = rows[5, 5] x columns[5, 6]
+ * reads k4_tied[6, 1], k2_at[5, 5]
+ * then: add
+ * 300 flop, reads 244 B, writes 120 B
+ */
+struct k5_args {
+    const struct cr_runtime *rt;
+    const float *k4_tied;
+    const float *k2_at;
+    const float *w; /* packed */
+    float *out;
+};
+
+static void k5_places(const void *args, long begin, long end, float *scratch)
+{
+    const struct k5_args *a = args;
+    const struct cr_runtime *rt = a->rt;
+    (void)scratch;
+    for (long item = begin; item < end; item++) {
+        const long i0 = 0;
+        const long i1 = 5;
+        const long j0 = 0;
+        const long j1 = 6;
+        for (long j = j0; j < j1; j += 32) {
+            const long n = j1 - j < 32 ? j1 - j : 32;
+            for (long i = i0; i < i1; i += 5) {
+                const long m = i1 - i < 5 ? i1 - i : 5;
+                rt->gemm(m, n, 5, a->k2_at + i * 5, 5, 1, a->w + j * 5, 160, a->out + i * 6 + j, 6,
+                    0, 0, 0, 16384);
+                rt->add_vv(m, n, a->out + i * 6 + j, 6, a->out + i * 6 + j, 6, a->k4_tied + j, 0);
+            }
+        }
+    }
+}
+
+/* Computes the outputs. */
+int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+    const void *const *inputs, void *const *outputs, float *arena)
+{
+    const long scratch_floats = 64; /* for each thread */
+    float *const scratch = arena + 16;
+    const int *const in0 = inputs[0]; /* ids[2, 5] */
+    float *const out0 = outputs[0]; /* at[5, 5] */
+    float *const out1 = outputs[1]; /* logits[2, 5, 70] */
+    float *const out2 = outputs[2]; /* places[5, 6] */
+    float *const out3 = outputs[3]; /* x[2, 5, 6] */
+    (void)weights, (void)inputs;
+    {
+        const struct k1_args args = {
+            .rt = rt,
+            .wte = weights + 32,
+            .ids = in0,
+            .out = out3,
+        };
+        rt->parallel(pool, 1, 1, k1_x, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k2_args args = {
+            .rt = rt,
+            .wpe = weights,
+            .out = out0,
+        };
+        rt->parallel(pool, 1, 1, k2_at, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k3_args args = {
+            .rt = rt,
+            .k1_x = out3,
+            .w = weights + 32,
+            .out = out1,
+        };
+        rt->parallel(pool, 1, 1, k3_logits, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k4_args args = {
+            .rt = rt,
+            .wpe = weights,
+            .out = arena,
+        };
+        rt->parallel(pool, 1, 1, k4_tied, &args, scratch, scratch_floats);
+    }
+    {
+        const struct k5_args args = {
+            .rt = rt,
+            .k4_tied = arena,
+            .k2_at = out0,
+            .w = weights + 608,
+            .out = out2,
+        };
+        rt->parallel(pool, 1, 1, k5_places, &args, scratch, scratch_floats);
+    }
+    return 0;
+}
