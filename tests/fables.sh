@@ -13,7 +13,7 @@ grammar=$folder/grammar.txt
 
 # ---- what it learns from ---------------------------------------------------------------------------
 
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Wpedantic -Werror tests/make_fables.c \
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Wpedantic -Werror tests/make_fables.c \
     -o "$T/make_fables" >"$log" 2>&1
 report $? 'tests/make_fables.c compiles without a warning'
 "$T/make_fables" $grammar tokenizer 512 >"$T/tokenizer.json" 2>"$log"
