@@ -490,6 +490,7 @@ typedef struct {
     int64_t texts, vocabulary; /* sequences that go side by side, and logits of each */
     int64_t context, used;     /* positions there is room for, and those that are taken */
     int64_t chunk;
+    int all_logits; /* as it was opened */
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
     int ends;      /* tokens that end one: eos_token_id of generation_config.json or config.json */
 } crescent_generator_status;
@@ -526,6 +527,32 @@ int crescent_generator_is_end(const crescent_generator *generator, int32_t id);
 
 /* Forgets all tokens. */
 int crescent_generator_reset(crescent_generator *generator);
+
+/* ---- evaluating ----------------------------------------------------------------------- */
+
+/* How a text is cut: into windows of so many tokens, of which each begins with the token `begin`, unless
+ * that is CRESCENT_NONE.  All tokens of a window but its first one are predicted. */
+typedef struct {
+    int64_t tokens; /* 2 to the positions there is room for */
+    int64_t begin;
+} crescent_window;
+
+/* How well a model predicts a text and, beside a reference, how far it is from that.  Logarithms are
+ * natural ones, and sums are in double. */
+typedef struct {
+    int64_t tokens;   /* that were predicted */
+    double loss;      /* the mean of -ln p of the token that follows; exp of it is the perplexity */
+    double reference; /* the same of the reference; NAN without one, as are the next two */
+    double divergence; /* the mean of the Kullback-Leibler divergence, sum of q (ln q - ln p), where q
+                        * is what the reference says */
+    double agreement;  /* the share of positions where both have the same likeliest token */
+} crescent_evaluation;
+
+/* Runs a text of n tokens through a generator of one text that was opened with all_logits, and through
+ * a reference with the same vocabulary, which may be null.  Both have forgotten what they knew. */
+int crescent_evaluate(crescent_generator *generator, crescent_generator *reference,
+                      const crescent_window *how, const int32_t *ids, int64_t n,
+                      crescent_evaluation *evaluation);
 
 /* ---- training ------------------------------------------------------------------------- */
 

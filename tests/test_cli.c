@@ -233,6 +233,13 @@ static const struct {
      "--decode: found the id 99999, which no token has, expected some below 435"},
     {"tokenize " TOKENIZER "--text \"$(printf 'ab\\377')\"",
      "--text: byte 2 of the text is no UTF-8, expected UTF-8"},
+    {"evaluate graphs/gpt2.lua --text a", "a script has no tokenizer, expected --tokenizer FILE"},
+    {"evaluate graphs/fables --text ''", "a text of 1 token, expected 2 at least"},
+    {"evaluate graphs/fables --text a --prompt-ids 1,2", "found a text, too"},
+    {"evaluate graphs/fables --prompt-ids 1,x", "expected ids of tokens with commas between"},
+    {"evaluate graphs/fables --prompt-ids 1,2,512", "token 2 is 512, expected an id from 0 to 511"},
+    {"evaluate graphs/fables --text a --context 1", "--context 1: expected 2 at least"},
+    {"evaluate graphs/fables --text a --format q9", "'q9' is no format of weights"},
     {"params graphs/gpt2_block.lua >/dev/full", "standard output: cannot be written"},
 };
 

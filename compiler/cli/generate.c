@@ -1,5 +1,4 @@
 /* generate.c - crescent generate: a model goes on with a text. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "model.h"
 #include "report.h"
 #include "signals.h"
+#include "texts.h"
 #include "verbs.h"
 
 /* A text that goes on. */
@@ -32,33 +32,7 @@ struct generate {
                                                * the first token and the last */
 };
 
-static bool is_script(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".lua") == 0;
-}
-
 /* ---- the prompt ---- */
-
-/* "1,2,3" */
-static int parse_ids(struct generate *g, const char *text, struct cr_error *error)
-{
-    int cap = 0, n = 0;
-    for (const char *at = text; *at;) {
-        char *end;
-        errno = 0;
-        long value = strtol(at, &end, 10);
-        bool number = *at == '-' || (*at >= '0' && *at <= '9');
-        if (end == at || !number || errno || value < INT32_MIN || value > INT32_MAX ||
-            (*end && (*end != ',' || !end[1])))
-            return cr_fail(error, "--prompt-ids %.100s: expected ids of tokens with commas between",
-                           text);
-        *CR_PUSH(g->ids, n, cap) = (int32_t)value;
-        at = end + (*end == ',');
-    }
-    g->n_prompt = n;
-    return 0;
-}
 
 /* The ids of a text, with what the tokenizer puts around it. */
 static int encode(struct generate *g, const char *text, size_t length, struct cr_error *error)
@@ -102,7 +76,7 @@ static int begin_text(struct generate *g, struct cr_error *error)
 static int open_tokenizer(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    const char *path = o->tokenizer ? o->tokenizer : is_script(o->model) ? NULL : o->model;
+    const char *path = o->tokenizer ? o->tokenizer : cr_is_script(o->model) ? NULL : o->model;
     if (o->ids && !o->prompt && !o->prompt_file && !o->tokenizer)
         return 0;
     if (!path)
@@ -121,7 +95,7 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
 static int read_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    return open_tokenizer(g, error) || (o->prompt_ids && parse_ids(g, o->prompt_ids, error)) ||
+    return open_tokenizer(g, error) || (o->prompt_ids && cr_parse_ids(&g->ids, &g->n_prompt, o->prompt_ids, error)) ||
                    (o->prompt && encode(g, o->prompt, strlen(o->prompt), error)) ||
                    (o->prompt_file && encode_file(g, o->prompt_file, error))
                ? -1
@@ -184,18 +158,11 @@ static int make_room(struct generate *g, struct cr_error *error)
 static int open_generator(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    const crescent_config config = cr_config_of(o, cr_backend_of(o));
     const crescent_generation how = {.context = o->context_size,
                                      .chunk = o->chunk,
                                      .all_logits = o->logits != NULL,
                                      .least = g->n_prompt + (o->tokens > 0 ? o->tokens : 0)};
-    const crescent_script script = {.settings = o->set.items,
-                                    .n_settings = o->set.n,
-                                    .seed = o->seed,
-                                    .entry = o->entry,
-                                    .config = o->config};
-    if (cr_passed(o, crescent_generator_open(o->context, o->model, &script, &config, &how,
-                                             &g->generator), error) ||
+    if (cr_generator_load(o, &how, &g->generator, error) ||
         cr_passed(o, crescent_generator_look(g->generator, &g->about), error))
         return -1;
     g->model = crescent_generator_model(g->generator);
@@ -209,7 +176,7 @@ static int open_generator(struct generate *g, struct cr_error *error)
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    bool script = is_script(o->model);
+    bool script = cr_is_script(o->model);
     if (check_prompts(o, error) || (script && read_prompt(g, error)) || open_generator(g, error) ||
         (!script && read_prompt(g, error)) || check_prompt(g, error))
         return -1;

@@ -30,7 +30,7 @@ struct cr_options {
     const char *grads, *expect_grads, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *config;
     const char *format;
-    const char *tokenizer, *text, *decode, *file; /* file: the second word of tokenize */
+    const char *tokenizer, *text, *decode, *file; /* file: the second word */
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;
     bool plain, special;
@@ -60,11 +60,13 @@ enum {
     CR_VERB_TUNE = 1 << 10,
     CR_VERB_GENERATE = 1 << 11,
     CR_VERB_TOKENIZE = 1 << 12,
+    CR_VERB_EVALUATE = 1 << 13,
+    CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* whose models go on with texts */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
-                     CR_VERB_GENERATE, /* all that work on a model */
+                     CR_VERB_TEXTS, /* all that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE,
 };
 

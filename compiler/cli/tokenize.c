@@ -5,21 +5,8 @@
 
 #include "compiler/ir/mem.h"
 #include "bytes.h"
+#include "texts.h"
 #include "verbs.h"
-
-/* ---- reading ---- */
-
-/* The text of the command line, or of the file that it names. */
-static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
-{
-    if (o->text && o->file)
-        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
-    if (!o->text)
-        return cr_read_bytes(o->file ? o->file : "-", b, error);
-    b->data = cr_strdup(o->text);
-    b->n = strlen(o->text);
-    return 0;
-}
 
 /* ---- ids to text ---- */
 
@@ -92,44 +79,28 @@ static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- text to ids ---- */
 
-/* What the text is called in a message. */
-static const char *text_name(const struct cr_options *o)
-{
-    return o->text ? "--text" : o->file && strcmp(o->file, "-") != 0 ? o->file : "standard input";
-}
-
 /* On one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
-    struct cr_bytes text = {0};
     int32_t *ids = NULL;
-    size_t n = 0;
+    int64_t n = 0;
     crescent_framing framing = o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED;
-    int status = read_text(o, &text, error);
-    if (status == 0 && crescent_encode(tokenizer, text.data, text.n, framing, &ids, &n))
-        status = cr_fail(error, "%.300s: %s", text_name(o), crescent_error(o->context));
-    for (size_t i = 0; i < n; i++)
+    int status = cr_encode_text(o, tokenizer, framing, &ids, &n, error);
+    for (int64_t i = 0; i < n; i++)
         printf("%s%d", i ? " " : "", (int)ids[i]);
     if (status == 0)
         putchar('\n');
     crescent_free(ids);
-    free(text.data);
     return status;
 }
 
 /* ---- the verb ---- */
 
-static bool is_script(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".lua") == 0;
-}
-
 /* A folder and a file are told apart by the library. */
 int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
 {
     crescent_tokenizer *tokenizer = NULL;
-    if (!o->tokenizer && is_script(o->model)) {
+    if (!o->tokenizer && cr_is_script(o->model)) {
         cr_fail(error, "%.300s: found a script, which has no tokenizer, expected --tokenizer FILE",
                 o->model);
         return 2;

@@ -24,6 +24,14 @@ static const struct cr_verb verbs[] = {
      "one is drawn as Hugging Face's generation does, and a seed gives the same text on every\n"
      "machine.  A prompt longer than the context is refused; where the context is full the text\n"
      "ends, with a note.  Ctrl-C ends it, too, with status 130.\n"},
+    {"evaluate", CR_VERB_EVALUATE, cr_verb_evaluate, "MODEL [--text TEXT | FILE | -] [options]",
+     "measure how well a model predicts a text",
+     "Prints the perplexity: exp of the mean of -ln p of each token, given those before it.  The\n"
+     "text is cut into windows of --context tokens, and the first token of a window is not\n"
+     "predicted; if a text begins with a token of its own, each window does.  With --format a\n"
+     "second line is that of the model whose weights are kept so: the ratio of the perplexities,\n"
+     "the mean of the Kullback-Leibler divergence from the model as it is in f32 (in nats), and\n"
+     "the share of tokens whose likeliest successor is the same in both (docs/accuracy.md).\n"},
     {"train", CR_VERB_TRAIN, cr_verb_train, "STEP.lua [options]",
      "make the steps of a training, save and resume it",
      "The script is one step: what it returns under the name of a parameter or an input is the\n"

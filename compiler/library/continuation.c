@@ -178,10 +178,13 @@ static int open_folder(crescent_context *context, const char *path, crescent_scr
 }
 
 int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
-                         const crescent_generation *generation, int threads,
+                         const crescent_generation *asked, int threads,
                          struct cr_continuation *made, struct cr_error *error)
 {
     crescent_script one = how ? *how : (crescent_script){0};
+    crescent_generation two = *asked; /* positions at least: an axis of one is no axis of tokens */
+    two.context = asked->context == 1 ? 2 : asked->context;
+    const crescent_generation *generation = &two;
     if (!one.entry)
         one.entry = "";
     *made = (struct cr_continuation){0};
@@ -196,6 +199,8 @@ int cr_continuation_open(crescent_context *context, const char *path, const cres
     if (status) {
         crescent_graph_close(made->graph);
         made->graph = NULL;
+    } else if (asked->context == 1) {
+        made->context = 1;
     }
     return status;
 }

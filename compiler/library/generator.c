@@ -131,7 +131,8 @@ int crescent_generator_look(const crescent_generator *g, crescent_generator_stat
 {
     CR_REQUIRE(g, status);
     *status = (crescent_generator_status){g->ports.texts, g->ports.vocabulary, g->room,  g->used,
-                                          g->chunk,       g->ends.begin,       g->ends.n};
+                                          g->chunk,       g->all_logits,       g->ends.begin,
+                                          g->ends.n};
     return CRESCENT_OK;
 }
 

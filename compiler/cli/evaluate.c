@@ -1,0 +1,167 @@
+/* evaluate.c - crescent evaluate: how well a model predicts a text, and how formats change that. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "model.h"
+#include "report.h"
+#include "texts.h"
+#include "verbs.h"
+
+/* The model with weights as --format says, and the same in f32. */
+struct evaluate {
+    const struct cr_options *options;
+    crescent_generator *generator, *plain; /* the second is null where the first one is plain */
+    crescent_surplus surplus;
+    int32_t *ids; /* of the text */
+    int64_t n;
+    crescent_window window;
+    crescent_evaluation result;
+};
+
+/* ---- preparing ---- */
+
+/* The tokens of the text, from the tokenizer of the folder unless another is named. */
+static int encode(struct evaluate *e, struct cr_error *error)
+{
+    const struct cr_options *o = e->options;
+    crescent_tokenizer *tokenizer = NULL;
+    const char *path = o->tokenizer ? o->tokenizer : o->model;
+    if (path == o->model && cr_is_script(path))
+        return cr_fail(error, "%.400s: a script has no tokenizer, expected --tokenizer FILE, or "
+                              "--prompt-ids",
+                       path);
+    int status = cr_passed(o, crescent_tokenizer_open(o->context, path, &tokenizer), error);
+    if (!status)
+        status = cr_encode_text(o, tokenizer, CRESCENT_FRAMED, &e->ids, &e->n, error);
+    crescent_tokenizer_close(tokenizer);
+    return status;
+}
+
+static int read_text(struct evaluate *e, struct cr_error *error)
+{
+    const struct cr_options *o = e->options;
+    if (!o->prompt_ids)
+        return encode(e, error);
+    return o->text || o->file ? cr_fail(error, "--prompt-ids: found a text, too, expected one of them")
+                              : cr_parse_ids(&e->ids, &e->n, o->prompt_ids, error);
+}
+
+/* Opens one of the two models and gives it its weights. */
+static int open_model(struct evaluate *e, const char *format, crescent_generator **generator,
+                      struct cr_error *error)
+{
+    struct cr_options options = *e->options;
+    const crescent_generation how = {.context = options.context_size,
+                                     .chunk = options.chunk,
+                                     .all_logits = 1,
+                                     .least = e->n};
+    options.format = format;
+    if (cr_generator_load(&options, &how, generator, error))
+        return -1;
+    return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
+}
+
+/* A text that begins with the model's own first token has it in front of every window. */
+static int cut(struct evaluate *e, struct cr_error *error)
+{
+    crescent_generator_status about;
+    int status = crescent_generator_look(e->generator, &about);
+    bool framed = e->n && about.begin != CRESCENT_NONE && e->ids[0] == about.begin;
+    e->window = (crescent_window){about.context, framed ? about.begin : CRESCENT_NONE};
+    return cr_passed(e->options, status, error);
+}
+
+/* ---- what is printed ---- */
+
+static void print_row(const char *name, double loss)
+{
+    printf("%-10.200s %12.6g", name, exp(loss));
+}
+
+/* A line for f32, and one for the other format if there is one. */
+static void print_table(const struct evaluate *e)
+{
+    const crescent_evaluation *r = &e->result;
+    printf("%s tokens predicted, in windows of %s\n", cr_thousands(r->tokens).text,
+           cr_thousands(e->window.tokens).text);
+    printf("%-10s %12s%s\n", "format", "perplexity",
+           e->plain ? "       ratio  divergence  same token" : "");
+    print_row("f32", e->plain ? r->reference : r->loss);
+    putchar('\n');
+    if (!e->plain)
+        return;
+    print_row(e->options->format, r->loss);
+    printf(" %11.6f  %10.3g  %9.2f%%\n", exp(r->loss - r->reference), r->divergence,
+           100 * r->agreement);
+}
+
+/* `perplexity` is that in f32; what is of the other format stands behind it. */
+static void print_json(const struct evaluate *e)
+{
+    const crescent_evaluation *r = &e->result;
+    double plain = e->plain ? r->reference : r->loss;
+    json_t *json = json_pack("{s:s, s:I, s:I, s:o}", "model", e->options->model, "tokens",
+                             (json_int_t)r->tokens, "window", (json_int_t)e->window.tokens,
+                             "perplexity", cr_json_number(exp(plain)));
+    if (e->plain) {
+        json_object_set_new(json, "format", json_string(e->options->format));
+        json_object_set_new(json, "format_perplexity", cr_json_number(exp(r->loss)));
+        json_object_set_new(json, "ratio", cr_json_number(exp(r->loss - plain)));
+        json_object_set_new(json, "divergence", cr_json_number(r->divergence));
+        json_object_set_new(json, "agreement", cr_json_number(r->agreement));
+    }
+    cr_print_json(json);
+}
+
+/* ---- the verb ---- */
+
+/* A token that is predicted, and one before it. */
+static int check_sizes(const struct evaluate *e, struct cr_error *error)
+{
+    const struct cr_options *o = e->options;
+    if (o->context_size == 1)
+        return cr_fail(error, "--context 1: expected 2 at least: a token, and one that it predicts");
+    return e->n > 1 ? 0
+                    : cr_fail(error, "%.400s: a text of %" PRId64 " token%s, expected 2 at least",
+                              o->model, e->n, e->n == 1 ? "" : "s");
+}
+
+/* All that can be refused, before anything is computed. */
+static int prepare(struct evaluate *e, struct cr_error *error)
+{
+    const struct cr_options *o = e->options;
+    return read_text(e, error) || check_sizes(e, error) ||
+                   open_model(e, o->format, &e->generator, error) ||
+                   (o->format && open_model(e, NULL, &e->plain, error)) || cut(e, error)
+               ? -1
+               : 0;
+}
+
+/* Nothing is printed before all of the text has gone through. */
+static int run(struct evaluate *e, struct cr_error *error)
+{
+    if (prepare(e, error))
+        return 2;
+    int64_t framed = e->window.begin != CRESCENT_NONE;
+    int status = crescent_evaluate(e->generator, e->plain, &e->window, e->ids + framed,
+                                   e->n - framed, &e->result);
+    if (cr_passed(e->options, status, error))
+        return 2;
+    cr_note_surplus(&e->surplus);
+    if (e->options->json)
+        print_json(e);
+    else
+        print_table(e);
+    return 0;
+}
+
+int cr_verb_evaluate(const struct cr_options *options, struct cr_error *error)
+{
+    struct evaluate e = {.options = options};
+    int status = run(&e, error);
+    crescent_generator_close(e.generator);
+    crescent_generator_close(e.plain);
+    free(e.ids);
+    return status;
+}

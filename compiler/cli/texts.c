@@ -1,0 +1,79 @@
+/* texts.c - a model that goes on with texts, and their tokens; see texts.h. */
+#include "texts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "compiler/ir/mem.h"
+#include "model.h"
+
+bool cr_is_script(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && strcmp(path + n - 4, ".lua") == 0;
+}
+
+int cr_generator_load(const struct cr_options *o, const crescent_generation *how,
+                      crescent_generator **generator, struct cr_error *error)
+{
+    const crescent_config config = cr_config_of(o, cr_backend_of(o));
+    const crescent_script script = {.settings = o->set.items,
+                                    .n_settings = o->set.n,
+                                    .seed = o->seed,
+                                    .entry = o->entry,
+                                    .config = o->config};
+    int status = crescent_generator_open(o->context, o->model, &script, &config, how, generator);
+    return cr_passed(o, status, error);
+}
+
+int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *error)
+{
+    int cap = 0, count = 0;
+    for (const char *at = text; *at;) {
+        char *end;
+        errno = 0;
+        long value = strtol(at, &end, 10);
+        bool number = *at == '-' || (*at >= '0' && *at <= '9');
+        if (end == at || !number || errno || value < INT32_MIN || value > INT32_MAX ||
+            (*end && (*end != ',' || !end[1])))
+            return cr_fail(error, "--prompt-ids %.100s: expected ids of tokens with commas between",
+                           text);
+        *CR_PUSH(*ids, count, cap) = (int32_t)value;
+        at = end + (*end == ',');
+    }
+    *n = count;
+    return 0;
+}
+
+/* The text of the command line, or of the file that it names. */
+static int read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
+{
+    if (o->text && o->file)
+        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
+    if (!o->text)
+        return cr_read_bytes(o->file ? o->file : "-", b, error);
+    b->data = cr_strdup(o->text);
+    b->n = strlen(o->text);
+    return 0;
+}
+
+/* What the text is called in a message. */
+static const char *text_name(const struct cr_options *o)
+{
+    return o->text ? "--text" : o->file && strcmp(o->file, "-") != 0 ? o->file : "standard input";
+}
+
+int cr_encode_text(const struct cr_options *o, crescent_tokenizer *tokenizer,
+                   crescent_framing framing, int32_t **ids, int64_t *n, struct cr_error *error)
+{
+    struct cr_bytes text = {0};
+    size_t count = 0;
+    int status = read_text(o, &text, error);
+    if (status == 0 && crescent_encode(tokenizer, text.data, text.n, framing, ids, &count))
+        status = cr_fail(error, "%.300s: %s", text_name(o), crescent_error(o->context));
+    *n = (int64_t)count;
+    free(text.data);
+    return status;
+}
