@@ -144,7 +144,7 @@ $(BUILD)/crescent $(BUILD)/libcrescent.a: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)
 setup:
 	@sh tests/setup.sh
 
-ifneq ($(filter setup test demo train-demo train-fables experiments,$(MAKECMDGOALS)),)
+ifneq ($(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS)),)
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
     $(call object,$(fuzz_sources)) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
@@ -311,6 +311,11 @@ demo: setup all
 train-demo: setup all
 	@CRESCENT=$(BUILD)/crescent sh tests/train_demo.sh $(MODEL)
 
+# What narrow weights cost in the predictions of trained models: the table of docs/accuracy.md.
+accuracy: setup all
+	$(link) -MF $(BUILD)/make_fables.d tests/make_fables.c -o $(BUILD)/make_fables
+	@CRESCENT=$(BUILD)/crescent MAKE_FABLES=$(BUILD)/make_fables sh tests/accuracy.sh
+
 # A small Llama learns to tell fables: a few minutes.  It is left in build/fables, and is graphs/fables.
 train-fables: setup all
 	$(link) -MF $(BUILD)/make_fables.d tests/make_fables.c -o $(BUILD)/make_fables
@@ -386,6 +391,7 @@ help:
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
 	@echo 'make demo              set up, build, run a GPT-2 block against PyTorch, tell a story'
 	@echo 'make train-demo        train a small GPT that sorts digits, and ask it; MODEL=llama: a Llama'
+	@echo 'make accuracy          measure what narrow weights cost in trained models'
 	@echo 'make train-fables      train a small Llama that tells fables'
 	@echo 'make experiments       run graphs/experiments anew: numbers and pictures of docs/experiments.md'
 	@echo 'make test              set up, build, and run every test with both Luas'
@@ -413,4 +419,4 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
-    test train-demo train-fables tsan unicode valgrind variants
+    test train-demo train-fables accuracy tsan unicode valgrind variants
