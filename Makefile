@@ -4,13 +4,27 @@
 # (build/obj/lua5.4, build/obj/luajit) and everything else once.  build/<lua>/ holds the
 # programs and libraries of a Lua; build/ has copies of the ones chosen by LUA.
 
-LUA    ?= lua5.4
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 BUILD  ?= build
+OBJCOPY ?= objcopy
+
+# What was built last is what is installed.
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+LUA    ?= $(shell cat $(BUILD)/obj/lua 2>/dev/null || echo lua5.4)
+endif
+LUA    ?= lua5.4
+
+# Where things are installed, as the GNU coding standards call it.
+bindir     ?= $(PREFIX)/bin
+libdir     ?= $(PREFIX)/lib
+includedir ?= $(PREFIX)/include
+datadir    ?= $(PREFIX)/share
+mandir     ?= $(datadir)/man
 
 LUAS   := lua5.4 luajit
-FLAGS  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Wpedantic -I. -MMD -MP
+FLAGS  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Wpedantic -I. -MMD -MP \
+    -fPIC -fvisibility=hidden
 
 ifeq ($(filter $(LUA),$(LUAS)),)
 $(error LUA=$(LUA) is not known, expected one of: $(LUAS))
@@ -35,16 +49,22 @@ static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(
 
 lua_name_lua5.4 := lua5.4
 lua_name_luajit := luajit-5.1
+pc_name_lua5.4  := lua5.4
+pc_name_luajit  := luajit
 lua_flags = $(shell pkg-config --cflags $(1))
 libraries = $(call static,$(lua_name_$(1))) $(call static,tcc) $(call static,jansson) \
             $(call static,pcre2-8) $(call static,utf8proc) \
             -ldl -lpthread -lm
+# The same for a shared library, but that of TinyCC, which is in it.
+shared_libraries = -l$(lua_name_$(1)) -lpcre2-8 -lutf8proc -ldl -lpthread -lm
 check_flags = $(shell pkg-config --cflags check)
 check_libraries = $(shell pkg-config --libs check)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(foreach d,files ir tokenizer passes emit exec library,$(wildcard compiler/$(d)/*.c))
+# Of a shared library only; see build/obj/tinycc.o.
+streams_source   := compiler/exec/tcc_streams.c
+compiler_sources := $(filter-out $(streams_source),$(foreach d,files ir tokenizer passes emit exec library,$(wildcard compiler/$(d)/*.c)))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 runtime_sources  := $(wildcard runtime/*.c)
@@ -66,6 +86,11 @@ cli_objects      := $(call object,$(cli_sources))
 runtime_objects  := $(call object,$(runtime_sources))
 runtime_library  := $(BUILD)/libcrescent_rt.a
 
+# The version is that of the header; the number of the shared library changes with its interface.
+comma      := ,
+version    := $(shell sed -n 's/^#define CRESCENT_VERSION "\(.*\)"$$/\1/p' compiler/crescent.h)
+soversion  := 0
+
 # Texts that are built into the program (.incbin), which the compiler does not report.
 embedded_lua     := $(wildcard graphs/*.lua graphs/lib/*.lua)
 embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch] \
@@ -73,7 +98,7 @@ embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch
 
 # ---- Building ------------------------------------------------------------------------
 
-all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(runtime_library)
+all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so $(runtime_library)
 
 # A row without its function, and a function without its row, are errors.
 complete = $(if $(filter compiler/% runtime/%,$<),-Werror=implicit-function-declaration \
@@ -100,6 +125,16 @@ $(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
 $(runtime_library): $(runtime_objects)
 	$(archive) $^
 
+# Debian has TinyCC as an archive whose code is not made for shared libraries: it takes the addresses of
+# stdout, stderr and environ as constants.  Here is all of it as one object, which takes copies of them
+# (compiler/exec/tcc_streams.c), and of which nothing but its interface is seen.
+streams := stdout stderr environ
+$(BUILD)/obj/tinycc.o: $(BUILD)/obj/flags
+	@mkdir -p $(@D); echo "  LD    $@"
+	@$(LD) -r --whole-archive $(shell $(CC) -print-file-name=libtcc.a) -o $@.whole
+	@$(OBJCOPY) -w --keep-global-symbol='tcc_*' $(foreach s,$(streams),--redefine-sym $(s)=cr_tcc_$(s)) $@.whole $@
+	@rm -f $@.whole
+
 # The rules of one Lua, $(1).
 define rules_of_a_lua
 $(call frontend,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags
@@ -109,6 +144,12 @@ $(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
 
 $(BUILD)/$(1)/libcrescent.a: $(compiler_objects) $(call frontend,$(1))
 	$$(archive) $$^
+
+$(BUILD)/$(1)/libcrescent.so: $(compiler_objects) $(call frontend,$(1)) $(runtime_objects) \
+    $(BUILD)/obj/tinycc.o $(call object,$(streams_source)) compiler/crescent.map
+	$$(link) -shared -Wl,-soname,libcrescent.so.$(soversion) $$(if $$(SANITIZE),,-Wl,-z$$(comma)defs) \
+	    -Wl,--version-script=compiler/crescent.map $$(filter %.o,$$^) -o $$@ \
+	    $$(call shared_libraries,$(1))
 
 $(BUILD)/$(1)/crescent: $(cli_objects) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
 	$$(link) $$^ -o $$@ $$(call libraries,$(1))
@@ -132,7 +173,7 @@ $(call fuzzers,$(1)): $(BUILD)/$(1)/fuzz/%: tests/fuzz_readers/%.c $(call object
 endef
 $(foreach lua,$(LUAS),$(eval $(call rules_of_a_lua,$(lua))))
 
-$(BUILD)/crescent $(BUILD)/libcrescent.a: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)/obj/lua
+$(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)/obj/lua
 	@cp -f $< $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
@@ -163,6 +204,7 @@ suites_of = '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
     $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) $(call script,$(1),recompute.sh) \
     $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
+    'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
     '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' \
@@ -370,18 +412,52 @@ unicode: $(BUILD)/obj/flags
 format:
 	clang-format -i $(wildcard compiler/*.h compiler/*/*.[ch] runtime/*.[ch] tests/*.[ch])
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
-	install -d $(DESTDIR)$(PREFIX)/share/crescent/graphs/configs
-	install $(BUILD)/crescent $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/libcrescent.a $(runtime_library) $(DESTDIR)$(PREFIX)/lib
-	for header in $(wildcard compiler/crescent.h); do \
-	    install -m 644 $$header $(DESTDIR)$(PREFIX)/include || exit; \
+# ---- Installing ----------------------------------------------------------------------
+
+verbs     = $(shell $(BUILD)/crescent help | sed -n '/^verbs:/,/^$$/s/^  \([a-z]*\) .*/\1/p')
+shared    = $(datadir)/crescent/graphs
+installed = $(bindir)/crescent $(libdir)/libcrescent.a $(libdir)/libcrescent_rt.a \
+    $(libdir)/libcrescent.so.$(version) $(libdir)/libcrescent.so.$(soversion) $(libdir)/libcrescent.so \
+    $(libdir)/pkgconfig/crescent.pc $(includedir)/crescent.h \
+    $(mandir)/man1/crescent.1 $(verbs:%=$(mandir)/man1/crescent-%.1) \
+    $(datadir)/bash-completion/completions/crescent $(datadir)/zsh/site-functions/_crescent \
+    $(datadir)/fish/vendor_completions.d/crescent.fish
+scripts   = $(wildcard graphs/*.lua graphs/lib/*.lua graphs/configs/*.lua graphs/fables/*)
+
+# What a program needs that is linked with libcrescent.a; a shared library knows what it needs.
+$(BUILD)/crescent.pc: always
+	@{ echo 'prefix=$(PREFIX)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; \
+	    echo 'Name: crescent'; echo 'Description: compiles transformers to fused C'; \
+	    echo 'Version: $(version)'; echo 'Requires.private: $(pc_name_$(LUA)) libpcre2-8 libutf8proc'; \
+	    echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lcrescent'; \
+	    echo 'Libs.private: -lcrescent_rt -ltcc -ldl -lpthread -lm'; } >$@
+
+install: all $(BUILD)/crescent.pc
+	install -d $(addprefix $(DESTDIR),$(sort $(dir $(installed)) $(dir $(scripts:%=$(datadir)/crescent/%))))
+	install $(BUILD)/crescent $(DESTDIR)$(bindir)
+	install -m 644 $(BUILD)/libcrescent.a $(runtime_library) $(DESTDIR)$(libdir)
+	install -m 644 $(BUILD)/libcrescent.so $(DESTDIR)$(libdir)/libcrescent.so.$(version)
+	ln -sf libcrescent.so.$(version) $(DESTDIR)$(libdir)/libcrescent.so.$(soversion)
+	ln -sf libcrescent.so.$(soversion) $(DESTDIR)$(libdir)/libcrescent.so
+	install -m 644 $(BUILD)/crescent.pc $(DESTDIR)$(libdir)/pkgconfig
+	install -m 644 compiler/crescent.h $(DESTDIR)$(includedir)
+	$(BUILD)/crescent help --man >$(DESTDIR)$(mandir)/man1/crescent.1
+	for verb in $(verbs); do \
+	    $(BUILD)/crescent help --man $$verb >$(DESTDIR)$(mandir)/man1/crescent-$$verb.1 || exit; \
 	done
-	install -m 644 $(wildcard graphs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs
-	install -m 644 $(wildcard graphs/configs/*.lua) $(DESTDIR)$(PREFIX)/share/crescent/graphs/configs
-	install -d $(DESTDIR)$(PREFIX)/share/crescent/graphs/fables
-	install -m 644 $(wildcard graphs/fables/*) $(DESTDIR)$(PREFIX)/share/crescent/graphs/fables
+	$(BUILD)/crescent help --completion bash >$(DESTDIR)$(datadir)/bash-completion/completions/crescent
+	$(BUILD)/crescent help --completion zsh >$(DESTDIR)$(datadir)/zsh/site-functions/_crescent
+	$(BUILD)/crescent help --completion fish \
+	    >$(DESTDIR)$(datadir)/fish/vendor_completions.d/crescent.fish
+	for file in $(scripts); do \
+	    install -m 644 $$file $(DESTDIR)$(datadir)/crescent/$$file || exit; \
+	done
+
+# What install made, and folders that nothing else is in.
+uninstall: all
+	rm -f $(addprefix $(DESTDIR),$(installed) $(scripts:%=$(datadir)/crescent/%))
+	-rmdir --ignore-fail-on-non-empty -p $(addprefix $(DESTDIR),$(sort \
+	    $(dir $(scripts:%=$(datadir)/crescent/%)) $(dir $(installed)))) 2>/dev/null
 
 clean:
 	rm -rf $(BUILD)
@@ -413,10 +489,10 @@ help:
 	@echo 'make variants          what ways to attend cost, into the table of docs/variants.md'
 	@echo 'make unicode           the classes of characters anew, from utf8proc'
 	@echo 'make format            clang-format in place'
-	@echo 'make install PREFIX=   program, libraries, header, graphs'
+	@echo 'make install PREFIX=   program, libraries, header, manual, completions, graphs; uninstall'
 	@echo 'make clean             remove build/'
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
-    test train-demo train-fables accuracy tsan unicode valgrind variants
+    uninstall test train-demo train-fables accuracy tsan unicode valgrind variants

@@ -48,6 +48,11 @@
 extern "C" {
 #endif
 
+/* These names alone are seen from outside a shared library. */
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
 #define CRESCENT_VERSION "0.1.0"
 
 enum {
@@ -79,6 +84,17 @@ const char *crescent_error(const crescent_context *context);
 
 /* CRESCENT_VERSION of the library that is linked. */
 const char *crescent_version(void);
+
+/* What the library is made of, and what it will use on this machine.  The strings are constants. */
+typedef struct {
+    const char *version;
+    const char *lua; /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
+    int tinycc;      /* 927 is TinyCC 0.9.27 */
+    const char *isa; /* the best instruction set that the runtime and the machine both have */
+} crescent_build;
+
+/* Takes a millisecond the first time, as TinyCC itself is asked. */
+int crescent_look_at_build(crescent_context *context, crescent_build *build);
 
 /* ---- graphs --------------------------------------------------------------------------- */
 
@@ -896,6 +912,10 @@ int crescent_memory(crescent_context *context, int64_t bytes, const char *what, 
 
 /* Nanoseconds of the clock that all times here are of; it never goes back. */
 int64_t crescent_clock(void);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

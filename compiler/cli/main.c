@@ -10,16 +10,32 @@
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/guard.h"
+#include "manual.h"
 #include "verbs.h"
 
-static int version(void)
+/* "crescent 0.1.0 (Lua 5.4.4, TinyCC 0.9.27, avx512)" */
+static int version(struct cr_error *error)
 {
-    printf("crescent %s\n", crescent_version());
-    return 0;
+    crescent_build build = {0};
+    crescent_context *context = crescent_context_new();
+    int status = crescent_look_at_build(context, &build);
+    if (status)
+        cr_fail(error, "%s", crescent_error(context));
+    else
+        printf("crescent %s (%s, TinyCC %d.%d.%d, %s)\n", build.version, build.lua,
+               build.tinycc / 10000, build.tinycc / 100 % 100, build.tinycc % 100, build.isa);
+    crescent_context_free(context);
+    return status ? 2 : 0;
 }
 
-static int help(const char *name, struct cr_error *error)
+/* The help of a verb or of the program, a page of the manual with --man, or what a shell completes
+ * words with. */
+static int help(const char *name, const char *more, struct cr_error *error)
 {
+    if (name && strcmp(name, "--man") == 0)
+        return cr_put_manual(stdout, more, error) ? 2 : 0;
+    if (name && strcmp(name, "--completion") == 0)
+        return cr_put_completion(stdout, more, error) ? 2 : 0;
     const struct cr_verb *verb = name ? cr_verb_find(name, error) : NULL;
     if (name && !verb)
         return 2;
@@ -41,7 +57,7 @@ static int run_verb(int argc, char **argv, struct cr_error *error)
     if (cr_options_parse(&options, verb, argc, argv, error) == 0) {
         if (!(options.context = crescent_context_new()))
             cr_give_up("out of memory");
-        status = options.help ? help(verb->name, error) : verb->run(&options, error);
+        status = options.help ? help(verb->name, NULL, error) : verb->run(&options, error);
     }
     crescent_context_free(options.context);
     cr_options_free(&options);
@@ -55,9 +71,9 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
         return 2;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return help(argc > 2 ? argv[2] : NULL, error);
+        return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL, error);
     if (!strcmp(argv[1], "--version"))
-        return version();
+        return version(error);
     return run_verb(argc - 1, argv + 1, error);
 }
 

@@ -500,19 +500,32 @@ int cr_passed(const struct cr_options *o, int status, struct cr_error *error)
 
 /* ---- help ---- */
 
+bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about *about)
+{
+    for (int i = 0; i < N_ROWS; i++) {
+        const struct option_row *row = &rows[i];
+        if (!(row->verbs & verb->bit) || index-- > 0)
+            continue;
+        const char *value = row->kind == FLAG ? "" : row->value;
+        *about = (struct cr_option_about){row->name, value, row->help, row->letter,
+                                          strstr(value, "F") != NULL};
+        return true;
+    }
+    return false;
+}
+
 /* The rows that are for the verb. */
 void cr_help_verb(FILE *out, const struct cr_verb *verb)
 {
     fprintf(out, "usage: crescent %s %s\n\n%s.\n%s%s\noptions:\n", verb->name, verb->usage,
             verb->summary, *verb->about ? "\n" : "", verb->about);
-    for (int i = 0; i < N_ROWS; i++) {
+    struct cr_option_about row;
+    for (int i = 0; cr_option_of(verb, i, &row); i++) {
         char left[64], letter[8] = "";
-        if (!(rows[i].verbs & verb->bit))
-            continue;
-        if (rows[i].letter)
-            snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, rows[i].name,
-                 rows[i].kind == FLAG ? "" : " ", rows[i].value);
-        fprintf(out, "  %-25s %s\n", left, rows[i].help);
+        if (row.letter)
+            snprintf(letter, sizeof letter, "-%c, ", row.letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, row.name, *row.value ? " " : "",
+                 row.value);
+        fprintf(out, "  %-25s %s\n", left, row.help);
     }
 }

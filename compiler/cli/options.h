@@ -111,6 +111,16 @@ crescent_backend cr_backend_of(const struct cr_options *options);
 /* The status of a call of the library, whose line goes to the error if it failed. */
 int cr_passed(const struct cr_options *options, int status, struct cr_error *error);
 
+/* What help says of an option. */
+struct cr_option_about {
+    const char *name, *value, *help; /* value: what it takes, "" for none; help may have line ends */
+    int letter;                      /* short form, or 0 */
+    bool file;                       /* what it takes is the name of a file, or has one in it */
+};
+
+/* Option number `index` of those of a verb; false if there is none. */
+bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about *about);
+
 void cr_help_verb(FILE *out, const struct cr_verb *verb);
 
 /* The backend of that name, or -1 with an error that lists them. */

@@ -112,6 +112,11 @@ const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error)
     return NULL;
 }
 
+const struct cr_verb *cr_verb_at(int index)
+{
+    return index >= 0 && index < N_VERBS ? &verbs[index] : NULL;
+}
+
 void cr_help(FILE *out)
 {
     fputs("usage: crescent VERB MODEL [options]\n\n"
@@ -121,7 +126,9 @@ void cr_help(FILE *out)
     for (int i = 0; i < N_VERBS; i++)
         fprintf(out, "  %-9s%s\n", verbs[i].name, verbs[i].summary);
     fputs("\n  crescent VERB --help    options of a verb\n"
-          "  crescent --version      the version\n\n"
+          "  crescent --version      the version, and what it was built with\n"
+          "  crescent help --man VERB, --completion bash|zsh|fish\n"
+          "                          a page of the manual, completions of a shell\n\n"
           "for instance:\n"
           "  crescent run graphs/gpt2_block.lua --set T=64\n"
           "  crescent emit graphs/gpt2_block.lua -o gpt2_block.c\n\n"

@@ -11,6 +11,9 @@ cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_ve
 /* The verb of that name, or null with an error that suggests one. */
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
 
+/* Verb number `index`, or null. */
+const struct cr_verb *cr_verb_at(int index);
+
 /* The usage of the program. */
 void cr_help(FILE *out);
 

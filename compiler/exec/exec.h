@@ -35,6 +35,9 @@ int cr_compile_standalone(const struct cr_program *program, int threads, struct 
 
 void cr_code_free(struct cr_code *code);
 
+/* __TINYC__ of the TinyCC that is linked: 927 for 0.9.27; -1 if it cannot be asked. */
+int cr_tinycc_version(struct cr_error *error);
+
 /*
  * Evaluates a graph in double precision, op by op, as the table defines them.
  * `params` and `inputs` follow the order of the graph's param nodes, and of its input and state

@@ -145,6 +145,25 @@ static TCCState *compile(const struct cr_program *program, const char *text, str
     return NULL;
 }
 
+/* It has no other way to say which one it is. */
+int cr_tinycc_version(struct cr_error *error)
+{
+    struct complaint complaint = {""};
+    int (*version)(void) = NULL;
+    pthread_mutex_lock(&lock);
+    TCCState *tcc = new_state(&complaint);
+    if (tcc && tcc_compile_string(tcc, "int version(void) { return __TINYC__; }") == 0 &&
+        tcc_relocate(tcc, TCC_RELOCATE_AUTO) == 0) {
+        void *symbol = tcc_get_symbol(tcc, "version");
+        memcpy(&version, &symbol, sizeof symbol);
+    }
+    int found = version ? version() : -1;
+    if (tcc)
+        tcc_delete(tcc);
+    pthread_mutex_unlock(&lock);
+    return found > 0 ? found : cr_fail(error, "TinyCC cannot compile a function of one line");
+}
+
 static void release(void *handle)
 {
     pthread_mutex_lock(&lock);

@@ -1,6 +1,10 @@
 /* Tables of Lua; see luaapi.h. */
 #include "luaapi.h"
 
+#include "script.h"
+
+const char *const cr_lua_release = CR_LUA_RELEASE;
+
 void cr_push_registry_table(lua_State *L, const char *key)
 {
     lua_pushlightuserdata(L, (void *)key);

@@ -14,9 +14,11 @@
 #define lua_rawlen lua_objlen
 #define lua_pushglobaltable(L) lua_pushvalue((L), LUA_GLOBALSINDEX)
 #define lua_load(L, reader, data, chunk, mode) lua_loadx((L), (reader), (data), (chunk), (mode))
+#define CR_LUA_RELEASE LUAJIT_VERSION
 #define cr_lua_less(L, a, b) lua_lessthan((L), (a), (b))
 #define cr_set_globals_of(L, function) lua_setfenv((L), (function))
 #else
+#define CR_LUA_RELEASE LUA_RELEASE
 #define cr_lua_less(L, a, b) lua_compare((L), (a), (b), LUA_OPLT)
 #define cr_set_globals_of(L, function) lua_setupvalue((L), (function), 1) /* _ENV */
 #endif

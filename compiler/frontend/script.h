@@ -36,6 +36,9 @@ struct cr_limits {
 
 extern const struct cr_limits cr_default_limits;
 
+/* The Lua that scripts run in, "Lua 5.4.4". */
+extern const char *const cr_lua_release;
+
 /*
  * Runs the script at `path`.  require("nn") looks in the folder lib beside the script, in the
  * script's own folder, and then among the files of graphs/lib built into the program; nothing

@@ -8,6 +8,7 @@
 #include "compiler/ir/incremental.h"
 #include "folder.h"
 #include "generator.h"
+#include "installed.h"
 
 /*
  * Tokens of a prompt at a time.  Fewer where the logits of all of them take memory, and for several
@@ -188,9 +189,11 @@ int cr_continuation_open(crescent_context *context, const char *path, const cres
     if (!one.entry)
         one.entry = "";
     *made = (struct cr_continuation){0};
-    int status = cr_is_folder(path)
-                     ? open_folder(context, path, &one, generation->context, &made->graph, error)
-                     : crescent_graph_open(context, path, &one, &made->graph);
+    char *found = cr_find_installed(path);
+    int status = cr_is_folder(found)
+                     ? open_folder(context, found, &one, generation->context, &made->graph, error)
+                     : crescent_graph_open(context, found, &one, &made->graph);
+    free(found);
     if (status)
         return -1;
     status = goes_on(made->graph->graph)

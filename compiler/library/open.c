@@ -13,6 +13,7 @@
 #include "compiler/ir/near.h"
 #include "folder.h"
 #include "handles.h"
+#include "installed.h"
 
 /* ---- the file ---- */
 
@@ -207,7 +208,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
     add_settings(o, how->defaults, how->n_defaults, true);
     add_settings(o, how->settings, how->n_settings, false);
     o->entry = how->entry ? cr_strdup(how->entry) : NULL;
-    o->config = how->config ? cr_strdup(how->config) : NULL;
+    o->config = how->config ? cr_find_installed(how->config) : NULL;
     if (text)
         keep_text(o, text, length);
     else if (cr_is_folder(path) && take_folder(o, path, cr_error_of(context))) {
@@ -241,7 +242,10 @@ int crescent_graph_open(crescent_context *context, const char *path, const cresc
         *graph = NULL;
     CR_REQUIRE_CONTEXT(context, path && graph);
     CR_ENTER(context);
-    return cr_done(&guard, open_origin(context, path, NULL, 0, how, graph));
+    char *found = cr_find_installed(path);
+    int status = open_origin(context, found, NULL, 0, how, graph);
+    free(found);
+    return cr_done(&guard, status);
 }
 
 int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,

@@ -5,6 +5,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/tokenizer.h"
 #include "handles.h"
+#include "installed.h"
 
 struct crescent_tokenizer {
     crescent_context *context;
@@ -29,7 +30,9 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
         *tokenizer = NULL;
     CR_REQUIRE_CONTEXT(context, path && tokenizer);
     CR_ENTER(context);
-    struct cr_tokenizer *inner = cr_tokenizer_open(path, guard.error);
+    char *found = cr_find_installed(path);
+    struct cr_tokenizer *inner = cr_tokenizer_open(found, guard.error);
+    free(found);
     if (!inner)
         return cr_done(&guard, -1);
     crescent_tokenizer *t = cr_calloc(1, sizeof *t);

@@ -1,0 +1,81 @@
+/* installed.c - what was installed with the library; see installed.h. */
+#include "installed.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/ir/mem.h"
+
+/* FOLDER/MIDDLE/PATH if there is such a file, to be freed, or null. */
+static char *below(const char *folder, size_t length, const char *middle, const char *path)
+{
+    size_t size = length + strlen(middle) + strlen(path) + 2;
+    char *whole = cr_calloc(size, 1);
+    snprintf(whole, size, "%.*s%s/%s", (int)length, folder, middle, path);
+    if (length && access(whole, F_OK) == 0)
+        return whole;
+    free(whole);
+    return NULL;
+}
+
+/* In the folders of a list with colons between. */
+static char *in_list(const char *list, const char *path)
+{
+    char *found = NULL;
+    while (list && *list && !found) {
+        size_t length = strcspn(list, ":");
+        found = length < PATH_MAX ? below(list, length, "", path) : NULL;
+        list += length + (list[length] == ':');
+    }
+    return found;
+}
+
+/* Something in this file's own object, for dladdr. */
+static const char anchor[] = "crescent";
+
+/* The file that this object is in: of a shared library its own, else the program.  How the latter
+ * was called does not say where it lies. */
+static bool own_file(char file[PATH_MAX])
+{
+    Dl_info info;
+    char program[PATH_MAX];
+    bool known = dladdr(anchor, &info) && info.dli_fname &&
+                 realpath(info.dli_fname, file);
+    if (known && strstr(info.dli_fname, ".so"))
+        return true;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n > 0) {
+        program[n] = '\0';
+        strcpy(file, program);
+    }
+    return n > 0 || known;
+}
+
+/* In share/crescent of the nearest folder around this file that has one. */
+static char *beside(const char *path)
+{
+    char file[PATH_MAX], *found = NULL, *slash;
+    if (!own_file(file))
+        return NULL;
+    while (!found && (slash = strrchr(file, '/')) && slash != file) {
+        *slash = '\0';
+        found = below(file, strlen(file), "/share/crescent", path);
+    }
+    return found;
+}
+
+char *cr_find_installed(const char *path)
+{
+    char *found = NULL;
+    if (path[0] != '/' && access(path, F_OK) != 0) {
+        found = in_list(getenv("CRESCENT_PATH"), path);
+        if (!found)
+            found = beside(path);
+    }
+    return found ? found : cr_strdup(path);
+}

@@ -1,0 +1,126 @@
+#!/bin/sh
+# install.sh - what `make install` leaves: a program that finds its scripts from anywhere, a library that
+# pkg-config knows, static and shared, for C and for C++, pages of the manual, completions; and nothing
+# after `make uninstall`.
+#
+# $BUILD is where it was built, with the Lua $LUA; $MAKE is make.  The last line is "N passed, M failed".
+set -u
+
+build="${BUILD:-build}"
+lua="${LUA:-lua5.4}"
+. "$(dirname "$0")/report.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL CRESCENT_PATH
+prefix="$T/opt/crescent"
+root=$(pwd)
+
+install() {
+    "${MAKE:-make}" -s "$1" BUILD="$build" LUA="$lua" PREFIX="$prefix" >"$log" 2>&1
+}
+
+# expect TEXT COMMAND...: it prints something with the text in it, from another folder.
+expect() {
+    text=$1
+    shift
+    (cd / && "$@") >"$T/out" 2>&1 && grep -q -e "$text" "$T/out"
+    status=$?
+    cp "$T/out" "$log"
+    report $status "$*: expected '$text'"
+}
+
+install install
+report $? 'make install'
+
+# ---- the program ----
+
+expect "crescent $(sed -n 's/^#define CRESCENT_VERSION "\(.*\)"/\1/p' compiler/crescent.h) (Lua" \
+    "$prefix/bin/crescent" --version
+expect 'shapes match' "$prefix/bin/crescent" run graphs/tiny_block.lua --set T=2 --set n_embd=12
+expect '^' "$prefix/bin/crescent" params graphs/gpt2.lua --config graphs/configs/gpt2.lua
+expect 'Once' "$prefix/bin/crescent" generate graphs/fables --tokens 3
+ln -s "$prefix/bin/crescent" "$T/linked"
+expect 'shapes match' "$T/linked" run graphs/tiny_block.lua --set T=2 --set n_embd=12
+mkdir -p "$T/mine/graphs"
+echo 'return {mine = input("x", {2}) + 1}' >"$T/mine/graphs/tiny_block.lua"
+(cd / && CRESCENT_PATH="$T/none:$T/mine" "$prefix/bin/crescent" dump graphs/tiny_block.lua \
+    --after script) >"$log" 2>&1 && grep -q mine "$log"
+report $? 'CRESCENT_PATH comes first'
+(cd / && "$prefix/bin/crescent" run graphs/none.lua) >"$log" 2>&1
+[ $? -eq 2 ] && [ "$(cat "$log")" = 'crescent: graphs/none.lua: cannot be read: No such file or directory' ]
+report $? 'a script that is nowhere'
+
+# ---- the library ----
+
+PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+export PKG_CONFIG_PATH
+sed 's,"compiler/crescent.h",<crescent.h>,' docs/call_library.c >"$T/call.c"
+compile() {
+    compiler=$1
+    shift
+    # shellcheck disable=SC2086
+    $compiler ${SANITIZE-} "$@" >"$log" 2>&1
+}
+compile "${CC:-cc} -std=c11" "$T/call.c" -o "$T/call" $(pkg-config --cflags --libs crescent)
+report $? 'a program that is linked with the shared library'
+(cd "$T" && LD_LIBRARY_PATH="$prefix/lib" ./call "$T") >"$T/shared" 2>"$log"
+report $? 'and run'
+# TinyCC, and what else has an archive, is linked in; Lua may be a shared library.
+compile "${CC:-cc} -std=c11" "$T/call.c" -o "$T/static" $(pkg-config --cflags crescent) \
+    "$prefix/lib/libcrescent.a" $(pkg-config --static --libs crescent | sed 's/-lcrescent //')
+report $? 'a program that is linked with the archives'
+(cd "$T" && ./static "$T") >"$T/archives" 2>"$log" && cmp "$T/shared" "$T/archives" >"$log"
+report $? 'and prints the same'
+if command -v c++ >/dev/null 2>&1; then
+    printf '#include <crescent.h>\n#include <cstdio>\nint main() { std::puts(crescent_version()); }\n' \
+        >"$T/plus.cc"
+    compile 'c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror' "$T/plus.cc" -o "$T/plus" \
+        $(pkg-config --cflags --libs crescent)
+    report $? 'a program in C++'
+    LD_LIBRARY_PATH="$prefix/lib" "$T/plus" >"$log" 2>&1
+    report $? 'and run'
+else
+    echo 'skipped: there is no C++ compiler'
+fi
+nm -D --defined-only "$prefix/lib/libcrescent.so" | awk '$3 !~ /^crescent_/ { print $3 }' >"$log"
+[ ! -s "$log" ]
+report $? 'names that are not of crescent.h are seen'
+sed -n 's/^[a-z].*[ *]\(crescent_[a-z0-9_]*\)(.*/\1/p' compiler/crescent.h | sort -u >"$T/declared"
+nm -D --defined-only "$prefix/lib/libcrescent.so" | awk '{ print $3 }' | sort -u >"$T/defined"
+diff "$T/declared" "$T/defined" >"$log"
+report $? 'functions of crescent.h, and those of the library'
+
+# ---- manual and completions ----
+
+for page in "$prefix"/share/man/man1/crescent*.1; do
+    if command -v groff >/dev/null 2>&1; then
+        groff -man -Tascii -ww -z "$page" >"$log" 2>&1
+        [ ! -s "$log" ]
+        report $? "${page##*/}: warnings of groff"
+    fi
+    grep -q '^\.SH NAME' "$page" && [ "$(wc -l <"$page")" -gt 20 ]
+    report $? "${page##*/}: no page"
+done
+verbs=$("$prefix/bin/crescent" help | sed -n '/^verbs:/,/^$/s/^  [a-z]* .*/x/p' | wc -l)
+[ "$(ls "$prefix/share/man/man1" | wc -l)" -eq $((verbs + 1)) ]
+report $? 'a page for each verb'
+for shell in bash zsh fish; do
+    "$prefix/bin/crescent" help --completion $shell >"$T/completion"
+    if command -v $shell >/dev/null 2>&1; then
+        $shell -n "$T/completion" 2>"$log"
+        report $? "completions of $shell"
+    fi
+done
+if command -v bash >/dev/null 2>&1; then
+    bash -c '. "$1"; COMP_WORDS=(crescent gen); COMP_CWORD=1; _crescent; echo "${COMPREPLY[*]}"
+        COMP_WORDS=(crescent run --we); COMP_CWORD=2; _crescent; echo "${COMPREPLY[*]}"' bash \
+        "$prefix/share/bash-completion/completions/crescent" >"$log" 2>&1
+    [ "$(cat "$log")" = "$(printf 'generate\n--weights')" ]
+    report $? 'what bash completes'
+fi
+
+install uninstall
+report $? 'make uninstall'
+find "$T/opt" -type f -o -type l 2>/dev/null >"$log"
+[ ! -s "$log" ]
+report $? 'what uninstall left'
+cd "$root" || exit 1
+conclude
