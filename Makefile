@@ -105,7 +105,7 @@ complete = $(if $(filter compiler/% runtime/%,$<),-Werror=implicit-function-decl
     -Werror=missing-prototypes -Werror=unused-function)
 
 compile = @mkdir -p $(@D); echo "  CC    $<"; $(CC) $(FLAGS) $(complete) $(CFLAGS) $(SANITIZE)
-link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE)
+link    = @mkdir -p $(@D); echo "  LINK  $@"; $(CC) $(FLAGS) $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
 
 # What the last build was made with: what depends on it is made anew when it changes.
