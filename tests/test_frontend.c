@@ -504,6 +504,12 @@ static const struct fail_case {
     {"local y = input('x', {2}) ^ input('z', {3})", "t.lua:1: pow: [2] and [3] do not broadcast"},
     {"local y = input('x', {2})[1]", "t.lua:1: a tensor has no elements to index"},
     {"input('x', {2}).foo = 1", "t.lua:1: a tensor cannot be changed"},
+    {"input('x', {2}):softmax(-1)",
+     "t.lua:1: a tensor has no field or method 'softmax', did you mean nn.softmax(tensor)?"},
+    {"input('x', {2}, 'float32')",
+     "t.lua:1: input: type 'float32', f32, i32 or bool is expected, did you mean f32?"},
+    {"input('x', {2}, 'int64')",
+     "t.lua:1: input: type 'int64', f32, i32 or bool is expected, did you mean i32?"},
     {"input('x', {2}):foo()", "t.lua:1: a tensor has no field or method 'foo'"},
     /* declarations */
     {"input('x', {2})\ninput('x', {3})",
@@ -559,6 +565,9 @@ static const struct fail_case {
     /* Lua's own */
     {"local x = = 3", "t.lua:1: unexpected symbol near '='"},
     {"x = 'abc\ny'", "t.lua:1: unfinished string"},
+    {"softmax(3)", "t.lua:1: 'softmax' is not defined, did you mean nn.softmax, of require \"nn\"?"},
+    {"local nn = require 'nn'\nnn.layer_norm(input('x', {1}))",
+     "t.lua:2: found no argument `config`, a table is expected (in graphs/lib/nn.lua:"},
     {"\n\nlocal y = foo + 1", "t.lua:3: 'foo' is not defined"},
     {"local x = {}\nx.y.z = 1", "t.lua:2: attempt to index"},
     {"assert(false, 'no')", "t.lua:1: no"},

@@ -15,7 +15,22 @@
 
 /* ---- parameters from files ---- */
 
-/* A tensor whose name ends as this one does, under another prefix; or null. */
+/* True if two names are the same but for their dots. */
+static bool same_letters(const char *a, const char *b)
+{
+    while (*a || *b) {
+        a += *a == '.';
+        b += *b == '.';
+        if (*a != *b)
+            return false;
+        a += *a != 0;
+        b += *b != 0;
+    }
+    return true;
+}
+
+/* A tensor whose name ends as this one does, under another prefix, or is the same
+ * but for a dot; or null. */
 static const char *namesake(const struct cr_weight_files *files, const char *name)
 {
     size_t length = strlen(name);
@@ -23,7 +38,8 @@ static const char *namesake(const struct cr_weight_files *files, const char *nam
         for (int j = 0; j < files->items[i].file.n_tensors; j++) {
             const char *other = files->items[i].file.tensors[j].name;
             size_t n = strlen(other);
-            if ((n > length && other[n - length - 1] == '.' &&
+            if (same_letters(name, other) ||
+                (n > length && other[n - length - 1] == '.' &&
                  strcmp(other + n - length, name) == 0) ||
                 (n < length && name[length - n - 1] == '.' &&
                  strcmp(name + length - n, other) == 0))

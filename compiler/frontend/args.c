@@ -113,6 +113,16 @@ int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what
     return (int64_t)value;
 }
 
+/* What others call the types. */
+static const struct {
+    const char *name;
+    enum cr_dtype dtype;
+} type_aliases[] = {
+    {"float32", CR_F32}, {"float", CR_F32},  {"fp32", CR_F32},   {"number", CR_F32},
+    {"int32", CR_I32},   {"int64", CR_I32},  {"i64", CR_I32},    {"int", CR_I32},
+    {"long", CR_I32},    {"integer", CR_I32}, {"boolean", CR_BOOL},
+};
+
 enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
 {
     if (lua_isnoneornil(L, index))
@@ -121,6 +131,10 @@ enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
     for (int dtype = CR_F32; dtype <= CR_BOOL; dtype++)
         if (strcmp(name, cr_dtype_name((enum cr_dtype)dtype)) == 0)
             return (enum cr_dtype)dtype;
+    for (size_t i = 0; i < sizeof type_aliases / sizeof *type_aliases; i++)
+        if (strcmp(name, type_aliases[i].name) == 0)
+            cr_raise(L, "%s: type '%.100s', f32, i32 or bool is expected, did you mean %s?", op,
+                     name, cr_dtype_name(type_aliases[i].dtype));
     cr_raise(L, "%s: type '%.100s', f32, i32 or bool is expected", op, name);
 }
 

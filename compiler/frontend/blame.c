@@ -83,6 +83,20 @@ static const struct cr_chunk *split_message(const struct cr_run *run, const char
     return chunk;
 }
 
+/* Where a function of a library looks into an argument that its caller left out, Lua speaks of a nil
+ * local, in words of its own version: "(local 'config')" or "local 'config' (a". */
+static const char *say_missing(const char *message, char *text, size_t size)
+{
+    static const char begin[] = "attempt to index ", name_begin[] = "local '";
+    const char *name = strstr(message, name_begin);
+    if (strncmp(message, begin, sizeof begin - 1) != 0 || !name || !strstr(message, "nil value"))
+        return message;
+    name += sizeof name_begin - 1;
+    snprintf(text, size, "found no argument `%.*s`, a table is expected",
+             (int)strcspn(name, "'"), name);
+    return text;
+}
+
 int cr_report(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -103,7 +117,9 @@ int cr_report(lua_State *L)
         inner = (struct cr_line){said->path, line};
     else if (said)
         user = inner = (struct cr_line){said->path, line};
-    char text[MAX_MESSAGE];
+    char text[MAX_MESSAGE], missing[128];
+    if (said && said->library)
+        message = say_missing(message, missing, sizeof missing);
     if (inner.path && inner.path != user.path)
         snprintf(text, sizeof text, "%.*s (in %s:%d)", MAX_MESSAGE / 2, message, inner.path,
                  inner.number);

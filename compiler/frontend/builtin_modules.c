@@ -75,6 +75,18 @@ const char *cr_builtin_module(const char *name, const char **path, size_t *size)
     return find(modules, N_MODULES, name, path, size);
 }
 
+const char *cr_builtin_module_with(const char *function)
+{
+    char definition[160];
+    for (int i = 0; i < N_MODULES; i++) {
+        snprintf(definition, sizeof definition, "\nfunction %s.%.80s(", modules[i].name, function);
+        if (memmem(modules[i].text, (size_t)(modules[i].end - modules[i].text), definition,
+                   strlen(definition)))
+            return modules[i].name;
+    }
+    return NULL;
+}
+
 const char *cr_builtin_model(const char *name, const char **path, size_t *size)
 {
     return find(models, N_MODELS, name, path, size);

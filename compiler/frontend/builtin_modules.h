@@ -9,6 +9,9 @@
  * none of that name. */
 const char *cr_builtin_module(const char *name, const char **path, size_t *size);
 
+/* The first module that has a function of that name, MODULE.NAME, or null. */
+const char *cr_builtin_module_with(const char *function);
+
 /* The same for the script of a model, graphs/NAME.lua; its name is the model_type of config.json. */
 const char *cr_builtin_model(const char *name, const char **path, size_t *size);
 

@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "blame.h"
+#include "builtin_modules.h"
 #include "broadcast.h"
 #include "luaapi.h"
 #include "node.h"
@@ -89,6 +90,16 @@ static void push_shape(lua_State *L, const struct cr_node *node)
     }
 }
 
+/* Functions of graphs/lib take a tensor, and are not its methods. */
+static int no_method(lua_State *L, const char *name)
+{
+    const char *module = cr_builtin_module_with(name);
+    if (module)
+        cr_raise(L, "a tensor has no field or method '%.100s', did you mean %s.%.100s(tensor)?",
+                 name, module, name);
+    cr_raise(L, "a tensor has no field or method '%.100s'", name);
+}
+
 /* tensor.shape, .dtype, .rank or a method (upvalue 1 has them all). */
 static int field(lua_State *L)
 {
@@ -107,7 +118,7 @@ static int field(lua_State *L)
         lua_pushvalue(L, 2);
         lua_rawget(L, lua_upvalueindex(1));
         if (lua_isnil(L, -1))
-            cr_raise(L, "a tensor has no field or method '%.100s'", name);
+            no_method(L, name);
     }
     return 1;
 }

@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "blame.h"
+#include "builtin_modules.h"
 #include "language.h"
 #include "limits.h"
 #include "luaapi.h"
@@ -28,10 +29,15 @@ lua_State *cr_sandbox_open(struct cr_run *run)
     return L;
 }
 
+/* A name that a module of graphs/lib has is most likely meant to be that module's. */
 static int undefined_global(lua_State *L)
 {
     lua_settop(L, 2);
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2);
+    const char *module = cr_builtin_module_with(name);
+    if (module)
+        cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s, of require \"%s\"?", name,
+                 module, name, module);
     cr_raise(L, "'%.100s' is not defined", name);
 }
 
