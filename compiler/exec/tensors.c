@@ -86,16 +86,35 @@ static void read_file(const void *tensor, int64_t first, int64_t n, float *out)
     cr_st_convert(tensor, first, n, out);
 }
 
+static void read_gguf(const void *weight, int64_t first, int64_t n, float *out)
+{
+    cr_gguf_weight_floats(weight, first, n, out);
+}
+
+/* What a tensor's elements are read by, if its type is one that can be. */
+static int contents_of(const struct cr_weight_file *file, const struct cr_st_tensor *tensor,
+                       struct cr_contents *contents, struct cr_error *error)
+{
+    char *text = error->text;
+    if (file->gguf) {
+        const struct cr_gguf_weight *weight = &file->gguf->items[tensor - file->file.tensors];
+        *contents = (struct cr_contents){cr_gguf_weight_view(weight), read_gguf, weight};
+        return cr_gguf_check(&file->gguf->file, weight->tensor, text, sizeof error->text);
+    }
+    *contents = (struct cr_contents){cr_safetensors_view(tensor), read_file, tensor};
+    return cr_safetensors_check(&file->file, tensor, text, sizeof error->text);
+}
+
 /* Sets a parameter from the mapped file, or converts it tile by tile. */
-static int set_from_file(struct cr_engine *e, int i, const struct cr_safetensors *file,
+static int set_from_file(struct cr_engine *e, int i, const struct cr_weight_file *file,
                          const struct cr_st_tensor *tensor, struct cr_error *error)
 {
     const struct cr_port *port = &e->params[i];
+    struct cr_contents contents;
     if (!shape_fits(port, tensor->rank, tensor->shape))
         return wrong_shape(file->path, port->name, tensor->rank, tensor->shape, port, error);
-    if (cr_safetensors_check(file, tensor, error->text, sizeof error->text))
+    if (contents_of(file, tensor, &contents, error))
         return -1;
-    struct cr_contents contents = {cr_safetensors_view(tensor), read_file, tensor};
     return cr_engine_set_param(e, i, &contents, error);
 }
 
@@ -110,7 +129,7 @@ static int load_param(struct cr_engine *e, int i, const struct cr_weight_files *
     if (!tensor)
         return missing(files, &e->params[i], error);
     cr_names_add(taken, tensor->name);
-    int status = set_from_file(e, i, &file->file, tensor, error);
+    int status = set_from_file(e, i, file, tensor, error);
     cr_weight_files_leave(tensor);
     return status;
 }

@@ -36,8 +36,12 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
 {
     struct cr_weight_file *f = CR_PUSH(files->items, files->n, files->cap);
     *f = (struct cr_weight_file){.path = path, .asked = asked};
-    if (cr_safetensors_open(&f->file, f->path, error->text, sizeof error->text) == 0)
+    if (cr_is_gguf(path))
+        f->gguf = cr_calloc(1, sizeof *f->gguf);
+    if (f->gguf ? cr_gguf_weights_open(f->gguf, &f->file, f->path, error) == 0
+                : cr_safetensors_open(&f->file, f->path, error->text, sizeof error->text) == 0)
         return 0;
+    free(f->gguf);
     free(f->path);
     files->n--;
     return -1;
@@ -200,6 +204,9 @@ void cr_weight_files_close(struct cr_weight_files *files)
 {
     for (int i = 0; i < files->n; i++) {
         cr_safetensors_close(&files->items[i].file);
+        if (files->items[i].gguf)
+            cr_gguf_weights_close(files->items[i].gguf);
+        free(files->items[i].gguf);
         free(files->items[i].path);
     }
     free(files->items);

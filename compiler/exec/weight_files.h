@@ -1,6 +1,6 @@
 /*
- * weight_files.h - the safetensors files that parameters come from: files, and folders in Hugging Face's
- * layout, which have model.safetensors, or shards that model.safetensors.index.json lists.
+ * weight_files.h - the files that parameters come from: of safetensors, of GGUF, and folders in Hugging
+ * Face's layout, which have model.safetensors, or shards that model.safetensors.index.json lists.
  */
 #ifndef CR_WEIGHT_FILES_H
 #define CR_WEIGHT_FILES_H
@@ -9,6 +9,7 @@
 
 #include "compiler/files/safetensors.h"
 #include "compiler/ir/error.h"
+#include "gguf_weights.h"
 
 /* Whether a path is that of a folder. */
 bool cr_is_folder(const char *path);
@@ -19,6 +20,7 @@ char *cr_path_in(const char *folder, const char *name);
 /* A file, and its paths: `path` is its own, `asked` the one of the caller that led to it. */
 struct cr_weight_file {
     struct cr_safetensors file;
+    struct cr_gguf_weights *gguf; /* of GGUF: `file` only lists what this has; else null */
     char *path;
     const char *asked;
 };

@@ -1,0 +1,275 @@
+/* gguf_weights.c - tensors of GGUF files as parameters; see gguf_weights.h. */
+#include "gguf_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+/* ---- families ---- */
+
+enum { AS_LLAMA, AS_GPT2, N_NAMES };
+
+static const struct cr_gguf_family families[] = {
+    {"llama", "model.layers.", AS_LLAMA, true},
+    {"qwen2", "model.layers.", AS_LLAMA, false},
+    {"qwen3", "model.layers.", AS_LLAMA, false},
+    {"gpt2", "transformer.h.", AS_GPT2, false},
+};
+enum { N_FAMILIES = sizeof families / sizeof *families };
+
+const struct cr_gguf_family *cr_gguf_family_of(const struct cr_gguf *file, struct cr_error *error)
+{
+    const struct cr_gguf_value *value = cr_gguf_find(file, "general.architecture");
+    if (!value || value->is_array || value->kind != CR_GGUF_STRING) {
+        cr_fail(error, "%.400s: no general.architecture, expected the name of one", file->path);
+        return NULL;
+    }
+    const unsigned char *at = value->data;
+    struct cr_gguf_string name = cr_gguf_next_string(&at);
+    for (int i = 0; i < N_FAMILIES; i++)
+        if (strlen(families[i].name) == name.length &&
+            memcmp(families[i].name, name.text, name.length) == 0)
+            return &families[i];
+    cr_fail(error, "%.400s: the architecture %s, expected llama, qwen2, qwen3 or gpt2", file->path,
+            cr_show(name.text, name.length).text);
+    return NULL;
+}
+
+const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
+                                            const struct cr_gguf_family *family, const char *name)
+{
+    char key[128];
+    snprintf(key, sizeof key, "%s.%s", family->name, name);
+    return cr_gguf_find(file, key);
+}
+
+/* ---- names ---- */
+
+/* Names up to .weight or .bias; of a block without what says which.  `turned`: rows of Q or K. */
+static const struct row {
+    const char *gguf;
+    const char *names[N_NAMES]; /* null: no such tensor */
+    const char *turned;         /* null, or which count of heads there are rows of */
+} rows[] = {
+    {"token_embd", {"model.embed_tokens", "transformer.wte"}, NULL},
+    {"position_embd", {NULL, "transformer.wpe"}, NULL},
+    {"output_norm", {"model.norm", "transformer.ln_f"}, NULL},
+    {"output", {"lm_head", "lm_head"}, NULL},
+    {"blk.attn_norm", {"input_layernorm", "ln_1"}, NULL},
+    {"blk.attn_qkv", {NULL, "attn.c_attn"}, NULL},
+    {"blk.attn_q", {"self_attn.q_proj", NULL}, "attention.head_count"},
+    {"blk.attn_k", {"self_attn.k_proj", NULL}, "attention.head_count_kv"},
+    {"blk.attn_v", {"self_attn.v_proj", NULL}, NULL},
+    {"blk.attn_q_norm", {"self_attn.q_norm", NULL}, NULL},
+    {"blk.attn_k_norm", {"self_attn.k_norm", NULL}, NULL},
+    {"blk.attn_output", {"self_attn.o_proj", "attn.c_proj"}, NULL},
+    {"blk.ffn_norm", {"post_attention_layernorm", "ln_2"}, NULL},
+    {"blk.ffn_gate", {"mlp.gate_proj", NULL}, NULL},
+    {"blk.ffn_up", {"mlp.up_proj", "mlp.c_fc"}, NULL},
+    {"blk.ffn_down", {"mlp.down_proj", "mlp.c_proj"}, NULL},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows, NAME = 128 };
+
+/* "blk.12.attn_q.weight" as the number, "blk.attn_q" and ".weight"; false if it is no such name. */
+static bool split_name(struct cr_gguf_string name, char number[16], char stem[NAME],
+                       char end[NAME])
+{
+    char text[NAME - 8]; /* the stem may be longer */
+    size_t digits = 0;
+    if (name.length >= sizeof text || memchr(name.text, '\0', name.length))
+        return false;
+    snprintf(text, sizeof text, "%.*s", (int)name.length, name.text);
+    char *dot = strrchr(text, '.'), *from = text;
+    if (!dot || (strcmp(dot, ".weight") != 0 && strcmp(dot, ".bias") != 0))
+        return false;
+    snprintf(end, NAME, "%s", dot);
+    *dot = *number = '\0';
+    if (strncmp(text, "blk.", 4) == 0) {
+        from = text + 4;
+        digits = strspn(from, "0123456789");
+        if (digits == 0 || digits > 8 || from[digits] != '.')
+            return false;
+        snprintf(number, 16, "%.*s", (int)digits, from);
+        from += digits + 1;
+    }
+    snprintf(stem, NAME, "%s%s", digits ? "blk." : "", from);
+    return true;
+}
+
+/* The name that files of Hugging Face have for a tensor, and its row of the table; else its own. */
+static const struct row *name_of(const struct cr_gguf_family *family, struct cr_gguf_string name,
+                                 char *out, size_t size)
+{
+    char number[16], stem[NAME], end[NAME];
+    snprintf(out, size, "%.*s", (int)(name.length < size ? name.length : size - 1), name.text);
+    if (!split_name(name, number, stem, end))
+        return NULL;
+    for (int i = 0; i < N_ROWS; i++) {
+        const char *to = rows[i].names[family->names];
+        if (!to || strcmp(rows[i].gguf, stem) != 0)
+            continue;
+        snprintf(out, size, "%s%s%s%s%s", *number ? family->block : "", number, *number ? "." : "",
+                 to, end);
+        return &rows[i];
+    }
+    return NULL;
+}
+
+/* ---- rows of Q and K ---- */
+
+/* Half of a head's rows, if the file has them as pairs. */
+static int find_half(const struct cr_gguf *file, const struct cr_gguf_family *family,
+                     const struct row *row, struct cr_gguf_weight *weight, struct cr_error *error)
+{
+    const struct cr_gguf_tensor *t = weight->tensor;
+    int64_t heads = 0;
+    weight->half = 0;
+    if (!family->interleaved || !row || !row->turned || !t->rank)
+        return 0;
+    const struct cr_gguf_value *value = cr_gguf_find_of(file, family, row->turned);
+    if (!value)
+        value = cr_gguf_find_of(file, family, "attention.head_count");
+    if (!value || !cr_gguf_count(value, &heads) || t->shape[0] % heads ||
+        t->shape[0] / heads % 2)
+        return cr_fail(error,
+                       "%.400s: tensor %s has %lld rows, expected an even number for each of "
+                       "%lld heads",
+                       file->path, cr_show(t->name.text, t->name.length).text,
+                       (long long)t->shape[0], (long long)heads);
+    weight->half = t->shape[0] / heads / 2;
+    return 0;
+}
+
+/* Where row number `row` of the parameter is in the file. */
+static int64_t file_row(const struct cr_gguf_weight *w, int64_t row)
+{
+    int64_t head, in_head;
+    if (!w->half)
+        return row;
+    head = row / (2 * w->half);
+    in_head = row % (2 * w->half);
+    return 2 * w->half * head + 2 * (in_head % w->half) + in_head / w->half;
+}
+
+/* ---- opening ---- */
+
+/* A tensor, its place in the list, and what becomes of its rows. */
+struct entry {
+    struct cr_st_tensor tensor;
+    struct cr_gguf_weight weight;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
+}
+
+/* Tensors that are no parameters: the file's own means to what metadata say, too. */
+static bool is_parameter(const struct cr_gguf_tensor *t)
+{
+    static const char factors[] = "rope_freqs.weight";
+    return t->name.length != sizeof factors - 1 ||
+           memcmp(t->name.text, factors, t->name.length) != 0;
+}
+
+/* Puts n entries, which are in order, into both lists. */
+static void take_entries(struct cr_gguf_weights *w, struct cr_safetensors *list,
+                         const struct entry *entries, int n)
+{
+    list->tensors = cr_calloc((size_t)n + 1, sizeof *list->tensors);
+    w->items = cr_calloc((size_t)n + 1, sizeof *w->items);
+    for (int i = 0; i < n; i++) {
+        list->tensors[i] = entries[i].tensor;
+        w->items[i] = entries[i].weight;
+    }
+    list->n_tensors = n;
+}
+
+/* Names all tensors; the list has their names and shapes in its own memory. */
+static int name_tensors(struct cr_gguf_weights *w, struct cr_safetensors *list,
+                        struct cr_error *error)
+{
+    const struct cr_gguf *file = &w->file;
+    const struct cr_gguf_family *family = cr_gguf_family_of(file, error);
+    int n = 0, status = family ? 0 : -1;
+    struct entry *entries = cr_calloc((size_t)file->n_tensors + 1, sizeof *entries);
+    list->strings = cr_calloc((size_t)file->n_tensors + 1, 2 * NAME);
+    list->shapes = cr_calloc((size_t)file->n_tensors + 1, CR_GGUF_RANK * sizeof *list->shapes);
+    for (int i = 0; i < file->n_tensors && !status; i++) {
+        const struct cr_gguf_tensor *t = &file->tensors[i];
+        char *name = list->strings + 2 * NAME * n;
+        int64_t *shape = list->shapes + CR_GGUF_RANK * n;
+        if (!is_parameter(t))
+            continue;
+        memcpy(shape, t->shape, sizeof t->shape);
+        entries[n].weight.tensor = t;
+        entries[n].tensor = (struct cr_st_tensor){name,        CR_ST_U8, t->rank, shape,
+                                                  t->elements, t->bytes, t->data};
+        const struct row *row = name_of(family, t->name, name, 2 * NAME);
+        status = find_half(file, family, row, &entries[n++].weight, error);
+    }
+    if (!status) {
+        qsort(entries, (size_t)n, sizeof *entries, by_name);
+        take_entries(w, list, entries, n);
+    }
+    free(entries);
+    return status;
+}
+
+int cr_gguf_weights_open(struct cr_gguf_weights *w, struct cr_safetensors *list, const char *path,
+                         struct cr_error *error)
+{
+    *w = (struct cr_gguf_weights){0};
+    *list = (struct cr_safetensors){.path = path};
+    if (cr_gguf_open(&w->file, path, error->text, sizeof error->text))
+        return -1;
+    if (name_tensors(w, list, error) == 0)
+        return 0;
+    cr_safetensors_close(list);
+    cr_gguf_weights_close(w);
+    return -1;
+}
+
+void cr_gguf_weights_close(struct cr_gguf_weights *w)
+{
+    cr_gguf_close(&w->file);
+    free(w->items);
+    *w = (struct cr_gguf_weights){0};
+}
+
+/* ---- reading ---- */
+
+static int64_t columns_of(const struct cr_gguf_tensor *t)
+{
+    return t->rank ? t->shape[t->rank - 1] : 1;
+}
+
+const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64_t row,
+                                           int64_t col)
+{
+    /* Of a vector each element is a row of Q or K. */
+    if (w->half && w->tensor->rank == 1)
+        return cr_gguf_block(w->tensor, 0, file_row(w, col));
+    return cr_gguf_block(w->tensor, file_row(w, row), col);
+}
+
+/* Row by row; of a vector whose rows are turned element by element. */
+void cr_gguf_weight_floats(const struct cr_gguf_weight *w, int64_t first, int64_t n, float *out)
+{
+    const struct cr_gguf_type *type = w->tensor->type;
+    int64_t cols = columns_of(w->tensor), most = w->half && w->tensor->rank == 1 ? 1 : cols;
+    for (int64_t some; n > 0; first += some, out += some, n -= some) {
+        int64_t row = first / cols, col = first % cols;
+        some = cols - col < n ? cols - col : n;
+        some = some < most ? some : most;
+        type->floats(cr_gguf_weight_blocks(w, row, col), col % type->elements, some, out);
+    }
+}
+
+const float *cr_gguf_weight_view(const struct cr_gguf_weight *w)
+{
+    bool is = w->tensor->type->number == 0 && !w->half &&
+              (uintptr_t)w->tensor->data % _Alignof(float) == 0;
+    return is ? (const float *)(const void *)w->tensor->data : NULL;
+}

@@ -1,0 +1,13 @@
+/* gguf_types.h - the element types of GGUF files. */
+#ifndef CR_GGUF_TYPES_H
+#define CR_GGUF_TYPES_H
+
+#include "gguf.h"
+
+/* The type of a number in files, or null. */
+const struct cr_gguf_type *cr_gguf_type_of(uint32_t number);
+
+/* The names of the types that are read as floats, with commas between, cut to `size` bytes. */
+char *cr_gguf_types_read(char *buf, size_t size);
+
+#endif
