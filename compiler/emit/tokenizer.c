@@ -357,6 +357,8 @@ static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char
     put_ids(out, name, "merge_right", bpe->right, (size_t)bpe->n_merges);
     put_ids(out, name, "merge_made", bpe->made, (size_t)bpe->n_merges);
     put_ids(out, name, "merge_slots", bpe->slots, (size_t)bpe->mask + 1);
+    if (bpe->levels)
+        put_ids(out, name, "merge_levels", bpe->levels, (size_t)bpe->n_merges);
 }
 
 /* A hash table of the tokens that stand for bytes, by those; its mask. */
@@ -467,9 +469,11 @@ static void put_tables(struct cr_text *out, const struct shape *s, const char *n
     cr_put(out,
            "\nstatic const struct cr_tokenizer_tables %s_tokenizer = {\n"
            "    .n = %d,\n    .bytes = %s_bytes,\n    .starts = %s_starts,\n"
-           "    .merges = {%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu},\n"
+           "    .merges = {%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu,\n"
+           "               %s%s},\n"
            "    .byte_ids = %s_byte_ids,\n    .unknown = %d,\n    .fuse_unknown = %d,\n",
-           name, t->n_ids, name, name, name, name, name, name, t->bpe.mask, name, t->bpe.unknown,
+           name, t->n_ids, name, name, name, name, name, name, t->bpe.mask,
+           t->bpe.levels ? name : "0", t->bpe.levels ? "_merge_levels" : "", name, t->bpe.unknown,
            t->bpe.fuse_unknown);
     if (t->bpe.ignore_merges)
         cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);

@@ -92,6 +92,7 @@ void cr_free_bpe(struct cr_bpe *bpe)
     free(bpe->left);
     free(bpe->right);
     free(bpe->made);
+    free(bpe->levels);
     free(bpe->slots);
     *bpe = (struct cr_bpe){0};
 }
@@ -181,7 +182,8 @@ void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct 
         add_character(&taking, text + at, bytes);
     }
     add_due(&taking);
-    struct cr_merges merges = {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask};
+    struct cr_merges merges = {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask,
+                               bpe->levels};
     cr_merge(&merges, work->symbols, taking.n, work->heap);
     for (int32_t i = taking.n ? 0 : -1; i >= 0; i = work->symbols[i].next)
         *CR_PUSH(ids->items, ids->n, ids->cap) = work->symbols[i].id;

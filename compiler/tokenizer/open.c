@@ -47,7 +47,7 @@ static int read_pair(struct cr_tokenizer *t, const char *folder, const char *onl
                    folder);
 }
 
-/* Reads what is at the path; its folder is left in `folder`. */
+/* Reads what is at the path; the folder with more about it is left in `folder`, or "". */
 static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_PATH_SIZE],
                       struct cr_error *error)
 {
@@ -59,6 +59,9 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
         return is_there(json) ? cr_read_tokenizer_json(t, json, error)
                               : read_pair(t, path, NULL, error);
     }
+    *folder = '\0';
+    if (cr_is_gguf(path))
+        return cr_read_tokenizer_gguf(t, path, error);
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     snprintf(folder, CR_PATH_SIZE, "%.*s", slash ? (int)(slash - path) : 1,
              slash == path ? "/"
@@ -93,7 +96,7 @@ static int link(struct cr_tokenizer *t, const char *path, const char *folder,
     cr_index_bpe(&t->bpe);
     cr_link_decoders(&t->decoders);
     return cr_index_added(&t->added, &t->normalizers, error) || check_frame(t, path, error) ||
-                   cr_read_ends(t, folder, error)
+                   (*folder && cr_read_ends(t, folder, error))
                ? -1
                : 0;
 }

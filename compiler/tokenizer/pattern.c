@@ -48,10 +48,17 @@ struct cr_pattern *cr_pattern_gpt2(void)
     return p;
 }
 
-struct cr_pattern *cr_pattern_qwen2(void)
+struct cr_pattern *cr_pattern_llama3(void)
 {
     struct cr_pattern *p = cr_pattern_gpt2();
     p->scanner = CR_SCAN_LLAMA3;
+    p->digits = 3;
+    return p;
+}
+
+struct cr_pattern *cr_pattern_qwen2(void)
+{
+    struct cr_pattern *p = cr_pattern_llama3();
     p->digits = 1;
     return p;
 }

@@ -33,7 +33,8 @@ void cr_pattern_free(struct cr_pattern *pattern);
 /* GPT-2's pattern, which ByteLevel stands for. */
 struct cr_pattern *cr_pattern_gpt2(void);
 
-/* Llama 3's, with each digit for itself. */
+/* Llama 3's; and the same with each digit for itself. */
+struct cr_pattern *cr_pattern_llama3(void);
 struct cr_pattern *cr_pattern_qwen2(void);
 
 /* The scanner that knows the pattern; and how many digits it takes together. */

@@ -2,6 +2,7 @@
 #ifndef CR_READ_TOKENIZER_H
 #define CR_READ_TOKENIZER_H
 
+#include "compiler/files/gguf.h"
 #include "tokenizer.h"
 
 /* Reads a tokenizer.json. */
@@ -20,5 +21,17 @@ int cr_read_added_token(struct cr_tokenizer *tokenizer, const struct cr_document
  * tokenizer_config.json or null, says how text is cut, and which tokens were added. */
 int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, const char *merges,
                        const char *config, struct cr_error *error);
+
+/* The parts of byte-level BPE: text that is in NFC, if `nfc`, is cut by a pattern, which the tokenizer
+ * takes over, or by GPT-2's if that is null. */
+void cr_add_byte_level_parts(struct cr_tokenizer *tokenizer, struct cr_pattern *pattern, bool nfc,
+                             bool prefix_space);
+
+/* Reads the tokenizer of a GGUF file, and what ends a text. */
+int cr_read_tokenizer_gguf(struct cr_tokenizer *tokenizer, const char *path,
+                           struct cr_error *error);
+
+/* Adds the ids that a GGUF file has for tokens that end a text. */
+int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_error *error);
 
 #endif

@@ -86,22 +86,28 @@ static const struct class *find_class(const char *name)
     return NULL;
 }
 
-/* The parts that a tokenizer.json of such a tokenizer would have. */
-static void add_parts(struct cr_tokenizer *t, const struct class *class, bool prefix_space)
+void cr_add_byte_level_parts(struct cr_tokenizer *t, struct cr_pattern *pattern, bool nfc,
+                             bool prefix_space)
 {
-    if (class->nfc)
+    if (nfc)
         cr_add_part(&t->normalizers, &cr_normalizers, "NFC");
-    if (class->pattern) {
+    if (pattern) {
         struct cr_text_part *split = cr_add_part(&t->pre_tokenizers, &cr_pre_tokenizers, "Split");
         split->behavior = CR_ISOLATED;
-        split->pattern = class->pattern();
+        split->pattern = pattern;
     }
     struct cr_text_part *cut = cr_add_part(&t->pre_tokenizers, &cr_pre_tokenizers, "ByteLevel");
     cut->pattern = cr_pattern_gpt2();
-    cut->by_regex = !class->pattern;
+    cut->by_regex = !pattern;
     cut->prefix_space = prefix_space;
     cr_add_part(&t->decoders, &cr_decoders, "ByteLevel");
     t->has_decoder = true;
+}
+
+/* The parts that a tokenizer.json of such a tokenizer would have. */
+static void add_parts(struct cr_tokenizer *t, const struct class *class, bool prefix_space)
+{
+    cr_add_byte_level_parts(t, class->pattern ? class->pattern() : NULL, class->nfc, prefix_space);
 }
 
 /* Added tokens are {"ID": {"content": ...}, ...}. */

@@ -32,7 +32,8 @@ enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
 
 /*
  * Reads the tokenizer at `path`: a tokenizer.json, or a folder with one or with vocab.json and
- * merges.txt, or encoder.json and vocab.bpe.  Null with an error that names the file.
+ * merges.txt, or encoder.json and vocab.bpe, or that of a GGUF file.  Null with an error that names the
+ * file.
  */
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error);
 void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
