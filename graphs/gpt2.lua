@@ -15,6 +15,7 @@ local o = options({
     tie_word_embeddings = true,
     scale_attn_weights = true, scale_attn_by_inverse_layer_idx = false,
     add_cross_attention = {"false"},
+    layout = {"conv1d", "linear"}, -- of weights: [in, out], as Hugging Face stores them, or [out, in]
     name_prefix = "transformer.", -- before every parameter's name but that of a head of its own
 }, huggingface.keys())
 
@@ -22,7 +23,7 @@ prefix(o.name_prefix)
 local ids = input("ids", {o.B, o.T}, "i32")
 local x = scope("wte", nn.embedding, ids, o.vocab_size, o.n_embd, 0.02)
 x = scope("wpe", nn.learned_positions, x, o.n_positions, 0.02)
-local layer = {n_head = o.n_head, layer_norm_epsilon = o.layer_norm_epsilon, layout = "conv1d"}
+local layer = {n_head = o.n_head, layer_norm_epsilon = o.layer_norm_epsilon, layout = o.layout}
 for i = 0, o.n_layer - 1 do
     local scale = o.scale_attn_weights and 1 / math.sqrt(o.n_embd / o.n_head) or 1
     if o.scale_attn_by_inverse_layer_idx then scale = scale / (i + 1) end

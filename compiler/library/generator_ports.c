@@ -8,6 +8,7 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/ir/incremental.h"
 #include "folder.h"
+#include "gguf_model.h"
 
 /* Ids and their number are all that goes in; logits are what is wanted of what comes out. */
 static int find_ports(struct cr_generator_ports *g, const struct cr_ports *p, const char *path,
@@ -59,7 +60,9 @@ int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *o, int6
     const char *config = dot && strcmp(dot, ".json") == 0 ? o->config : NULL;
     int n = 0, status = 0;
     *ends = (struct cr_text_ends){.begin = CRESCENT_NONE};
-    if (o->folder) {
+    if (o->folder && cr_is_gguf(o->folder)) {
+        status = cr_gguf_text_ends(ends, o->folder, error);
+    } else if (o->folder) {
         char *path = cr_path_in(o->folder, "generation_config.json");
         status =
             cr_config_integers(path, "eos_token_id", ends->items, CR_MAX_ENDS, &ends->n, error);

@@ -12,6 +12,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
 #include "folder.h"
+#include "gguf_model.h"
 #include "handles.h"
 #include "installed.h"
 
@@ -174,14 +175,12 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
-/* Of a folder config.json chooses the script, one of those built in, and has values for its options. */
-static int take_folder(struct cr_origin *o, const char *folder, struct cr_error *error)
+/* The script of o->family is one of those built in. */
+static int take_family(struct cr_origin *o, const char *folder, struct cr_error *error)
 {
     char known[400];
     const char *path;
     size_t length;
-    if (!(o->family = cr_folder_model_type(folder, error)))
-        return -1;
     const char *text = cr_builtin_model(o->family, &path, &length);
     if (!text)
         return cr_fail(error, "%.300s: no script for the model_type %s, expected one of %s", folder,
@@ -191,9 +190,44 @@ static int take_folder(struct cr_origin *o, const char *folder, struct cr_error 
     free(o->path);
     o->path = cr_strdup(path);
     o->folder = cr_strdup(folder);
+    return 0;
+}
+
+/* Of a folder config.json chooses the script, and has values for its options. */
+static int take_folder(struct cr_origin *o, const char *folder, struct cr_error *error)
+{
+    if (!(o->family = cr_folder_model_type(folder, error)) || take_family(o, folder, error))
+        return -1;
     if (!o->config)
         o->config = cr_path_in(folder, "config.json");
     return 0;
+}
+
+/* Of a GGUF file its metadata do both: its settings stand before those of the caller. */
+static int take_gguf(struct cr_origin *o, const char *path, struct cr_error *error)
+{
+    struct cr_gguf_model model;
+    if (cr_gguf_model_read(&model, path, error))
+        return -1;
+    struct cr_setting *own = o->settings;
+    int n = o->n_settings;
+    o->settings = cr_calloc((size_t)(model.n_settings + n), sizeof *own);
+    o->n_settings = 0;
+    add_settings(o, model.settings, model.n_settings, false);
+    memcpy(o->settings + o->n_settings, own, (size_t)n * sizeof *own);
+    o->n_settings += n;
+    free(own);
+    o->family = cr_strdup(model.family);
+    cr_gguf_model_free(&model);
+    return take_family(o, path, error);
+}
+
+/* A folder or a file that is a whole model; a script is left for later. */
+static int take_model(struct cr_origin *o, const char *path, struct cr_error *error)
+{
+    if (cr_is_folder(path))
+        return take_folder(o, path, error);
+    return cr_is_gguf(path) ? take_gguf(o, path, error) : 0;
 }
 
 /* The caller's strings are copied: a validation runs the script again. */
@@ -211,7 +245,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
     o->config = how->config ? cr_find_installed(how->config) : NULL;
     if (text)
         keep_text(o, text, length);
-    else if (cr_is_folder(path) && take_folder(o, path, cr_error_of(context))) {
+    else if (take_model(o, path, cr_error_of(context))) {
         cr_origin_release(o);
         return -1;
     }

@@ -1,0 +1,409 @@
+/* gguf_model.c - a model as a GGUF file; see gguf_model.h. */
+#include "gguf_model.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/gguf_weights.h"
+#include "compiler/ir/mem.h"
+#include "compiler/tokenizer/read.h"
+
+/* ---- settings ---- */
+
+/* A file's metadata on their way to the options of a script. */
+struct reading {
+    struct cr_gguf file;
+    const struct cr_gguf_family *family;
+    struct cr_gguf_model *model;
+    struct cr_error *error;
+    bool gpt2;
+};
+
+static void set(struct reading *r, const char *name, const char *value)
+{
+    r->model->settings[r->model->n_settings++] = (crescent_setting){name, cr_strdup(value)};
+}
+
+static void set_integer(struct reading *r, const char *name, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    set(r, name, text);
+}
+
+/* The shortest decimals that are the same float, as a person would have written it. */
+static void set_real(struct reading *r, const char *name, double value)
+{
+    char text[40];
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtof(text, NULL) == (float)value)
+            break;
+    }
+    set(r, name, text);
+}
+
+/* ---- values ---- */
+
+static const struct cr_gguf_value *find(const struct reading *r, const char *name)
+{
+    return cr_gguf_find_of(&r->file, r->family, name);
+}
+
+static int wrong_value(const struct reading *r, const struct cr_gguf_value *value,
+                       const char *expected)
+{
+    return cr_fail(r->error, "%.400s: %s is %s, expected %s", r->file.path,
+                   cr_show(value->key.text, value->key.length).text, cr_gguf_kind_of(value),
+                   expected);
+}
+
+/* A count, which may be there once for each layer if it is the same for all. */
+static int read_count(const struct reading *r, const struct cr_gguf_value *value, int64_t *out)
+{
+    if (!cr_gguf_count(value, out) || *out > INT32_MAX)
+        return wrong_value(r, value, "an integer from 1 on, the same for all layers");
+    return 0;
+}
+
+static int read_real(const struct reading *r, const struct cr_gguf_value *value, double *out)
+{
+    if (value->is_array || !cr_gguf_real(value, 0, out) || !isfinite(*out))
+        return wrong_value(r, value, "a finite number");
+    return 0;
+}
+
+/* The same of a name; *out is left alone if there is none. */
+static int find_real(const struct reading *r, const char *name, double *out)
+{
+    const struct cr_gguf_value *value = find(r, name);
+    return value ? read_real(r, value, out) : 0;
+}
+
+static bool is_text(const struct cr_gguf_value *value, const char *text)
+{
+    const unsigned char *at = value->data;
+    if (value->is_array || value->kind != CR_GGUF_STRING)
+        return false;
+    struct cr_gguf_string s = cr_gguf_next_string(&at);
+    return s.length == strlen(text) && memcmp(s.text, text, s.length) == 0;
+}
+
+/* ---- keys ---- */
+
+/* What keys mean, by what is behind the architecture. */
+static const struct row {
+    const char *name;
+    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: looked at elsewhere, or meaning nothing */
+    const char *llama, *gpt2;                  /* options; null: the key is refused */
+    bool needed;
+    double neutral; /* the value, or false, that changes nothing */
+} rows[] = {
+    {"block_count", COUNT, "num_hidden_layers", "n_layer", true, 0},
+    {"context_length", COUNT, "max_position_embeddings", "n_positions", true, 0},
+    {"embedding_length", COUNT, "hidden_size", "n_embd", true, 0},
+    {"feed_forward_length", COUNT, "intermediate_size", "n_inner", true, 0},
+    {"attention.head_count", COUNT, "num_attention_heads", "n_head", true, 0},
+    {"attention.head_count_kv", COUNT, "num_key_value_heads", NULL, false, 0},
+    {"attention.key_length", COUNT, "head_dim", NULL, false, 0},
+    {"attention.layer_norm_epsilon", REAL, NULL, "layer_norm_epsilon", false, 0},
+    {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL, false, 0},
+    {"rope.freq_base", REAL, "rope_theta", NULL, false, 0},
+    {"attention.value_length", OTHER, "", NULL, false, 0},
+    {"rope.dimension_count", OTHER, "", NULL, false, 0},
+    {"rope.scale_linear", OTHER, "", NULL, false, 0},
+    {"rope.scaling.type", OTHER, "", NULL, false, 0},
+    {"rope.scaling.factor", OTHER, "", NULL, false, 0},
+    {"rope.scaling.original_context_length", OTHER, "", NULL, false, 0},
+    {"rope.scaling.yarn_beta_fast", OTHER, "", NULL, false, 0},
+    {"rope.scaling.yarn_beta_slow", OTHER, "", NULL, false, 0},
+    {"rope.scaling.finetuned", OTHER, "", "", false, 0},
+    {"rope.scaling.attn_factor", NEUTRAL, "", NULL, false, 1},
+    {"rope.scaling.yarn_attn_factor", NEUTRAL, "", NULL, false, 1},
+    {"rope.scaling.yarn_ext_factor", NEUTRAL, "", NULL, false, 1},
+    {"tensor_data_layout", OTHER, "", "", false, 0},
+    {"vocab_size", OTHER, "", "", false, 0}, /* the table of the embedding says */
+    {"attention.causal", NEUTRAL, "", "", false, 1},
+    {"attention.clamp_kqv", NEUTRAL, "", "", false, 0},
+    {"attention.max_alibi_bias", NEUTRAL, "", "", false, 0},
+    {"attention.sliding_window", NEUTRAL, "", "", false, 0},
+    {"expert_count", NEUTRAL, "", "", false, 0},
+    {"expert_used_count", NEUTRAL, "", "", false, 0},
+    {"use_parallel_residual", NEUTRAL, "", "", false, 0},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+/* Refuses a value that changes results in a way no script knows. */
+static int check_neutral(const struct reading *r, const struct row *row,
+                         const struct cr_gguf_value *value)
+{
+    char expected[64];
+    double number;
+    bool boolean;
+    if (cr_gguf_bool(value, &boolean))
+        number = boolean;
+    else if (value->is_array || !cr_gguf_real(value, 0, &number))
+        return wrong_value(r, value, "a number, or a boolean");
+    if (number == row->neutral)
+        return 0;
+    snprintf(expected, sizeof expected, value->kind == CR_GGUF_BOOL ? "%s" : "%s%g",
+             value->kind == CR_GGUF_BOOL ? (row->neutral ? "true" : "false") : "", row->neutral);
+    return cr_fail(r->error, "%.400s: %s is %g, expected %s: no other value is understood",
+                   r->file.path, cr_show(value->key.text, value->key.length).text, number,
+                   expected);
+}
+
+/* Sets what a row says of a value. */
+static int take_value(struct reading *r, const struct row *row, const struct cr_gguf_value *value)
+{
+    const char *option = r->gpt2 ? row->gpt2 : row->llama;
+    int64_t count;
+    double real;
+    if (!option)
+        return wrong_value(r, value, "no such key for this architecture");
+    if (row->kind == NEUTRAL)
+        return check_neutral(r, row, value);
+    if (row->kind == OTHER)
+        return 0;
+    if (row->kind == COUNT ? read_count(r, value, &count) : read_real(r, value, &real))
+        return -1;
+    if (row->kind == COUNT)
+        set_integer(r, option, count);
+    else
+        set_real(r, option, real);
+    return 0;
+}
+
+/* The row of a key of the architecture, or null. */
+static const struct row *row_of(const struct reading *r, const struct cr_gguf_value *value)
+{
+    size_t skip = strlen(r->family->name) + 1, n = value->key.length - skip;
+    for (int i = 0; i < N_ROWS; i++)
+        if (strlen(rows[i].name) == n && memcmp(rows[i].name, value->key.text + skip, n) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* Each key of the architecture is one that is known, and those that are needed are there. */
+static int read_keys(struct reading *r)
+{
+    const char *name = r->family->name;
+    size_t n = strlen(name);
+    for (int i = 0; i < r->file.n_values; i++) {
+        const struct cr_gguf_value *value = &r->file.values[i];
+        if (value->key.length <= n || memcmp(value->key.text, name, n) != 0 ||
+            value->key.text[n] != '.')
+            continue;
+        const struct row *row = row_of(r, value);
+        if (!row)
+            return cr_fail(r->error, "%.400s: %s is a key that is not understood, expected a model "
+                                     "without it",
+                           r->file.path, cr_show(value->key.text, value->key.length).text);
+        if (take_value(r, row, value))
+            return -1;
+    }
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].needed && !find(r, rows[i].name))
+            return cr_fail(r->error, "%.400s: no %s.%s, expected one", r->file.path, name,
+                           rows[i].name);
+    return 0;
+}
+
+/* ---- rotary positions ---- */
+
+/* Llama 3's factors, which are there as a tensor: as LongRoPE has them, for contexts of any length. */
+static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64_t positions)
+{
+    struct cr_text text = {0};
+    float factor = 1;
+    if (cr_gguf_check(&r->file, t, r->error->text, sizeof r->error->text))
+        return -1;
+    if (t->rank != 1 || t->elements > 4096)
+        return cr_fail(r->error, "%.400s: rope_freqs.weight has %" PRId64 " elements, expected one for "
+                                 "each frequency of a head",
+                       r->file.path, t->elements);
+    for (int64_t i = 0; i < t->elements && isfinite(factor); i++) {
+        t->type->floats(cr_gguf_block(t, 0, i), i % t->type->elements, 1, &factor);
+        cr_put(&text, "%s%.9g", i ? "," : "", (double)factor);
+    }
+    if (!isfinite(factor)) {
+        free(text.data);
+        return cr_fail(r->error, "%.400s: rope_freqs.weight has %g in it, expected numbers",
+                       r->file.path, (double)factor);
+    }
+    set(r, "rope_type", "longrope");
+    set(r, "rope_factor", "1");
+    set(r, "rope_attention_factor", "1");
+    set_integer(r, "rope_original_max_position_embeddings", positions);
+    set(r, "rope_short_factor", text.data ? text.data : "");
+    set(r, "rope_long_factor", text.data ? text.data : "");
+    free(text.data);
+    return 0;
+}
+
+/* YaRN: what is not said is as llama.cpp has it. */
+static int read_yarn(struct reading *r, double factor, int64_t positions)
+{
+    const struct cr_gguf_value *original = find(r, "rope.scaling.original_context_length");
+    double fast = 32, slow = 1;
+    if ((original && read_count(r, original, &positions)) ||
+        find_real(r, "rope.scaling.yarn_beta_fast", &fast) ||
+        find_real(r, "rope.scaling.yarn_beta_slow", &slow))
+        return -1;
+    set(r, "rope_type", "yarn");
+    set_real(r, "rope_factor", factor);
+    set_integer(r, "rope_original_max_position_embeddings", positions);
+    set_real(r, "rope_beta_fast", fast);
+    set_real(r, "rope_beta_slow", slow);
+    return 0;
+}
+
+/* One kind of scaling at most, by name or by factors. */
+static int read_scaling(struct reading *r, int64_t positions)
+{
+    const struct cr_gguf_value *type = find(r, "rope.scaling.type");
+    const struct cr_gguf_tensor *factors = cr_gguf_find_tensor(&r->file, "rope_freqs.weight");
+    double factor = 1;
+    if (find_real(r, "rope.scale_linear", &factor) || find_real(r, "rope.scaling.factor", &factor))
+        return -1;
+    bool linear = type ? is_text(type, "linear") : factor != 1;
+    bool yarn = type && is_text(type, "yarn");
+    if (type && !linear && !yarn && !is_text(type, "none"))
+        return wrong_value(r, type, "'none', 'linear' or 'yarn'");
+    if (factors && (linear || yarn))
+        return cr_fail(r->error, "%.400s: rope_freqs.weight beside rope.scaling, expected one of them",
+                       r->file.path);
+    if ((linear || yarn) && factor <= 0)
+        return cr_fail(r->error, "%.400s: rope.scaling.factor is %g, expected a positive number",
+                       r->file.path, factor);
+    if (factors)
+        return read_factors(r, factors, positions);
+    if (linear) {
+        set(r, "rope_type", "linear");
+        set_real(r, "rope_factor", factor);
+    }
+    return yarn ? read_yarn(r, factor, positions) : 0;
+}
+
+/* Refuses heads of which a part only is turned, or whose values are of another size. */
+static int check_heads(struct reading *r, int64_t d)
+{
+    static const char *const names[] = {"attention.value_length", "rope.dimension_count"};
+    for (int i = 0; i < 2; i++) {
+        const struct cr_gguf_value *value = find(r, names[i]);
+        int64_t size;
+        if (value && read_count(r, value, &size))
+            return -1;
+        if (value && size != d)
+            return cr_fail(r->error, "%.400s: %s.%s is %" PRId64 ", expected the %" PRId64 " of a head",
+                           r->file.path, r->family->name, names[i], size, d);
+    }
+    return 0;
+}
+
+/* ---- tensors ---- */
+
+static bool has_tensor(const struct reading *r, const char *name)
+{
+    return cr_gguf_find_tensor(&r->file, name) != NULL;
+}
+
+/* What the tensors say: how many tokens there are, whether the head has a table of its own, and which
+ * projections have biases. */
+static int read_tensors(struct reading *r)
+{
+    const struct cr_gguf_tensor *table = cr_gguf_find_tensor(&r->file, "token_embd.weight");
+    if (!table || table->rank != 2)
+        return cr_fail(r->error, "%.400s: %s token_embd.weight, expected one of two axes",
+                       r->file.path, table ? "another shape of" : "no tensor");
+    set_integer(r, "vocab_size", table->shape[0]);
+    set(r, "tie_word_embeddings", has_tensor(r, "output.weight") ? "false" : "true");
+    if (r->gpt2)
+        set(r, "layout", "linear");
+    bool is_llama = strcmp(r->family->name, "llama") == 0;
+    if (!r->gpt2 && strcmp(r->family->name, "qwen2") != 0)
+        set(r, "attention_bias", has_tensor(r, "blk.0.attn_q.bias") ? "true" : "false");
+    if (is_llama)
+        set(r, "mlp_bias", has_tensor(r, "blk.0.ffn_gate.bias") ? "true" : "false");
+    return 0;
+}
+
+/* Sizes that belong together, before a script makes a graph of them. */
+static int check_sizes(struct reading *r)
+{
+    const struct cr_gguf_value *value = find(r, "attention.key_length");
+    int64_t layers, d, heads, positions;
+    if (read_count(r, find(r, "block_count"), &layers) ||
+        read_count(r, find(r, "embedding_length"), &d) ||
+        read_count(r, find(r, "attention.head_count"), &heads) ||
+        read_count(r, find(r, "context_length"), &positions))
+        return -1;
+    if (layers > r->file.n_tensors)
+        return cr_fail(r->error, "%.400s: %" PRId64 " blocks of %d tensors, expected some for each",
+                       r->file.path, layers, r->file.n_tensors);
+    d /= heads;
+    if (r->gpt2)
+        return 0;
+    if (value && read_count(r, value, &d))
+        return -1;
+    return check_heads(r, d) || read_scaling(r, positions) ? -1 : 0;
+}
+
+/* Refuses one of several files that are one model. */
+static int check_whole(const struct reading *r)
+{
+    const struct cr_gguf_value *value = cr_gguf_find(&r->file, "split.count");
+    int64_t parts;
+    if (!value || (cr_gguf_integer(value, 0, &parts) && parts <= 1))
+        return 0;
+    return cr_fail(r->error, "%.400s: one of several files of a model, expected them as one",
+                   r->file.path);
+}
+
+/* ---- files ---- */
+
+int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_error *error)
+{
+    struct reading r = {.model = model, .error = error};
+    *model = (struct cr_gguf_model){0};
+    if (cr_gguf_open(&r.file, path, error->text, sizeof error->text))
+        return -1;
+    r.family = cr_gguf_family_of(&r.file, error);
+    r.gpt2 = r.family && strcmp(r.family->name, "gpt2") == 0;
+    int status = !r.family || check_whole(&r) || read_keys(&r) || read_tensors(&r) || check_sizes(&r)
+                     ? -1
+                     : 0;
+    model->family = r.family ? r.family->name : NULL;
+    cr_gguf_close(&r.file);
+    if (status)
+        cr_gguf_model_free(model);
+    return status;
+}
+
+void cr_gguf_model_free(struct cr_gguf_model *model)
+{
+    for (int i = 0; i < model->n_settings; i++)
+        free((char *)model->settings[i].value);
+    *model = (struct cr_gguf_model){0};
+}
+
+int cr_gguf_text_ends(struct cr_text_ends *ends, const char *path, struct cr_error *error)
+{
+    struct cr_gguf file;
+    struct cr_ids ids = {0};
+    int64_t begin;
+    *ends = (struct cr_text_ends){.begin = CRESCENT_NONE};
+    if (cr_gguf_open(&file, path, error->text, sizeof error->text))
+        return -1;
+    const struct cr_gguf_value *value = cr_gguf_find(&file, "tokenizer.ggml.bos_token_id");
+    if (value && cr_gguf_integer(value, 0, &begin))
+        ends->begin = begin;
+    int status = cr_gguf_end_ids(&file, &ids, error);
+    for (; ends->n < ids.n; ends->n++)
+        ends->items[ends->n] = ids.items[ends->n];
+    free(ids.items);
+    cr_gguf_close(&file);
+    return status;
+}
