@@ -123,7 +123,8 @@ typedef struct {
 /*
  * Runs the script at `path` in its sandbox.  `path` may also be a folder in Hugging Face's layout:
  * model_type of its config.json chooses one of the scripts of whole models, which are built in, and the
- * rest of it has values for the script's options, unless `how` names another file for them.
+ * rest of it has values for the script's options, unless `how` names another file for them.  Or a GGUF
+ * file, whose metadata say the same.
  */
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
                         crescent_graph **graph);
@@ -298,8 +299,9 @@ typedef struct {
     const char *file; /* where that is: one of the caller's paths */
 } crescent_surplus;
 
-/* Every parameter, by its name, from safetensors files and folders of them; of several with a name
- * the last file's counts.  Numbers of F16, BF16 and F64 are converted.  `surplus` may be null.  A
+/* Every parameter, by its name, from safetensors files and folders of them, and from GGUF files; of
+ * several with a name the last file's counts.  Numbers of F16, BF16 and F64 are converted, and of GGUF
+ * files the blocks of Q8_0, Q4_0 and Q4_1.  `surplus` may be null.  A
  * failure leaves the model without weights.
  *
  * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  A model that was
@@ -309,7 +311,8 @@ typedef struct {
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
                           crescent_surplus_rule rule, crescent_surplus *surplus);
 
-/* The folder that the model was opened from, for crescent_load_weights; null if that was a script. */
+/* The folder or the GGUF file that the model was opened from, for crescent_load_weights; null if that was
+ * a script. */
 const char *crescent_weights_path(const crescent_model *model);
 
 /* Every parameter at random, as PyTorch's layers begin.  A tensor's numbers depend on the seed
@@ -489,7 +492,7 @@ typedef struct {
 } crescent_generation;
 
 /*
- * Opens the model of a folder or a script.  A script has the input `ids`, i32 [texts, tokens], and the
+ * Opens the model of a folder, a GGUF file or a script.  A script has the input `ids`, i32 [texts, tokens], and the
  * output `logits`, [texts, tokens, vocabulary]; its option T, the tokens, becomes the number of
  * positions.  Or it says itself how to go on: with a length `n`, ids of [texts, n], and a state `at`,
  * which counts the tokens that came before; its options `context` and `chunk` have the numbers then.
@@ -753,7 +756,7 @@ int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuni
 typedef struct crescent_tokenizer crescent_tokenizer;
 
 /* Reads a tokenizer.json, or what is in a folder: tokenizer.json, or vocab.json and merges.txt, or
- * encoder.json and vocab.bpe. */
+ * encoder.json and vocab.bpe; or the tokenizer of a GGUF file. */
 int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer);
 void crescent_tokenizer_close(crescent_tokenizer *tokenizer);
@@ -823,7 +826,7 @@ typedef enum { CRESCENT_EMBED_NOT, CRESCENT_EMBED_FILE, CRESCENT_EMBED_ARRAY } c
 
 /* What goes into a program that generates.  All zero is good, and so is a null pointer to one. */
 typedef struct {
-    const char *tokenizer; /* a tokenizer.json or a folder with one; null: that of the model's folder */
+    const char *tokenizer; /* a tokenizer.json or a folder with one, or a GGUF file; null: the model's */
     int ids_only;          /* 1: no tokenizer: ids go in and come out */
     const char *pack;      /* packed weights are written to this file, or null; the program takes it in
                             * place of safetensors files */

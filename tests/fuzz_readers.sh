@@ -12,7 +12,8 @@ n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 
 # ---- seeds ----
 
-mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer"
+mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer" \
+    "$T/gguf"
 
 # array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
 array() {
@@ -81,6 +82,77 @@ printf '{"a": {"b": [true, false]}, "model_type": "gpt\\u0032", "eos_token_id": 
 for name in llama3 spm_first parts prefixed; do
     cp tests/tokenizers/$name.json "$T/tokenizer"
 done
+
+# GGUF files.  The functions print the numbers, texts and values that such a file is made of.
+bytes() { # VALUE BYTES: the lowest one first
+    rest=$1 count=$2
+    while [ "$count" -gt 0 ]; do
+        printf '%b' "\\0$(printf '%o' $((rest % 256)))"
+        rest=$((rest / 256)) count=$((count - 1))
+    done
+}
+text() {
+    bytes "$(printf '%s' "$1" | wc -c)" 8
+    printf '%s' "$1"
+}
+integer() { text "$1"; bytes 4 4; bytes "$2" 4; }
+string() { text "$1"; bytes 8 4; text "$2"; }
+texts() { # KEY TEXT...
+    text "$1"; bytes 9 4; bytes 8 4; bytes $(($# - 1)) 8
+    shift
+    for item in "$@"; do text "$item"; done
+}
+numbers() { # KEY TYPE NUMBER...
+    text "$1"; bytes 9 4; bytes "$2" 4; bytes $(($# - 2)) 8
+    shift 2
+    for item in "$@"; do bytes "$item" 4; done
+}
+tensor() { # NAME TYPE PLACE AXIS...
+    name=$1 type=$2 place=$3
+    shift 3
+    text "$name"; bytes $# 4
+    for axis in "$@"; do bytes "$axis" 8; done
+    bytes "$type" 4; bytes "$place" 8
+}
+model() { # FAMILY: eight values
+    string general.architecture "$1"
+    integer "$1.block_count" 1
+    integer "$1.context_length" 8
+    integer "$1.embedding_length" 32
+    integer "$1.feed_forward_length" 64
+    integer "$1.attention.head_count" 2
+    integer tokenizer.ggml.bos_token_id 1
+    integer tokenizer.ggml.eos_token_id 2
+}
+{
+    printf GGUF; bytes 3 4; bytes 4 8; bytes 14 8
+    model llama
+    text llama.rope.freq_base; bytes 6 4; bytes 1140457472 4
+    string llama.rope.scaling.type linear
+    string tokenizer.ggml.model llama
+    texts tokenizer.ggml.tokens '<unk>' '<s>' '</s>' '<0x0A>' '▁' a b '▁a' ab
+    numbers tokenizer.ggml.scores 6 0 0 0 0 3238002688 3238002688 3238002688 3212836864 3221225472
+    numbers tokenizer.ggml.token_type 5 2 3 3 6 1 1 1 1 1
+    tensor token_embd.weight 8 0 32 2
+    tensor blk.0.attn_q.weight 2 96 32 4
+    tensor blk.0.attn_k.bias 0 192 4
+    tensor rope_freqs.weight 1 224 8
+    head -c 300 /dev/zero | tr '\0' '?'
+} >"$T/gguf/llama"
+{
+    printf GGUF; bytes 3 4; bytes 3 8; bytes 14 8
+    model gpt2
+    integer general.alignment 64
+    text flag; bytes 7 4; bytes 1 1
+    string tokenizer.ggml.model gpt2
+    string tokenizer.ggml.pre llama-bpe
+    texts tokenizer.ggml.tokens a b Ġ ab Ġa '<s>'
+    texts tokenizer.ggml.merges 'a b' 'Ġ a'
+    tensor token_embd.weight 30 0 32 2
+    tensor output.weight 3 128 32 2
+    tensor blk.0.ffn_up.weight 12 192 256
+    head -c 500 /dev/zero | tr '\0' '?'
+} >"$T/gguf/gpt2"
 
 # Scripts, and graphs as a pass leaves them.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"

@@ -436,7 +436,7 @@ START_TEST(takes_a_folder_in_every_verb)
     static const struct {
         const char *line, *part;
     } cases[] = {
-        {"run $M", "Parameters: 40,960 in 28 tensors (from the folder)"},
+        {"run $M", "Parameters: 40,960 in 28 tensors (from the files of the model)"},
         {"run $M --weights $M", "(from the weights given)"},
         {"run $M --set T=3 --set B=2", "Output shape: [2, 3, 420]"},
         {"params $M", "transformer.wpe.weight"},

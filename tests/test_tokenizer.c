@@ -534,12 +534,12 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* Forty-seven texts and the ids that GPT-2's vocabulary has for them. */
+/* Forty-seven texts and the ids that GPT-2's vocabulary has for them, in two files or one of GGUF. */
 START_TEST(knows_gpt2)
 {
     if (access(GPT2, F_OK) != 0)
         return;
-    crescent_tokenizer *t = open_at(GPT2);
+    crescent_tokenizer *t = open_at(_i ? GPT2 "/ggml-vocab-gpt-2.gguf" : GPT2);
     char *texts = read_text(GPT2 "/ggml-vocab-gpt-2.gguf.inp"), *text, *rest = texts;
     char *lists = read_text(GPT2 "/ggml-vocab-gpt-2.gguf.out"), *list, *rest_of_lists = lists;
     int cases = 0;
@@ -686,7 +686,7 @@ int main(void)
     tcase_add_test(t, refuses_what_is_no_utf8);
     tcase_add_test(t, names_what_is_not_there);
     tcase_add_loop_test(t, takes_long_texts, 0, N_UNITS);
-    tcase_add_test(t, knows_gpt2);
+    tcase_add_loop_test(t, knows_gpt2, 0, 2);
     tcase_add_test(t, reads_what_ends_a_text);
     tcase_add_test(t, reads_two_files);
     tcase_add_test(t, knows_stories);

@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
      "of a script that returns several entries, this one alone"},
     {"weights", 0, LIST, "FILE|FOLDER",
      CR_VERB_COMPILING | CR_VERB_TEXTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(weights), 0, 0,
-     "read parameters by name, of safetensors files (repeatable; the last file wins)"},
+     "read parameters by name, of safetensors or GGUF files (repeatable; the last file wins)"},
     {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_TEXTS, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
     {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY, FIELD(input), 0, 0,

@@ -205,7 +205,7 @@ static void report(const struct run *r)
     printf("Parameters: %s in %d tensors (%s)\n", cr_thousands(cr_count_parameters(r->graph)).text,
            crescent_port_count(r->model, CRESCENT_PARAM),
            o->weights.n   ? "from the weights given"
-           : has_files(r) ? "from the folder"
+           : has_files(r) ? "from the files of the model"
                           : "drawn from the seed");
     print_compiled(&r->report);
     if (o->kernels && r->report.compiled)

@@ -8,7 +8,7 @@
 static const struct cr_verb verbs[] = {
     {"run", CR_VERB_RUN, cr_verb_run, "MODEL [options]",
      "compile a model, run it, report shapes and times",
-     "Without --weights the parameters are those of the folder or, if MODEL is a script, drawn\n"
+     "Without --weights the parameters are those of the model's files or, if it is a script, drawn\n"
      "from --seed as PyTorch's layers would; without --input the inputs are drawn from a standard\n"
      "normal distribution (token ids: uniformly).  --output takes the names of outputs and of\n"
      "values the script tapped.\n"},
@@ -88,10 +88,10 @@ static const struct cr_verb verbs[] = {
     {"tokenize", CR_VERB_TOKENIZE, cr_verb_tokenize, "MODEL [--text TEXT | FILE | -] [options]",
      "print the ids of a text's tokens, or the text of ids",
      "MODEL is a folder with tokenizer.json, or with vocab.json and merges.txt; or a tokenizer.json;\n"
-     "or anything with --tokenizer.  The text is read from standard input if none is given.  The\n"
-     "ids are those that Hugging Face's tokenizers give, on one line; <s> and the like, which some\n"
-     "tokenizers put around a text, are among them, and --decode leaves them out again there, so\n"
-     "that it prints the text byte for byte, without a line end behind it.\n"},
+     "or a GGUF file; or anything with --tokenizer.  The text is read from standard input if none is\n"
+     "given.  The ids are those that Hugging Face's tokenizers give, on one line; <s> and the like,\n"
+     "which some tokenizers put around a text, are among them, and --decode leaves them out again\n"
+     "there, so that it prints the text byte for byte, without a line end behind it.\n"},
     {"ops", CR_VERB_OPS, cr_verb_ops, "[options]",
      "list the primitive operations of the graph language",
      "The tables are runtime/elementwise.h, runtime/reductions.h and compiler/ir/ops.def.\n"},
@@ -121,7 +121,8 @@ void cr_help(FILE *out)
 {
     fputs("usage: crescent VERB MODEL [options]\n\n"
           "Compiles a model to fused C and runs it.  MODEL is a Lua script that describes it, or a\n"
-          "folder in Hugging Face's layout: config.json, model.safetensors or its shards.\n\nverbs:\n",
+          "folder in Hugging Face's layout: config.json, model.safetensors or its shards; or a\n"
+          "GGUF file.\n\nverbs:\n",
           out);
     for (int i = 0; i < N_VERBS; i++)
         fprintf(out, "  %-9s%s\n", verbs[i].name, verbs[i].summary);
