@@ -211,6 +211,7 @@ static int read_value(struct reader *r, struct cr_gguf_value *value)
     return 0;
 }
 
+/* All of them, then in order of their keys, of which none is there twice. */
 static int read_values(struct reader *r, uint64_t n)
 {
     struct cr_gguf *file = r->file;

@@ -326,6 +326,7 @@ static void add_space_parts(struct cr_tokenizer *t, bool prefix)
     t->has_decoder = true;
 }
 
+/* What a file says of SentencePiece's normalizers is refused where it is more than spaces. */
 static int read_sentence_piece(struct reading *r, bool *begins)
 {
     struct cr_bpe *bpe = &r->t->bpe;
@@ -377,6 +378,7 @@ static int frame(const struct reading *r, const char *key, bool behind)
     return 0;
 }
 
+/* Whether texts begin with a token is the file's word, or else what the kind of tokenizer does. */
 static int read_frame(const struct reading *r, bool begins)
 {
     bool ends = false, parts = false;
@@ -395,6 +397,7 @@ static int read_frame(const struct reading *r, bool begins)
 
 /* ---- files ---- */
 
+/* Tokens first: merges, scores and ids of both ends speak of them. */
 static int read_all(struct reading *r)
 {
     char model[64];
