@@ -479,6 +479,42 @@ START_TEST(generates_as_a_folder)
 }
 END_TEST
 
+/* What a command prints, both streams of it, and its exit status. */
+static int command(char *out, size_t size, const char *arguments, const char *path)
+{
+    char line[400];
+    const char *crescent = getenv("CRESCENT");
+    snprintf(line, sizeof line, "%s %s %s 2>&1", crescent ? crescent : "build/crescent", arguments,
+             path);
+    FILE *pipe = popen(line, "r");
+    ck_assert_ptr_nonnull(pipe);
+    out[fread(out, 1, size - 1, pipe)] = '\0';
+    return pclose(pipe) >> 8;
+}
+
+/* Verbs take such a file where they take a script; one that is cut off is refused. */
+START_TEST(is_a_model_for_every_verb)
+{
+    static const char *const verbs[] = {"run", "params", "dump --after join"};
+    static const char tokens[] = "generate --ids --prompt-ids 3,1,4 --tokens 8 --ignore-eos";
+    static char expected[1 << 16], found[1 << 16];
+    struct gguf g = {.n_values = 0};
+    make_both(&families[0], GGML_Q4_0, &g);
+    const char *path = in_folder("model.gguf");
+    ck_assert_int_eq(command(expected, sizeof expected, tokens, folder), 0);
+    ck_assert_int_eq(command(found, sizeof found, tokens, path), 0);
+    ck_assert_str_eq(found, expected);
+    for (int i = 0; i < COUNT(verbs); i++)
+        ck_assert_msg(command(found, sizeof found, verbs[i], path) == 0, "%s: %s", verbs[i], found);
+    ck_assert_int_eq(truncate(path, 8000), 0);
+    for (int i = 0; i < COUNT(verbs); i++) {
+        ck_assert_int_eq(command(found, sizeof found, verbs[i], path), 2);
+        ck_assert_msg(strstr(found, "model.gguf: tensor ") && strstr(found, ", expected them in"),
+                      "%s", found);
+    }
+}
+END_TEST
+
 /* ---- tokenizers ---- */
 
 /* The ids of a text, as "1 2 3", which become the text again, or `back`. */
@@ -697,6 +733,7 @@ int main(void)
     tcase_add_loop_test(tests, gives_the_bits_of_a_folder, 0, COUNT(families) * COUNT(types));
     tcase_add_test(tests, is_a_place_of_weights);
     tcase_add_loop_test(tests, generates_as_a_folder, 0, COUNT(families));
+    tcase_add_test(tests, is_a_model_for_every_verb);
     tcase_add_test(tests, merges_by_scores);
     tcase_add_test(tests, cuts_as_the_file_says);
     tcase_add_loop_test(tests, refuses_what_no_script_knows, 0, COUNT(wrongs));

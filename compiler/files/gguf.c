@@ -1,7 +1,6 @@
 /* gguf.c - reading GGUF files; see gguf.h. */
 #include "gguf.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -501,6 +500,5 @@ const unsigned char *cr_gguf_block(const struct cr_gguf_tensor *tensor, int64_t 
 {
     const struct cr_gguf_type *type = tensor->type;
     int64_t cols = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
-    assert(row >= 0 && col >= 0 && col < cols && row * cols + col < tensor->elements);
     return tensor->data + (row * cols + col) / type->elements * type->bytes;
 }

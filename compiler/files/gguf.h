@@ -112,7 +112,7 @@ const struct cr_gguf_tensor *cr_gguf_find_tensor(const struct cr_gguf *file, con
 int cr_gguf_check(const struct cr_gguf *file, const struct cr_gguf_tensor *tensor, char *error,
                   size_t size);
 
-/* The block that has column `col` of a row: rows are all that is not the last axis. */
+/* The block that has column `col` of a row, which are there: rows are all that is not the last axis. */
 const unsigned char *cr_gguf_block(const struct cr_gguf_tensor *tensor, int64_t row, int64_t col);
 
 #endif

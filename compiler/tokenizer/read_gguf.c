@@ -170,7 +170,7 @@ static const struct cut {
     {"llama-v3", cr_pattern_llama3, false, true, true},
     {"llama3", cr_pattern_llama3, false, true, true},
     {"qwen2", cr_pattern_qwen2, true, false, false},
-    {"deepseek-r1-qwen", cr_pattern_qwen2, true, false, true},
+    {"deepseek-r1-qwen", cr_pattern_qwen2, true, false, false},
 };
 enum { N_CUTS = sizeof cuts / sizeof *cuts };
 
