@@ -336,7 +336,8 @@ START_TEST(names_types_that_are_not_read)
     struct bytes b = gguf_bytes(&g);
     ck_assert_msg(parse(&file, &b) == 0, "%s", error);
     ck_assert_int_eq(cr_gguf_check(&file, &file.tensors[0], error, sizeof error), -1);
-    check_message("tensor 'a' has type Q4_K, expected one of F32, F16, BF16, F64, Q8_0, Q4_0, Q4_1");
+    check_message(
+        "tensor 'a' has type Q4_K, expected one of F32, F16, BF16, F64, Q8_0, Q4_0, Q4_1");
     close_parsed(&file);
     free(b.at);
 }

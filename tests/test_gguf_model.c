@@ -51,7 +51,7 @@ static const char *in_folder(const char *name)
 static const struct family {
     const char *name, *config;
     bool gpt2, interleaved, tied, biased;
-    int kv_heads, head; /* rows of a head */
+    int kv_heads, head;  /* rows of a head */
     const char *scaling; /* of rotary positions, or null */
 } families[] = {
     {"llama",
@@ -333,15 +333,15 @@ static void write_safetensors(const struct cr_st_tensor *tensors, int n)
 {
     char error[400] = "";
     struct cr_writer writer;
-    ck_assert_msg(cr_writer_open(&writer, in_folder("model.safetensors"), error, sizeof error) == 0 &&
+    ck_assert_msg(cr_writer_open(&writer, in_folder("model.safetensors"), error, sizeof error) ==
+                          0 &&
                       cr_safetensors_put(&writer, tensors, n, NULL, 0, error, sizeof error) == 0 &&
                       cr_writer_commit(&writer, error, sizeof error) == 0,
                   "%s", error);
 }
 
 /* The parameters of a model in both layouts, drawn at random. */
-static void put_parameters(struct gguf *g, const struct family *f, int type,
-                           crescent_model *model)
+static void put_parameters(struct gguf *g, const struct family *f, int type, crescent_model *model)
 {
     static struct cr_st_tensor tensors[MAX_TENSORS];
     static crescent_port ports[MAX_TENSORS];
@@ -355,8 +355,10 @@ static void put_parameters(struct gguf *g, const struct family *f, int type,
         for (int64_t j = 0; j < elements; j++) /* no norm or bias is all ones or zeros */
             x[j] = 3 * x[j] + (float)((j * 7 + i) % 11 - 5) / 64;
         put_parameter(g, f, type, ports[i].name, ports[i].rank, ports[i].shape, x);
-        tensors[i] = (struct cr_st_tensor){.name = ports[i].name, .type = CR_ST_F32,
-                                           .rank = ports[i].rank, .shape = ports[i].shape,
+        tensors[i] = (struct cr_st_tensor){.name = ports[i].name,
+                                           .type = CR_ST_F32,
+                                           .rank = ports[i].rank,
+                                           .shape = ports[i].shape,
                                            .data = x};
     }
     write_safetensors(tensors, n);
@@ -556,8 +558,9 @@ static crescent_tokenizer *open_tokenizer(struct gguf *g)
 
 #define S "\xe2\x96\x81"
 
-static const char *const pieces[] = {"<unk>", "<s>", "</s>", "<0x0A>", "<0xC3>", "<0xA9>", S, "a", "b",
-                                     S "a", "ab", "aa", S "ab", "aaa", "<tool>"};
+static const char *const pieces[] = {"<unk>",  "<s>", "</s>", "<0x0A>", "<0xC3>",
+                                     "<0xA9>", S,     "a",    "b",      S "a",
+                                     "ab",     "aa",  S "ab", "aaa",    "<tool>"};
 static const int32_t piece_types[] = {2, 3, 3, 6, 6, 6, 1, 1, 1, 1, 1, 1, 1, 1, 4};
 
 static void put_pieces(struct gguf *g, const float *scores)
@@ -600,10 +603,23 @@ START_TEST(merges_by_scores)
 }
 END_TEST
 
-static const char *const words[] = {"a", "b", "\xc4\xa0", "1", "2", "12", "\xc4\xa0" "a", "ab",
-                                    "\xc4\xa0" "ab", "<end>", "aba"};
+static const char *const words[] = {"a",
+                                    "b",
+                                    "\xc4\xa0",
+                                    "1",
+                                    "2",
+                                    "12",
+                                    "\xc4\xa0"
+                                    "a",
+                                    "ab",
+                                    "\xc4\xa0"
+                                    "ab",
+                                    "<end>",
+                                    "aba"};
 static const int32_t word_types[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1};
-static const char *const merges[] = {"\xc4\xa0 a", "a b", "1 2", "\xc4\xa0" "a b"};
+static const char *const merges[] = {"\xc4\xa0 a", "a b", "1 2",
+                                     "\xc4\xa0"
+                                     "a b"};
 
 static void put_words(struct gguf *g, const char *cut)
 {
@@ -623,8 +639,8 @@ START_TEST(cuts_as_the_file_says)
     static const struct {
         const char *cut, *text, *ids;
     } cases[] = {
-        {"", "ab ab<end>12", "7 8 9 5"},       {"gpt-2", "aba12", "7 0 5"},
-        {"default", "aba 12", "7 0 2 5"},      {"llama-bpe", "aba12", "9 10 5"},
+        {"", "ab ab<end>12", "7 8 9 5"},  {"gpt-2", "aba12", "7 0 5"},
+        {"default", "aba 12", "7 0 2 5"}, {"llama-bpe", "aba12", "9 10 5"},
         {"qwen2", "aba12", "7 0 3 4"},
     };
     for (int i = 0; i < COUNT(cases); i++) {

@@ -72,8 +72,7 @@ static const struct row {
 enum { N_ROWS = sizeof rows / sizeof *rows, NAME = 128 };
 
 /* "blk.12.attn_q.weight" as the number, "blk.attn_q" and ".weight"; false if it is no such name. */
-static bool split_name(struct cr_gguf_string name, char number[16], char stem[NAME],
-                       char end[NAME])
+static bool split_name(struct cr_gguf_string name, char number[16], char stem[NAME], char end[NAME])
 {
     char text[NAME - 8]; /* the stem may be longer */
     size_t digits = 0;
@@ -130,8 +129,7 @@ static int find_half(const struct cr_gguf *file, const struct cr_gguf_family *fa
     const struct cr_gguf_value *value = cr_gguf_find_of(file, family, row->turned);
     if (!value)
         value = cr_gguf_find_of(file, family, "attention.head_count");
-    if (!value || !cr_gguf_count(value, &heads) || t->shape[0] % heads ||
-        t->shape[0] / heads % 2)
+    if (!value || !cr_gguf_count(value, &heads) || t->shape[0] % heads || t->shape[0] / heads % 2)
         return cr_fail(error,
                        "%.400s: tensor %s has %lld rows, expected an even number for each of "
                        "%lld heads",
@@ -204,8 +202,8 @@ static int name_tensors(struct cr_gguf_weights *w, struct cr_safetensors *list,
             continue;
         memcpy(shape, t->shape, sizeof t->shape);
         entries[n].weight.tensor = t;
-        entries[n].tensor = (struct cr_st_tensor){name,        CR_ST_U8, t->rank, shape,
-                                                  t->elements, t->bytes, t->data};
+        entries[n].tensor =
+            (struct cr_st_tensor){name, CR_ST_U8, t->rank, shape, t->elements, t->bytes, t->data};
         const struct row *row = name_of(family, t->name, name, 2 * NAME);
         status = find_half(file, family, row, &entries[n++].weight, error);
     }
@@ -245,8 +243,7 @@ static int64_t columns_of(const struct cr_gguf_tensor *t)
     return t->rank ? t->shape[t->rank - 1] : 1;
 }
 
-const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64_t row,
-                                           int64_t col)
+const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64_t row, int64_t col)
 {
     /* Of a vector each element is a row of Q or K. */
     if (w->half && w->tensor->rank == 1)

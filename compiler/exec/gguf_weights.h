@@ -24,10 +24,11 @@ const struct cr_gguf_family *cr_gguf_family_of(const struct cr_gguf *file, struc
 const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
                                             const struct cr_gguf_family *family, const char *name);
 
-/* A tensor, whose rows may have to be put in order. */
+/* A tensor, whose rows may have to be put in order: rows 2 j and 2 j + 1 of a head in the file are its
+ * rows j and half + j, where `half` is not 0. */
 struct cr_gguf_weight {
     const struct cr_gguf_tensor *tensor;
-    int64_t half; /* of a head: rows 2 j and 2 j + 1 of a head in the file are its j and half + j; or 0 */
+    int64_t half;
 };
 
 struct cr_gguf_weights {

@@ -178,8 +178,9 @@ static int take_items(struct reader *r, struct cr_gguf_value *value)
     uint64_t width = (uint64_t)kinds[value->kind].bytes, room = (uint64_t)(r->end - r->at);
     value->data = r->at;
     if (value->n > room / (width ? width : 8))
-        return FAIL(r, "%s has %llu items, expected at most as many as the %llu bytes that follow hold",
-                    what, (unsigned long long)value->n, (unsigned long long)room);
+        return FAIL(
+            r, "%s has %llu items, expected at most as many as the %llu bytes that follow hold",
+            what, (unsigned long long)value->n, (unsigned long long)room);
     if (width)
         return take(r, value->n * width, what) ? 0 : -1;
     for (uint64_t i = 0; i < value->n; i++)
@@ -272,8 +273,8 @@ static int read_tensor(struct reader *r, struct cr_gguf_tensor *t, uint64_t *off
         return -1;
     t->type = cr_gguf_type_of(number);
     return t->type ? measure(r, t)
-                   : FAIL(r, "tensor %s is of type %u, expected one of GGUF's",
-                          show(t->name).text, number);
+                   : FAIL(r, "tensor %s is of type %u, expected one of GGUF's", show(t->name).text,
+                          number);
 }
 
 /* Finds the bytes of a tensor in the data. */
@@ -284,9 +285,9 @@ static int place(struct reader *r, struct cr_gguf_tensor *t, uint64_t offset, in
         return FAIL(r, "tensor %s begins at byte %llu of the data, expected a multiple of %lld",
                     show(t->name).text, (unsigned long long)offset, (long long)alignment);
     if (offset > room || t->bytes > room - offset)
-        return FAIL(r, "tensor %s has %zu bytes from byte %llu on, expected them in the data's %llu",
-                    show(t->name).text, t->bytes, (unsigned long long)offset,
-                    (unsigned long long)room);
+        return FAIL(
+            r, "tensor %s has %zu bytes from byte %llu on, expected them in the data's %llu",
+            show(t->name).text, t->bytes, (unsigned long long)offset, (unsigned long long)room);
     t->data = r->data + offset;
     return 0;
 }

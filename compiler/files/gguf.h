@@ -66,7 +66,7 @@ struct cr_gguf_string cr_gguf_next_string(const unsigned char **at);
 /* Elements lie in blocks along the last axis; a block of one is an element by itself. */
 struct cr_gguf_type {
     const char *name;
-    int number; /* in files */
+    int number;          /* in files */
     int elements, bytes; /* of a block */
     /* Makes n floats, from number `first` of the first block on; null: a type that is not read. */
     void (*floats)(const unsigned char *blocks, int64_t first, int64_t n, float *out);

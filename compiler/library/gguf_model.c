@@ -198,8 +198,9 @@ static int read_keys(struct reading *r)
             continue;
         const struct row *row = row_of(r, value);
         if (!row)
-            return cr_fail(r->error, "%.400s: %s is a key that is not understood, expected a model "
-                                     "without it",
+            return cr_fail(r->error,
+                           "%.400s: %s is a key that is not understood, expected a model "
+                           "without it",
                            r->file.path, cr_show(value->key.text, value->key.length).text);
         if (take_value(r, row, value))
             return -1;
@@ -221,8 +222,9 @@ static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64
     if (cr_gguf_check(&r->file, t, r->error->text, sizeof r->error->text))
         return -1;
     if (t->rank != 1 || t->elements > 4096)
-        return cr_fail(r->error, "%.400s: rope_freqs.weight has %" PRId64 " elements, expected one for "
-                                 "each frequency of a head",
+        return cr_fail(r->error,
+                       "%.400s: rope_freqs.weight has %" PRId64 " elements, expected one for "
+                       "each frequency of a head",
                        r->file.path, t->elements);
     for (int64_t i = 0; i < t->elements && isfinite(factor); i++) {
         t->type->floats(cr_gguf_block(t, 0, i), i % t->type->elements, 1, &factor);
@@ -273,7 +275,8 @@ static int read_scaling(struct reading *r, int64_t positions)
     if (type && !linear && !yarn && !is_text(type, "none"))
         return wrong_value(r, type, "'none', 'linear' or 'yarn'");
     if (factors && (linear || yarn))
-        return cr_fail(r->error, "%.400s: rope_freqs.weight beside rope.scaling, expected one of them",
+        return cr_fail(r->error,
+                       "%.400s: rope_freqs.weight beside rope.scaling, expected one of them",
                        r->file.path);
     if ((linear || yarn) && factor <= 0)
         return cr_fail(r->error, "%.400s: rope.scaling.factor is %g, expected a positive number",
@@ -297,7 +300,8 @@ static int check_heads(struct reading *r, int64_t d)
         if (value && read_count(r, value, &size))
             return -1;
         if (value && size != d)
-            return cr_fail(r->error, "%.400s: %s.%s is %" PRId64 ", expected the %" PRId64 " of a head",
+            return cr_fail(r->error,
+                           "%.400s: %s.%s is %" PRId64 ", expected the %" PRId64 " of a head",
                            r->file.path, r->family->name, names[i], size, d);
     }
     return 0;
@@ -372,9 +376,9 @@ int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_
         return -1;
     r.family = cr_gguf_family_of(&r.file, error);
     r.gpt2 = r.family && strcmp(r.family->name, "gpt2") == 0;
-    int status = !r.family || check_whole(&r) || read_keys(&r) || read_tensors(&r) || check_sizes(&r)
-                     ? -1
-                     : 0;
+    int status =
+        !r.family || check_whole(&r) || read_keys(&r) || read_tensors(&r) || check_sizes(&r) ? -1
+                                                                                             : 0;
     model->family = r.family ? r.family->name : NULL;
     cr_gguf_close(&r.file);
     if (status)

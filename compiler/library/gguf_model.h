@@ -9,7 +9,7 @@ enum { CR_GGUF_SETTINGS = 32 };
 
 /* The script of a family, and the values of its options. */
 struct cr_gguf_model {
-    const char *family;                            /* as the model_type of a config.json */
+    const char *family;                          /* as the model_type of a config.json */
     crescent_setting settings[CR_GGUF_SETTINGS]; /* values are the model's own */
     int n_settings;
 };

@@ -85,8 +85,8 @@ static int find_id(const struct cr_gguf *file, const char *key, int64_t *id, str
 {
     const struct cr_gguf_value *value = cr_gguf_find(file, key);
     *id = -1;
-    if (!value || (!value->is_array && cr_gguf_integer(value, 0, id) && *id >= 0 &&
-                   *id < CR_MOST_IDS))
+    if (!value ||
+        (!value->is_array && cr_gguf_integer(value, 0, id) && *id >= 0 && *id < CR_MOST_IDS))
         return 0;
     return cr_fail(error, "%.400s: found %s for %s, expected the id of a token", file->path,
                    cr_gguf_kind_of(value), key);
@@ -198,8 +198,8 @@ static int read_merges(const struct reading *r)
         struct cr_gguf_string s = cr_gguf_next_string(&at);
         const char *space = memchr(s.text, ' ', s.length), *end = s.text + s.length;
         if (!space || memchr(space + 1, ' ', (size_t)(end - space - 1)))
-            return cr_fail(r->error, "%.400s: found the merge %s, expected LEFT RIGHT", r->file.path,
-                           cr_show(s.text, s.length).text);
+            return cr_fail(r->error, "%.400s: found the merge %s, expected LEFT RIGHT",
+                           r->file.path, cr_show(s.text, s.length).text);
         if (cr_add_merge(&r->t->bpe, s.text, (size_t)(space - s.text), space + 1,
                          (size_t)(end - space - 1), r->file.path, r->error))
             return -1;
@@ -268,8 +268,8 @@ static int find_levels(const struct reading *r, int32_t *levels)
     struct scored *tokens = cr_calloc((size_t)n + 1, sizeof *tokens);
     for (int i = 0; i < n && !status; i++) {
         tokens[i].id = i;
-        if (r->scores && (!cr_gguf_real(r->scores, (uint64_t)i, &tokens[i].score) ||
-                          isnan(tokens[i].score)))
+        if (r->scores &&
+            (!cr_gguf_real(r->scores, (uint64_t)i, &tokens[i].score) || isnan(tokens[i].score)))
             status = wrong_value(r, KEY "scores", "an array of numbers, one for each token");
     }
     qsort(tokens, (size_t)n, sizeof *tokens, by_score);
@@ -386,8 +386,9 @@ static int read_frame(const struct reading *r, bool begins)
         find_bool(r, KEY "add_sep_token", &parts))
         return -1;
     if (parts)
-        return cr_fail(r->error, "%.400s: found " KEY "add_sep_token, which is not understood, "
-                                 "expected none",
+        return cr_fail(r->error,
+                       "%.400s: found " KEY "add_sep_token, which is not understood, "
+                       "expected none",
                        r->file.path);
     return (begins && frame(r, KEY "bos_token_id", false)) ||
                    (ends && frame(r, KEY "eos_token_id", true))

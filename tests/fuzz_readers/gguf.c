@@ -1,7 +1,7 @@
 /* gguf.c - any bytes as a GGUF file: refused with a line, or all that is in it can be read, as a model, as
  * weights and as a tokenizer, too. */
-#include "compiler/exec/weight_files.h"
 #include "compiler/files/gguf.h"
+#include "compiler/exec/weight_files.h"
 #include "compiler/library/gguf_model.h"
 #include "compiler/tokenizer/tokenizer.h"
 
