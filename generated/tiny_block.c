@@ -361,7 +361,13 @@ struct cr_place {
     int last;
 };
 
-/* Puts one piece of a tensor in its place. */
+/*
+ * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
+ * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
+ * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
+ * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
+ * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ */
 CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
 
@@ -6705,10 +6711,20 @@ CR_API const char *cr_file_kind(unsigned mode);
 struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
+    int handle; /* its descriptor + 1, open as long; 0 for bytes that are in memory */
 };
 
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
 CR_API void cr_unmap_file(struct cr_mapping *mapping);
+
+/* Copies n bytes from `at` on, of which there were as many when the file was mapped.  They are read and
+ * not touched: no page of the mapping comes to memory, and if the file was cut meanwhile, or the system
+ * fails, that is -1 and no signal.  Threads may call it at the same time. */
+CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out);
+
+/* The message for that; returns -1. */
+CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
+                           size_t size);
 
 #endif
 
@@ -6784,6 +6800,13 @@ CR_API struct cr_shown cr_show(const char *text, size_t length)
     return shown;
 }
 
+CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
+                           size_t size)
+{
+    return cr_file_fail(error, size, path, "cannot be read to its end, expected the %zu bytes that it had",
+                        mapping->size);
+}
+
 #if defined(__unix__) || defined(__APPLE__)
 
 #ifndef O_CLOEXEC
@@ -6821,6 +6844,7 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
     if (bytes == MAP_FAILED)
         return cr_file_fail(error, size, path, "cannot be mapped: %s", strerror(errno));
     mapping->bytes = bytes;
+    mapping->handle = fd + 1;
     return 0;
 }
 
@@ -6833,7 +6857,8 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
     if (fd < 0)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
     status = cr_map_descriptor(mapping, fd, path, error, size);
-    close(fd);
+    if (!mapping->handle)
+        close(fd);
     return status;
 }
 
@@ -6841,7 +6866,29 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
 {
     if (mapping->size > 0)
         munmap((void *)mapping->bytes, mapping->size);
+    if (mapping->handle)
+        close(mapping->handle - 1);
     *mapping = (struct cr_mapping){0};
+}
+
+CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
+{
+    char *to = out;
+
+    if (!mapping->handle) {
+        memcpy(to, mapping->bytes + at, n);
+        return 0;
+    }
+    while (n > 0) {
+        ssize_t some = pread(mapping->handle - 1, to, n, (off_t)at);
+        if (some == 0 || (some < 0 && errno != EINTR))
+            return -1;
+        some = some > 0 ? some : 0;
+        to += some;
+        at += (size_t)some;
+        n -= (size_t)some;
+    }
+    return 0;
 }
 
 #else
@@ -6883,6 +6930,12 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
 {
     free((void *)mapping->bytes);
     *mapping = (struct cr_mapping){0};
+}
+
+CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
+{
+    memcpy(out, mapping->bytes + at, n);
+    return 0;
 }
 
 #endif
@@ -7795,8 +7848,10 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor);
 CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                                 const struct cr_st_tensor *tensor, char *error, size_t size);
 
-/* Copies n elements from `first` on of a tensor that can be read as floats (numbers.h). */
-CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out);
+/* Copies n elements from `first` on of a tensor of the file that can be read as floats (numbers.h),
+ * from the file as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
+CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                      int64_t first, int64_t n, float *out);
 
 #endif
 
@@ -7806,6 +7861,7 @@ CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int6
 
 
 enum {
+    CR_ST_PART = 16384,           /* bytes that are read at a time to be converted */
     CR_ST_HEADER_MAX = 100000000, /* bytes; the cap of the format's first implementation */
     CR_ST_VALUES_MAX = 2000000    /* JSON values in a header, of which a tensor has about seven */
 };
@@ -8302,14 +8358,28 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                         cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
 }
 
-CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out)
+/* Floats go to their place at once, others through a part of the stack. */
+CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                      int64_t first, int64_t n, float *out)
 {
     int type = cr_st_number(tensor->type);
-    const unsigned char *data = tensor->data;
+    size_t width, at = (size_t)((const unsigned char *)tensor->data - file->mapping.bytes);
+    unsigned char part[CR_ST_PART];
+    int64_t some, i;
 
     assert(type >= 0 && first >= 0 && n <= tensor->elements - first);
-    data += (size_t)first * cr_number_width((enum cr_number)type);
-    cr_numbers_floats((enum cr_number)type, data, n, out);
+    width = cr_number_width((enum cr_number)type);
+    at += (size_t)first * width;
+    if (tensor->type == CR_ST_F32)
+        return cr_mapping_read(&file->mapping, at, (size_t)n * width, out);
+    for (i = 0; i < n; i += some, at += (size_t)some * width) {
+        some = CR_ST_PART / (int64_t)width;
+        some = n - i < some ? n - i : some;
+        if (cr_mapping_read(&file->mapping, at, (size_t)some * width, part) != 0)
+            return -1;
+        cr_numbers_floats((enum cr_number)type, part, some, out + i);
+    }
+    return 0;
 }
 /*
  * main - runs the model on files: weights from a .safetensors file, inputs and
@@ -8634,7 +8704,8 @@ static float *cr_main_read_tensor(const struct cr_safetensors *file, const struc
                      cr_show(param->name, strlen(param->name)).text,
                      found ? "of another shape" : "not there", cr_main_shape(shape, param));
     cr_main_require(cr_safetensors_check(file, found, error, sizeof error), error);
-    cr_st_convert(found, 0, found->elements, tensor);
+    if (cr_st_read(file, found, 0, found->elements, tensor) != 0)
+        cr_main_require(cr_mapping_fail(&file->mapping, file->path, error, sizeof error), error);
     return tensor;
 }
 

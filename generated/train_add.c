@@ -447,7 +447,13 @@ struct cr_place {
     int last;
 };
 
-/* Puts one piece of a tensor in its place. */
+/*
+ * Puts a tensor, or a piece of it, in its place.  What puts weights of another format there does the
+ * same, and is given pieces: rows from a multiple of 32 on and, but for the last ones, a multiple of
+ * 32 of them, so that no block of a format is cut; columns from anywhere in a panel on.  A piece
+ * stands in memory of its own (`source`, the strides), and `target` is that of its first row.  Other
+ * pieces of the same panels are placed before it, after it, or at the same time by another thread.
+ */
 CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
                      float *weights);
 

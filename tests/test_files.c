@@ -716,9 +716,6 @@ START_TEST(round_trip)
         if (t->bytes > 0)
             ck_assert_mem_eq(out, tensors[i].data, t->bytes);
     }
-    ck_assert_ptr_nonnull(cr_safetensors_view(cr_safetensors_find(&file, tensors[0].name)));
-    ck_assert_ptr_null(cr_safetensors_view(cr_safetensors_find(&file, "\xc3\xa9")));
-    ck_assert_ptr_null(cr_safetensors_view(cr_safetensors_find(&file, "odd")));
     cr_safetensors_close(&file);
 }
 END_TEST

@@ -356,6 +356,36 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    NULL,\n};\n");
 }
 
+/* How places of each format are filled, as generate_weights.inc asks for it. */
+static void put_fillers(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name;
+    for (int f = 0; f < CR_FORMAT_COUNT; f++)
+        if (cr_has_places(w->p, (enum cr_format)f))
+            cr_put(t,
+                   "\nstatic void %s_fill_%s(const struct cr_runtime *rt, const struct cr_place *p,\n"
+                   "    const float *tensor, void *weights)\n{\n    %s;\n}\n",
+                   name, cr_formats[f].name, cr_formats[f].place);
+    cr_put(t,
+           "\n/* The places of each format, what puts a piece there, and what 32 rows of a panel take, "
+           "in floats. */\n"
+           "static const struct %s_filler {\n    const struct cr_place *places;\n"
+           "    void (*fill)(const struct cr_runtime *rt, const struct cr_place *p,\n"
+           "                 const float *tensor, void *weights);\n    long block;\n"
+           "} %s_fillers[] = {\n",
+           name, name);
+    for (int f = 0; f < CR_FORMAT_COUNT; f++) {
+        if (!cr_has_places(w->p, (enum cr_format)f))
+            continue;
+        int64_t block = 32 * cr_column_units((enum cr_format)f, 32) * cr_formats[f].unit;
+        cr_put(t, "    {");
+        cr_put_places_name(t, (enum cr_format)f);
+        cr_put(t, ", %s_fill_%s, %lldL},\n", name, cr_formats[f].name,
+               (long long)(block / (int64_t)sizeof(float)));
+    }
+    cr_put(t, "    {NULL, NULL, 0},\n};\n");
+}
+
 /* The readers of files, if there are any to be read, and how the weights are got. */
 static void put_weights(struct cr_text *t, const struct cr_standalone *w)
 {
@@ -376,6 +406,7 @@ static void put_weights(struct cr_text *t, const struct cr_standalone *w)
               "    long elements;\n    int is_i32;\n};\n\n");
     cr_add_runtime(t, "compiler/emit/standalone_main_files.inc", &done, NULL, NULL);
     put_weight_names(t, w);
+    put_fillers(t, w);
     put_template(t, w, "compiler/emit/generate_weights.inc");
 }
 

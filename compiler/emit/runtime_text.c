@@ -51,6 +51,8 @@
     F(end, "runtime/vector_end.h")                                                                 \
     F(pool, "runtime/pool.c")                                                                      \
     F(place, "runtime/place.c")                                                                    \
+    F(place_pieces_h, "runtime/place_pieces.h")                                                    \
+    F(place_pieces, "runtime/place_pieces.c")                                                      \
     F(sampler_h, "runtime/sampler.h")                                                              \
     F(sampler, "runtime/sampler.c")                                                                \
     F(mapping_h, "compiler/files/mapping.h")                                                       \

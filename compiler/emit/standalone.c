@@ -212,15 +212,6 @@ static bool is_call_of(const struct cr_call *call, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* True if a parameter is kept in the format. */
-static bool has_format(const struct cr_program *p, enum cr_format format)
-{
-    for (int i = 0; i < p->n_params; i++)
-        if (p->params[i].offset >= 0 && p->params[i].format == format)
-            return true;
-    return false;
-}
-
 /* Whether the program calls it, or keeps weights in that format; div is what other functions of the
  * runtime are made of. */
 static bool needs_op(void *context, const char *name)
@@ -228,7 +219,7 @@ static bool needs_op(void *context, const char *name)
     const struct cr_program *p = context;
     enum cr_format format = cr_format_find(name, strlen(name));
     if (format < CR_FORMAT_COUNT && cr_formats[format].place)
-        return has_format(p, format);
+        return cr_has_places(p, format);
     for (int i = 0; i < p->n_functions; i++)
         for (int c = 0; c < p->functions[i].n_calls; c++)
             if (is_call_of(&p->functions[i].calls[c], name))
@@ -256,26 +247,12 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "};\n");
 }
 
-/* The table of the places of a format: "places", and of others than the first "places_NAME". */
-static void put_table_name(struct cr_text *t, enum cr_format format)
-{
-    cr_put(t, "places");
-    if (format != cr_format_of(CR_F32))
-        cr_put(t, "_%s", cr_formats[format].name);
-}
-
-/* True if the file has a table of such places; that of the first format may be empty. */
-static bool has_table(const struct cr_program *p, enum cr_format format)
-{
-    return format == cr_format_of(CR_F32) || (cr_formats[format].place && has_format(p, format));
-}
-
 /* The places of the parameters that are kept in a format. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     cr_put(t, "\n/* Where their elements go; see struct cr_place. */\n"
               "static const struct cr_place ");
-    put_table_name(t, format);
+    cr_put_places_name(t, format);
     cr_put(t, "[] = {\n");
     for (int i = 0; i < p->n_places; i++) {
         const struct cr_place *at = &p->places[i];
@@ -290,7 +267,7 @@ static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_f
 static void print_places(struct cr_text *t, const struct cr_program *p)
 {
     for (int format = 0; format < CR_FORMAT_COUNT; format++)
-        if (has_table(p, (enum cr_format)format))
+        if (cr_has_places(p, (enum cr_format)format))
             print_table(t, p, (enum cr_format)format);
 }
 
@@ -304,10 +281,10 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
            "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n",
            w->p->name, w->upper);
     for (int format = 0; format < CR_FORMAT_COUNT; format++) {
-        if (!has_table(w->p, (enum cr_format)format))
+        if (!cr_has_places(w->p, (enum cr_format)format))
             continue;
         cr_put(t, "    for (p = ");
-        put_table_name(t, (enum cr_format)format);
+        cr_put_places_name(t, (enum cr_format)format);
         cr_put(t, "; p->param >= 0; p++)\n        if (p->param == index)\n");
         cr_put_line(t, 12, "%s;", cr_formats[format].place);
     }
@@ -600,8 +577,8 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
                                                "runtime/pool.h", "runtime/place.h",
                                                "runtime/sampler.h"};
     static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c",
-                                          "runtime/sampler.c"};
-    const size_t without = w->generation ? 0 : 1; /* only generation samples */
+                                          "runtime/place_pieces.c", "runtime/sampler.c"};
+    const size_t without = w->generation ? 0 : 1; /* only generation samples, and reads pieces */
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations - without; i++)
         cr_add_runtime(t, declarations[i], &done, needs_op, (void *)p);
     cr_put(t, "\n/* ---- the model ---- */\n\n");
@@ -633,7 +610,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w)
     if (w->generation)
         cr_put_generation_source(t, w);
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
-    for (size_t i = 0; i < sizeof sources / sizeof *sources - without; i++)
+    for (size_t i = 0; i < sizeof sources / sizeof *sources - 2 * without; i++)
         cr_add_runtime(t, sources[i], &done, needs_op, (void *)p);
     if (w->generation)
         cr_put_generation_main(t, w);

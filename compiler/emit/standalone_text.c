@@ -44,6 +44,29 @@ void cr_put_port_shape(struct cr_text *t, const struct cr_port *port)
     cr_put(t, "%s", cr_shape_text(shape, sizeof shape, port->rank, port->shape));
 }
 
+/* True if a parameter is kept in the format. */
+static bool has_format(const struct cr_program *p, enum cr_format format)
+{
+    for (int i = 0; i < p->n_params; i++)
+        if (p->params[i].offset >= 0 && p->params[i].format == format)
+            return true;
+    return false;
+}
+
+/* The table of the places of a format: "places", and of others than the first "places_NAME". */
+void cr_put_places_name(struct cr_text *t, enum cr_format format)
+{
+    cr_put(t, "places");
+    if (format != cr_format_of(CR_F32))
+        cr_put(t, "_%s", cr_formats[format].name);
+}
+
+/* True if the file has a table of such places; that of the first format may be empty. */
+bool cr_has_places(const struct cr_program *p, enum cr_format format)
+{
+    return format == cr_format_of(CR_F32) || (cr_formats[format].place && has_format(p, format));
+}
+
 void cr_put_threads(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,

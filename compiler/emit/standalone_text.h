@@ -26,6 +26,10 @@ void cr_put_port_shape(struct cr_text *t, const struct cr_port *port);
 /* A string literal of any bytes. */
 void cr_put_string(struct cr_text *t, const char *string);
 
+/* The table of the places of a format, and whether the file has one. */
+void cr_put_places_name(struct cr_text *t, enum cr_format format);
+bool cr_has_places(const struct cr_program *p, enum cr_format format);
+
 /* The macro NAME_THREADS. */
 void cr_put_threads(struct cr_text *t, const struct cr_standalone *s);
 

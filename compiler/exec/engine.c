@@ -361,7 +361,8 @@ static int round_param(struct cr_engine *e, int i, const struct cr_contents *con
     if (!e->rounded[i] && !(e->rounded[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;
     memcpy(e->rounded[i], e->tensors[i], (size_t)bytes);
-    cr_fill_weights(e->layout, e->to_param[i], contents, e->rt, e->pool, e->weights);
+    if (cr_fill_weights(e->layout, e->to_param[i], 1, &contents, e->rt, e->pool, e->weights, error))
+        return -1;
     cr_read_panels(e->layout, e->to_param[i], e->rt, e->weights, e->rounded[i]);
     return 0;
 }
@@ -397,8 +398,7 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     int64_t n = cr_port_elements(&e->params[i]), bytes = n * (int64_t)sizeof(float);
     if (!e->tensors[i] && !(e->tensors[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;
-    cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i]);
-    return 0;
+    return cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
 static void round_output(const struct cr_port *port, const double *from, void *to)
@@ -631,20 +631,48 @@ void cr_engine_close(struct cr_engine *e)
     *e = (struct cr_engine){0};
 }
 
-/* Puts a parameter where the kernels read it, if any does. */
-static void pack_param(struct cr_engine *e, int i, const struct cr_contents *contents)
+/* Keeps a parameter as the engine is asked to, and the interpreter needs it. */
+static int keep_param(struct cr_engine *e, int i, const struct cr_contents *contents,
+                      struct cr_error *error)
 {
-    if (e->backend != CR_BACKEND_REF)
-        cr_fill_weights(e->program, e->to_param[i], contents, e->rt, e->pool, e->weights);
+    if (e->tensors && keep_tensor(e, i, contents, error))
+        return -1;
+    return e->rounded ? round_param(e, i, contents, error) : 0;
+}
+
+/* Puts a parameter where the kernels read it, if any does. */
+static int pack_param(struct cr_engine *e, int i, const struct cr_contents *contents,
+                      struct cr_error *error)
+{
+    return e->backend == CR_BACKEND_REF
+               ? 0
+               : cr_fill_weights(e->program, e->to_param[i], 1, &contents, e->rt, e->pool,
+                                 e->weights, error);
 }
 
 int cr_engine_set_param(struct cr_engine *e, int i, const struct cr_contents *contents,
                         struct cr_error *error)
 {
-    if (e->tensors && keep_tensor(e, i, contents, error))
-        return -1;
-    pack_param(e, i, contents);
-    return e->rounded ? round_param(e, i, contents, error) : 0;
+    return keep_param(e, i, contents, error) ? -1 : pack_param(e, i, contents, error);
+}
+
+/* All are packed at once: threads share all of their pieces, and none waits for another between two
+ * parameters. */
+int cr_engine_set_params(struct cr_engine *e, const struct cr_contents *contents,
+                         struct cr_error *error)
+{
+    int status = 0;
+    for (int i = 0; !status && i < e->n_params; i++)
+        status = keep_param(e, i, &contents[i], error);
+    if (status || e->backend == CR_BACKEND_REF)
+        return status;
+    const struct cr_contents **of_program = cr_calloc((size_t)e->n_params, sizeof *of_program);
+    for (int i = 0; i < e->n_params; i++)
+        of_program[e->to_param[i]] = &contents[i];
+    status = cr_fill_weights(e->program, 0, e->n_params, of_program, e->rt, e->pool, e->weights,
+                             error);
+    free(of_program);
+    return status;
 }
 
 int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)
@@ -665,7 +693,8 @@ void cr_engine_exchange_param(struct cr_engine *e, int i, float **tensor)
     float *old = e->tensors[i];
     e->tensors[i] = *tensor;
     *tensor = old;
-    pack_param(e, i, &(struct cr_contents){.data = e->tensors[i]});
+    struct cr_error never; /* nothing is read but memory */
+    pack_param(e, i, &(struct cr_contents){.data = e->tensors[i]}, &never);
 }
 
 int cr_engine_run_entry(struct cr_engine *e, int entry, const void *const *inputs,

@@ -98,9 +98,12 @@ int cr_engine_open(struct cr_engine *engine, struct cr_graph *graph,
                    const struct cr_engine_options *options, struct cr_error *error);
 void cr_engine_close(struct cr_engine *engine);
 
-/* Hands in parameter i; it is copied. */
+/* Hands in parameter i, or all of them, contents[i] for each; they are copied.  After an error those
+ * parameters have no values. */
 int cr_engine_set_param(struct cr_engine *engine, int i, const struct cr_contents *contents,
                         struct cr_error *error);
+int cr_engine_set_params(struct cr_engine *engine, const struct cr_contents *contents,
+                         struct cr_error *error);
 
 /* From now on a parameter that is handed in is also kept as it is, in `tensors`. */
 int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);

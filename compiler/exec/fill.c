@@ -1,15 +1,13 @@
-/* fill.c - tensors moved tile by tile; see fill.h. */
+/* fill.c - tensors moved piece by piece; see fill.h. */
 #include "fill.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "runtime/pool.h"
 
-enum {
-    TILE = 1 << 14,        /* floats, on the stack of the thread that moves them */
-    TILE_LINES = CR_PANEL, /* runs of consecutive elements in a tile, or a multiple of it */
-    RUN_UNIT = 64 /* runs begin at multiples of it: whole panels, whole groups of numbers */
-};
+enum { PIECES = 8 /* for a thread, or more */ };
 
 /* Puts a piece of a tensor into the weights, and reads rows of a panel back: by format. */
 typedef void place_function(const struct cr_runtime *rt, const struct cr_place *p,
@@ -41,39 +39,23 @@ static const struct {
 #undef WEIGHT_FORMAT
 };
 
-/* A piece of a parameter being placed, in tiles of rows x cols, `across` beside each other. */
-struct filling {
-    const struct cr_runtime *rt;
+/* A place that is being filled, and where it stands among all elements of those that are. */
+struct target {
     const struct cr_place *place;
     enum cr_format format;
     const struct cr_contents *contents;
-    float *weights;
-    long rows, cols, across;
+    long begin, elements, pieces;
 };
 
-static long least(long a, long b)
-{
-    return a < b ? a : b;
-}
-
-/* Makes the tile's elements, run by run, and says where they are now. */
-static void read_tile(const struct cr_contents *contents, struct cr_place *tile, float *out)
-{
-    bool by_rows = tile->col_stride == 1;
-    long lines = by_rows ? tile->rows : tile->cols, run = by_rows ? tile->cols : tile->rows;
-    long apart = by_rows ? tile->row_stride : tile->col_stride;
-    long step = by_rows ? 1 : tile->row_stride;
-    for (long i = 0; i < lines; i++) {
-        int64_t first = tile->source + i * apart;
-        if (step == 1)
-            contents->read(contents->context, first, run, out + i * run);
-        for (long j = 0; step != 1 && j < run; j++)
-            contents->read(contents->context, first + j * step, 1, out + i * run + j);
-    }
-    tile->source = 0;
-    tile->row_stride = by_rows ? run : 1;
-    tile->col_stride = by_rows ? 1 : run;
-}
+struct filling {
+    const struct cr_runtime *rt;
+    float *weights;
+    struct target *targets;
+    int n;
+    long elements, room; /* of all, and of a piece at most */
+    bool reads;          /* some are not in memory */
+    atomic_int *failed;  /* a target that could not be read, or -1 */
+};
 
 /* What K rows of a panel take. */
 static long panel_floats(enum cr_format format, long K)
@@ -81,57 +63,74 @@ static long panel_floats(enum cr_format format, long K)
     return CR_PANEL * cr_column_units(format, K) * cr_formats[format].unit / (long)sizeof(float);
 }
 
-/* The tile whose first element is (k, n).  Tiles begin at whole blocks. */
-static void fill_tile(const struct filling *f, long k, long n)
+/* Puts a piece in its place, from the memory that its tensor is in or by way of `room`. */
+static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
-    const struct cr_place *whole = f->place;
-    struct cr_place tile = *whole;
-    const float *from = f->contents->data;
-    float made[TILE];
-    tile.rows = least(f->rows, whole->rows - k);
-    tile.cols = least(f->cols, whole->cols - n);
-    tile.source += k * whole->row_stride + n * whole->col_stride;
-    tile.first_col += n;
-    tile.last = whole->last && n + tile.cols == whole->cols;
-    if (!from) {
-        read_tile(f->contents, &tile, made);
-        from = made;
-    }
-    if (whole->panel_stride) {
-        tile.target += panel_floats(f->format, k);
-        functions[f->format].place(f->rt, &tile, from, f->weights);
+    struct cr_place_piece piece = cr_place_piece_at(t->place, f->room, panel_floats(t->format, CR_PANEL), i);
+    const float *from = t->contents->data;
+    if (from) {
+        piece.place.source = piece.first;
+        piece.place.row_stride = t->place->row_stride;
+        piece.place.col_stride = t->place->col_stride;
+    } else if (cr_place_piece_read(&piece, t->contents->read, t->contents->context, room)) {
+        return -1;
     } else {
-        f->rt->load(tile.rows, tile.cols, f->weights + whole->target + k * whole->cols + n,
-                    whole->cols, from + tile.source, tile.row_stride, tile.col_stride);
+        from = room;
     }
+    functions[t->format].place(f->rt, &piece.place, from, f->weights);
+    return 0;
 }
 
-static void fill_tiles(const void *args, long begin, long end, float *scratch)
+/* The pieces that begin at elements begin .. end - 1. */
+static void fill_share(const void *args, long begin, long end, float *scratch)
 {
     const struct filling *f = args;
-    (void)scratch;
-    for (long i = begin; i < end; i++)
-        fill_tile(f, i / f->across * f->rows, i % f->across * f->cols);
+    for (int t = 0; t < f->n; t++) {
+        const struct target *target = &f->targets[t];
+        if (target->begin >= end || target->begin + target->elements <= begin)
+            continue;
+        for (long i = 0; i < target->pieces; i++) {
+            long at = target->begin + target->elements / target->pieces * i;
+            if (at < begin || at >= end)
+                continue;
+            if (atomic_load(f->failed) >= 0)
+                return;
+            if (fill_piece(f, target, i, scratch))
+                atomic_store(f->failed, t);
+        }
+    }
 }
 
-/*
- * Tiles are long in the direction in which elements are consecutive.  A small tensor is one
- * tile: waking other threads would take longer than to fill it.
- */
-static void fill_place(const struct cr_place *place, enum cr_format format,
-                       const struct cr_contents *contents, const struct cr_runtime *rt,
-                       struct cr_pool *pool, float *weights)
+/* Adds a place to those that are to be filled. */
+static void add_target(struct filling *f, const struct cr_place *place, enum cr_format format,
+                       const struct cr_contents *contents)
 {
-    struct filling f = {rt, place, format, contents, weights, 0, 0, 0};
-    bool by_rows = place->col_stride == 1;
-    long lines = by_rows ? place->rows : place->cols, run = by_rows ? place->cols : place->rows;
-    run = least(run, TILE / least(lines, TILE_LINES) / RUN_UNIT * RUN_UNIT);
-    lines = lines * run <= TILE ? lines : TILE / run / TILE_LINES * TILE_LINES;
-    f.rows = by_rows ? lines : run;
-    f.cols = by_rows ? run : lines;
-    f.across = (place->cols + f.cols - 1) / f.cols;
-    long tiles = (place->rows + f.rows - 1) / f.rows * f.across;
-    rt->parallel(pool, tiles, tiles, fill_tiles, &f, NULL, 0);
+    long elements = place->rows * place->cols;
+    f->targets[f->n++] = (struct target){place, format, contents, f->elements, elements, 0};
+    f->elements += elements;
+    f->reads |= !contents->data;
+}
+
+/* Pieces are small enough that each thread has some, and little is done by one thread: waking others
+ * would take longer. */
+static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error *error)
+{
+    int threads = cr_pool_threads(pool);
+    long room = f->elements / (PIECES * threads);
+    f->room = room < CR_PIECE_LEAST ? CR_PIECE_LEAST : room > CR_PIECE_ROOM ? CR_PIECE_ROOM : room;
+    for (int i = 0; i < f->n; i++)
+        f->targets[i].pieces = cr_place_pieces(f->targets[i].place, f->room);
+    float *scratch =
+        f->reads ? cr_calloc((size_t)threads * (size_t)f->room, sizeof *scratch) : NULL;
+    atomic_int failed = -1;
+    f->failed = &failed;
+    f->rt->parallel(pool, f->elements, 1 + f->elements / (CR_PIECE_LEAST + 1), fill_share, f,
+                    scratch, f->room);
+    free(scratch);
+    if (failed < 0)
+        return 0;
+    const struct cr_contents *contents = f->targets[failed].contents;
+    return contents->fail(contents->context, error);
 }
 
 /* The first place of a parameter, or of one behind it: places are in order of parameters. */
@@ -148,13 +147,20 @@ static int first_place(const struct cr_program *program, int param)
     return begin;
 }
 
-void cr_fill_weights(const struct cr_program *program, int index,
-                     const struct cr_contents *contents, const struct cr_runtime *rt,
-                     struct cr_pool *pool, float *weights)
+int cr_fill_weights(const struct cr_program *program, int first, int n,
+                    const struct cr_contents *const *contents, const struct cr_runtime *rt,
+                    struct cr_pool *pool, float *weights, struct cr_error *error)
 {
-    int i = first_place(program, index);
-    for (; i < program->n_places && program->places[i].param == index; i++)
-        fill_place(&program->places[i], program->params[index].format, contents, rt, pool, weights);
+    int begin = first_place(program, first), end = first_place(program, first + n);
+    struct filling f = {.rt = rt, .weights = weights};
+    f.targets = cr_calloc((size_t)(end - begin), sizeof *f.targets);
+    for (int i = begin; i < end; i++) {
+        int param = program->places[i].param;
+        add_target(&f, &program->places[i], program->params[param].format, contents[param - first]);
+    }
+    int status = fill_targets(&f, pool, error);
+    free(f.targets);
+    return status;
 }
 
 /* Column by column of a piece: panel, and place in it. */
@@ -183,9 +189,12 @@ void cr_read_panels(const struct cr_program *program, int index, const struct cr
             read_place(&program->places[i], program->params[index].format, rt, weights, tensor);
 }
 
-void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
-                    struct cr_pool *pool, float *out)
+int cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
+                   struct cr_pool *pool, float *out, struct cr_error *error)
 {
     struct cr_place flat = {.rows = 1, .cols = n, .row_stride = n, .col_stride = 1};
-    fill_place(&flat, CR_FORMAT_f32, contents, rt, pool, out);
+    struct target target;
+    struct filling f = {.rt = rt, .weights = out, .targets = &target};
+    add_target(&f, &flat, CR_FORMAT_f32, contents);
+    return fill_targets(&f, pool, error);
 }

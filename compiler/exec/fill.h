@@ -1,35 +1,39 @@
 /*
- * fill.h - writing the elements of a tensor to where the kernels read them.
+ * fill.h - writing the elements of tensors to where the kernels read them.
  *
- * They are moved tile by tile, tiles shared between the threads, so that a tensor which is
- * drawn at random or converted from another type never exists as a whole but where the
- * kernels read it.
+ * They are moved piece by piece (runtime/place_pieces.h), pieces shared between the threads, so that a tensor
+ * which is drawn at random or read from a file never exists as a whole but where the kernels read it.
  */
 #ifndef CR_FILL_H
 #define CR_FILL_H
 
 #include "compiler/emit/emit.h"
+#include "compiler/ir/error.h"
+#include "runtime/place_pieces.h"
 
 /* A tensor's elements, row-major. */
 struct cr_contents {
-    const float *data; /* all of them; or null, and then */
-    /* makes n of them from `first` on; called by several threads at once */
-    void (*read)(const void *context, int64_t first, int64_t n, float *out);
+    const float *data;     /* all of them; or null, and then */
+    cr_place_source *read; /* makes some; called by several threads at once */
     const void *context;
+    /* the error after a failed read, returns -1; null if none fails */
+    int (*fail)(const void *context, struct cr_error *error);
 };
 
-/* Puts parameter `index` of a program where its kernels read it in `weights`. */
-void cr_fill_weights(const struct cr_program *program, int index,
-                     const struct cr_contents *contents, const struct cr_runtime *rt,
-                     struct cr_pool *pool, float *weights);
+/* Puts parameters first .. first + n - 1 of a program where its kernels read them in `weights`;
+ * *contents[i] are those of parameter first + i.  If some cannot be read, that is -1, and the weights
+ * are of no use. */
+int cr_fill_weights(const struct cr_program *program, int first, int n,
+                    const struct cr_contents *const *contents, const struct cr_runtime *rt,
+                    struct cr_pool *pool, float *weights, struct cr_error *error);
 
 /* Reads parameter `index` back from its panels in `weights`, as products read it, into a row-major
  * tensor; elements that no product reads stay as they are. */
 void cr_read_panels(const struct cr_program *program, int index, const struct cr_runtime *rt,
                     const float *weights, float *tensor);
 
-/* Copies a tensor of n elements as it is. */
-void cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
-                    struct cr_pool *pool, float *out);
+/* Copies a tensor of n elements as it is; -1 if they cannot be read. */
+int cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
+                   struct cr_pool *pool, float *out, struct cr_error *error);
 
 #endif

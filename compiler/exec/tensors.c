@@ -15,6 +15,23 @@
 
 /* ---- parameters from files ---- */
 
+static int read_file(const void *context, int64_t first, int64_t n, float *out)
+{
+    const struct cr_file_tensor *t = context;
+    return cr_st_read(t->file, t->tensor, first, n, out);
+}
+
+static int fail_file(const void *context, struct cr_error *error)
+{
+    const struct cr_file_tensor *t = context;
+    return cr_mapping_fail(&t->file->mapping, t->file->path, error->text, sizeof error->text);
+}
+
+struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor)
+{
+    return (struct cr_contents){.read = read_file, .context = tensor, .fail = fail_file};
+}
+
 /* True if two names are the same but for their dots. */
 static bool same_letters(const char *a, const char *b)
 {
@@ -81,57 +98,49 @@ static int wrong_shape(const char *path, const char *name, int rank, const int64
                    cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
-static void read_file(const void *tensor, int64_t first, int64_t n, float *out)
-{
-    cr_st_convert(tensor, first, n, out);
-}
+/* Files, and what is found in them for the parameters. */
+struct loading {
+    struct cr_weight_files files;
+    struct cr_names params, taken; /* the names of parameters, and of tensors that are some */
+    struct cr_file_tensor *tensors; /* by parameter */
+    struct cr_contents *contents;   /* likewise */
+};
 
-static void read_gguf(const void *weight, int64_t first, int64_t n, float *out)
+static int read_gguf(const void *weight, int64_t first, int64_t n, float *out)
 {
     cr_gguf_weight_floats(weight, first, n, out);
+    return 0;
 }
 
 /* What a tensor's elements are read by, if its type is one that can be. */
-static int contents_of(const struct cr_weight_file *file, const struct cr_st_tensor *tensor,
+static int contents_of(const struct cr_weight_file *file, const struct cr_file_tensor *t,
                        struct cr_contents *contents, struct cr_error *error)
 {
     char *text = error->text;
     if (file->gguf) {
-        const struct cr_gguf_weight *weight = &file->gguf->items[tensor - file->file.tensors];
-        *contents = (struct cr_contents){cr_gguf_weight_view(weight), read_gguf, weight};
+        const struct cr_gguf_weight *weight = &file->gguf->items[t->tensor - file->file.tensors];
+        *contents = (struct cr_contents){.read = read_gguf, .context = weight};
         return cr_gguf_check(&file->gguf->file, weight->tensor, text, sizeof error->text);
     }
-    *contents = (struct cr_contents){cr_safetensors_view(tensor), read_file, tensor};
-    return cr_safetensors_check(&file->file, tensor, text, sizeof error->text);
+    *contents = cr_contents_of_file(t);
+    return cr_safetensors_check(t->file, t->tensor, text, sizeof error->text);
 }
 
-/* Sets a parameter from the mapped file, or converts it tile by tile. */
-static int set_from_file(struct cr_engine *e, int i, const struct cr_weight_file *file,
-                         const struct cr_st_tensor *tensor, struct cr_error *error)
-{
-    const struct cr_port *port = &e->params[i];
-    struct cr_contents contents;
-    if (!shape_fits(port, tensor->rank, tensor->shape))
-        return wrong_shape(file->path, port->name, tensor->rank, tensor->shape, port, error);
-    if (contents_of(file, tensor, &contents, error))
-        return -1;
-    return cr_engine_set_param(e, i, &contents, error);
-}
-
-/* Fills parameter i, and adds the name of its tensor to those that were taken. */
-static int load_param(struct cr_engine *e, int i, const struct cr_weight_files *files,
-                      const char *family, const struct cr_names *params, struct cr_names *taken,
+/* Finds the tensor of parameter i, which has to fit. */
+static int find_param(struct loading *l, const struct cr_engine *e, int i, const char *family,
                       struct cr_error *error)
 {
+    const struct cr_port *port = &e->params[i];
     const struct cr_weight_file *file;
     const struct cr_st_tensor *tensor =
-        cr_weight_find(files, e->params[i].name, family, params, &file);
+        cr_weight_find(&l->files, port->name, family, &l->params, &file);
     if (!tensor)
-        return missing(files, &e->params[i], error);
-    cr_names_add(taken, tensor->name);
-    int status = set_from_file(e, i, file, tensor, error);
-    cr_weight_files_leave(tensor);
-    return status;
+        return missing(&l->files, port, error);
+    if (!shape_fits(port, tensor->rank, tensor->shape))
+        return wrong_shape(file->path, port->name, tensor->rank, tensor->shape, port, error);
+    cr_names_add(&l->taken, tensor->name);
+    l->tensors[i] = (struct cr_file_tensor){&file->file, tensor};
+    return contents_of(file, &l->tensors[i], &l->contents[i], error);
 }
 
 /* Counts the tensors of a file that no parameter took, and notes the first. */
@@ -149,23 +158,29 @@ static void count_surplus(const struct cr_names *taken, const struct cr_weight_f
     }
 }
 
+/* All parameters are found before the first is read. */
 int cr_load_params(struct cr_engine *e, const char *const *paths, int n, const char *family,
                    struct cr_surplus *surplus, struct cr_error *error)
 {
-    struct cr_names params = {0}, taken = {0};
-    struct cr_weight_files files;
+    struct loading l = {0};
     int status = 0;
-    if (cr_weight_files_open(&files, paths, n, error))
+    if (cr_weight_files_open(&l.files, paths, n, error))
         return -1;
+    l.tensors = cr_calloc((size_t)e->n_params, sizeof *l.tensors);
+    l.contents = cr_calloc((size_t)e->n_params, sizeof *l.contents);
     for (int i = 0; i < e->n_params; i++)
-        cr_names_add(&params, e->params[i].name);
+        cr_names_add(&l.params, e->params[i].name);
     for (int i = 0; !status && i < e->n_params; i++)
-        status = load_param(e, i, &files, family, &params, &taken, error);
-    for (int i = 0; i < files.n; i++)
-        count_surplus(&taken, &files.items[i], family, surplus);
-    cr_names_free(&params);
-    cr_names_free(&taken);
-    cr_weight_files_close(&files);
+        status = find_param(&l, e, i, family, error);
+    if (!status)
+        status = cr_engine_set_params(e, l.contents, error);
+    for (int i = 0; i < l.files.n; i++)
+        count_surplus(&l.taken, &l.files.items[i], family, surplus);
+    cr_names_free(&l.params);
+    cr_names_free(&l.taken);
+    free(l.tensors);
+    free(l.contents);
+    cr_weight_files_close(&l.files);
     return status;
 }
 
@@ -186,19 +201,26 @@ struct drawing {
     const struct cr_runtime *rt;
 };
 
-static void draw(const void *context, int64_t first, int64_t n, float *out)
+static int draw(const void *context, int64_t first, int64_t n, float *out)
 {
     const struct drawing *d = context;
     cr_random_fill(d->rt, &d->sequence, (uint64_t)first, (size_t)n, out);
+    return 0;
 }
 
 /* The same number everywhere. */
-static void repeat(const void *context, int64_t first, int64_t n, float *out)
+static int repeat(const void *context, int64_t first, int64_t n, float *out)
 {
     const struct drawing *d = context;
     (void)first;
     for (int64_t i = 0; i < n; i++)
         out[i] = d->sequence.shift;
+    return 0;
+}
+
+static struct cr_contents contents_of_drawing(const struct cr_port *port, const struct drawing *d)
+{
+    return (struct cr_contents){.read = port->init == CR_INIT_FILL ? repeat : draw, .context = d};
 }
 
 /* The elements a parameter or an input starts with, if it says so. */
@@ -218,14 +240,16 @@ static struct cr_sequence start_of(const struct cr_port *port, char kind, uint64
 
 int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 {
+    struct drawing *drawings = cr_calloc((size_t)e->n_params, sizeof *drawings);
+    struct cr_contents *contents = cr_calloc((size_t)e->n_params, sizeof *contents);
     for (int i = 0; i < e->n_params; i++) {
-        const struct cr_port *port = &e->params[i];
-        struct drawing drawing = {start_of(port, 'p', seed), e->rt};
-        struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
-        if (cr_engine_set_param(e, i, &contents, error))
-            return -1;
+        drawings[i] = (struct drawing){start_of(&e->params[i], 'p', seed), e->rt};
+        contents[i] = contents_of_drawing(&e->params[i], &drawings[i]);
     }
-    return 0;
+    int status = cr_engine_set_params(e, contents, error);
+    free(drawings);
+    free(contents);
+    return status;
 }
 
 /* ---- inputs ---- */
@@ -263,11 +287,12 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
     const struct cr_port *port = &e->inputs[i];
     bool says = cr_has_init(port);
     struct drawing drawing = {start_of(port, 'i', seed), e->rt};
-    struct cr_contents contents = {NULL, port->init == CR_INIT_FILL ? repeat : draw, &drawing};
+    struct cr_contents contents = contents_of_drawing(port, &drawing);
+    struct cr_error never; /* numbers that are drawn need not be read */
     if (!says)
         drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
     if (port->dtype == CR_F32)
-        cr_fill_tensor(&contents, cr_port_elements(port), e->rt, e->pool, data);
+        cr_fill_tensor(&contents, cr_port_elements(port), e->rt, e->pool, data, &never);
     else if (!says)
         draw_ids(e, i, seed, stream_of('i', port->name), data);
     for (int64_t j = 0; says && port->dtype == CR_I32 && j < cr_port_elements(port); j++)

@@ -3,6 +3,7 @@
 #define CR_TENSORS_H
 
 #include "compiler/files/npy.h"
+#include "compiler/files/safetensors_read.h"
 #include "engine.h"
 
 /* Tensors in files of weights that the model does not have. */
@@ -11,6 +12,13 @@ struct cr_surplus {
     char name[160]; /* of the first, quoted */
     const char *file;
 };
+
+/* A tensor that can be read as floats, and its file, as the elements of a parameter. */
+struct cr_file_tensor {
+    const struct cr_safetensors *file;
+    const struct cr_st_tensor *tensor;
+};
+struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor);
 
 /* Every parameter from safetensors files and folders of them; where several have a name the last one
  * counts.  `family`: the model_type of config.json, whose names may differ (weight_names.h); or null.

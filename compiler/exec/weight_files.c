@@ -2,10 +2,8 @@
 #include "weight_files.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -225,17 +223,4 @@ const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *fi
         }
     }
     return NULL;
-}
-
-/* Whole pages of it; what is read again comes from the file again. */
-void cr_weight_files_leave(const struct cr_st_tensor *tensor)
-{
-#ifdef MADV_DONTNEED
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)tensor->data;
-    uintptr_t first = (begin + page - 1) / page * page, end = (begin + tensor->bytes) / page * page;
-    if (first < end)
-        madvise((void *)first, end - first, MADV_DONTNEED);
-#else
-    (void)tensor;
-#endif
 }

@@ -41,7 +41,4 @@ const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *fi
                                                 const char *name,
                                                 const struct cr_weight_file **file);
 
-/* A tensor was read: its pages need no memory any more. */
-void cr_weight_files_leave(const struct cr_st_tensor *tensor);
-
 #endif

@@ -72,6 +72,13 @@ CR_API struct cr_shown cr_show(const char *text, size_t length)
     return shown;
 }
 
+CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
+                           size_t size)
+{
+    return cr_file_fail(error, size, path, "cannot be read to its end, expected the %zu bytes that it had",
+                        mapping->size);
+}
+
 #if defined(__unix__) || defined(__APPLE__)
 
 #ifndef O_CLOEXEC
@@ -109,6 +116,7 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
     if (bytes == MAP_FAILED)
         return cr_file_fail(error, size, path, "cannot be mapped: %s", strerror(errno));
     mapping->bytes = bytes;
+    mapping->handle = fd + 1;
     return 0;
 }
 
@@ -121,7 +129,8 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
     if (fd < 0)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
     status = cr_map_descriptor(mapping, fd, path, error, size);
-    close(fd);
+    if (!mapping->handle)
+        close(fd);
     return status;
 }
 
@@ -129,7 +138,29 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
 {
     if (mapping->size > 0)
         munmap((void *)mapping->bytes, mapping->size);
+    if (mapping->handle)
+        close(mapping->handle - 1);
     *mapping = (struct cr_mapping){0};
+}
+
+CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
+{
+    char *to = out;
+
+    if (!mapping->handle) {
+        memcpy(to, mapping->bytes + at, n);
+        return 0;
+    }
+    while (n > 0) {
+        ssize_t some = pread(mapping->handle - 1, to, n, (off_t)at);
+        if (some == 0 || (some < 0 && errno != EINTR))
+            return -1;
+        some = some > 0 ? some : 0;
+        to += some;
+        at += (size_t)some;
+        n -= (size_t)some;
+    }
+    return 0;
 }
 
 #else
@@ -171,6 +202,12 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
 {
     free((void *)mapping->bytes);
     *mapping = (struct cr_mapping){0};
+}
+
+CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
+{
+    memcpy(out, mapping->bytes + at, n);
+    return 0;
 }
 
 #endif

@@ -42,9 +42,19 @@ CR_API const char *cr_file_kind(unsigned mode);
 struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
+    int handle; /* its descriptor + 1, open as long; 0 for bytes that are in memory */
 };
 
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
 CR_API void cr_unmap_file(struct cr_mapping *mapping);
+
+/* Copies n bytes from `at` on, of which there were as many when the file was mapped.  They are read and
+ * not touched: no page of the mapping comes to memory, and if the file was cut meanwhile, or the system
+ * fails, that is -1 and no signal.  Threads may call it at the same time. */
+CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out);
+
+/* The message for that; returns -1. */
+CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
+                           size_t size);
 
 #endif

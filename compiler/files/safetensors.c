@@ -38,15 +38,9 @@ int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_te
 {
     if (cr_safetensors_check(file, tensor, error, size) != 0)
         return -1;
-    cr_st_convert(tensor, 0, tensor->elements, out);
+    if (cr_st_read(file, tensor, 0, tensor->elements, out) != 0)
+        return cr_mapping_fail(&file->mapping, file->path, error, size);
     return 0;
-}
-
-const float *cr_safetensors_view(const struct cr_st_tensor *tensor)
-{
-    int aligned = (uintptr_t)tensor->data % sizeof(float) == 0;
-
-    return tensor->type == CR_ST_F32 && aligned ? (const float *)tensor->data : NULL;
 }
 
 /* ---- writing ---- */

@@ -18,9 +18,6 @@ const char *cr_safetensors_next_key(const struct cr_safetensors *file, const cha
 int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                         float *out, char *error, size_t size);
 
-/* The tensor's own floats if it is F32 and aligned: no copy is needed then.  Else null. */
-const float *cr_safetensors_view(const struct cr_st_tensor *tensor);
-
 /* Puts a whole file's content, tensors in the order given, into an open writer. */
 int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tensors, int n_tensors,
                        const struct cr_st_metadata *metadata, int n_metadata, char *error,

@@ -8,6 +8,7 @@
 #include "numbers.h"
 
 enum {
+    CR_ST_PART = 16384,           /* bytes that are read at a time to be converted */
     CR_ST_HEADER_MAX = 100000000, /* bytes; the cap of the format's first implementation */
     CR_ST_VALUES_MAX = 2000000    /* JSON values in a header, of which a tensor has about seven */
 };
@@ -504,12 +505,26 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                         cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
 }
 
-CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out)
+/* Floats go to their place at once, others through a part of the stack. */
+CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                      int64_t first, int64_t n, float *out)
 {
     int type = cr_st_number(tensor->type);
-    const unsigned char *data = tensor->data;
+    size_t width, at = (size_t)((const unsigned char *)tensor->data - file->mapping.bytes);
+    unsigned char part[CR_ST_PART];
+    int64_t some, i;
 
     assert(type >= 0 && first >= 0 && n <= tensor->elements - first);
-    data += (size_t)first * cr_number_width((enum cr_number)type);
-    cr_numbers_floats((enum cr_number)type, data, n, out);
+    width = cr_number_width((enum cr_number)type);
+    at += (size_t)first * width;
+    if (tensor->type == CR_ST_F32)
+        return cr_mapping_read(&file->mapping, at, (size_t)n * width, out);
+    for (i = 0; i < n; i += some, at += (size_t)some * width) {
+        some = CR_ST_PART / (int64_t)width;
+        some = n - i < some ? n - i : some;
+        if (cr_mapping_read(&file->mapping, at, (size_t)some * width, part) != 0)
+            return -1;
+        cr_numbers_floats((enum cr_number)type, part, some, out + i);
+    }
+    return 0;
 }

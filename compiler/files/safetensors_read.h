@@ -75,7 +75,9 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor);
 CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                                 const struct cr_st_tensor *tensor, char *error, size_t size);
 
-/* Copies n elements from `first` on of a tensor that can be read as floats (numbers.h). */
-CR_API void cr_st_convert(const struct cr_st_tensor *tensor, int64_t first, int64_t n, float *out);
+/* Copies n elements from `first` on of a tensor of the file that can be read as floats (numbers.h),
+ * from the file as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
+CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                      int64_t first, int64_t n, float *out);
 
 #endif

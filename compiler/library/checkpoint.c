@@ -149,27 +149,33 @@ static int check_tensors(const crescent_trainer *t, const struct cr_safetensors 
     return 0;
 }
 
-static void convert(const void *tensor, int64_t first, int64_t n, float *out)
+/* The bytes of a tensor. */
+static int read_tensor(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
+                       void *out, struct cr_error *error)
 {
-    cr_st_convert(tensor, first, n, out);
+    size_t at = (size_t)((const unsigned char *)tensor->data - file->mapping.bytes);
+    return cr_mapping_read(&file->mapping, at, tensor->bytes, out)
+               ? cr_mapping_fail(&file->mapping, file->path, error->text, sizeof error->text)
+               : 0;
 }
 
-/* All that was checked, bit for bit; what may still fail is memory. */
+/* All that was checked, bit for bit; what may still fail is memory, and the file. */
 static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
                         struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_params; i++) {
         const struct cr_st_tensor *found = cr_safetensors_find(file, e->params[i].name);
-        const struct cr_contents contents = {NULL, convert, found};
+        const struct cr_file_tensor tensor = {file, found};
+        const struct cr_contents contents = cr_contents_of_file(&tensor);
         if (cr_engine_set_param(e, i, &contents, error))
             return -1;
         t->model->given[i] = true;
     }
     for (int i = 0; i < e->n_inputs; i++) {
         const struct cr_st_tensor *found = cr_safetensors_find(file, e->inputs[i].name);
-        if (t->handover.is_state[i])
-            memcpy(t->inputs.data[i], found->data, found->bytes);
+        if (t->handover.is_state[i] && read_tensor(file, found, t->inputs.data[i], error))
+            return -1;
     }
     return 0;
 }

@@ -129,9 +129,10 @@ void cr_outputs_free(struct cr_outputs *o)
 
 /* ---- running ---- */
 
-static void read_data(const void *data, int64_t first, int64_t n, float *out)
+static int read_data(const void *data, int64_t first, int64_t n, float *out)
 {
     memcpy(out, (const float *)data + first, (size_t)n * sizeof *out);
+    return 0;
 }
 
 /* Every other parameter is handed in as elements to be read, not as memory. */
@@ -140,8 +141,10 @@ static void load_weights(const struct cr_case *c, const struct cr_program *p,
 {
     for (int i = 0; i < p->n_params; i++) {
         const void *data = cr_case_data(c, p->params[i].name);
-        struct cr_contents contents = {i % 2 ? data : NULL, read_data, data};
-        cr_fill_weights(p, i, &contents, rt, pool, weights);
+        const struct cr_contents contents = {i % 2 ? data : NULL, read_data, data, NULL}, *from = &contents;
+        struct cr_error error;
+        if (cr_fill_weights(p, i, 1, &from, rt, pool, weights, &error))
+            abort();
     }
 }
 
