@@ -10,6 +10,7 @@ enum { INDENT = 4 };
 struct printer {
     struct cr_text *text;
     const struct cr_function *f;
+    const char *arguments; /* what stands in front of one of its arguments: "a->" */
 };
 
 /* ---- integer expressions ---- */
@@ -66,7 +67,7 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
         cr_put(p->text, "%s", p->f->vars[e->a].name);
         break;
     case CR_EXPR_FIELD:
-        cr_put(p->text, "a->%s", p->f->slots[e->a].name);
+        cr_put(p->text, "%s%s", p->arguments, p->f->slots[e->a].name);
         break;
     case CR_EXPR_MIN:
         print_expr(p, e->a, COMPARE);
@@ -92,7 +93,7 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
         print_call(p, &p->f->calls[e->a]);
         break;
     case CR_EXPR_LOAD:
-        cr_put(p->text, "a->%s[%lld]", p->f->slots[e->a].name, (long long)e->number);
+        cr_put(p->text, "%s%s[%lld]", p->arguments, p->f->slots[e->a].name, (long long)e->number);
         break;
     default:
         print_binary(p, e);
@@ -113,7 +114,7 @@ static void print_expr(const struct printer *p, cr_expr expr, enum binding least
 
 static void print_slot(const struct printer *p, const struct cr_slot *slot)
 {
-    const char *before = slot->kind == CR_SLOT_ARGUMENT   ? "a->"
+    const char *before = slot->kind == CR_SLOT_ARGUMENT   ? p->arguments
                          : slot->kind == CR_SLOT_CONSTANT ? "&"
                                                           : "";
     cr_put(p->text, "%s%s", before, slot->name);
@@ -251,7 +252,7 @@ static void print_line(const struct printer *p, const struct cr_statement *s, bo
 static void print_body(struct cr_text *text, const struct cr_function *f)
 {
     struct cr_text line = {0};
-    const struct printer p = {&line, f};
+    const struct printer p = {&line, f, "a->"};
     int indent = INDENT, single_end = -1;
     for (int i = 0; i < f->n_body; i++) {
         const struct cr_statement *s = &f->body[i];
@@ -351,4 +352,10 @@ void cr_emit_function(struct cr_text *text, const struct cr_function *f)
     print_slots(text, f);
     print_body(text, f);
     cr_put(text, "}\n");
+}
+
+void cr_emit_items(struct cr_text *text, const struct cr_function *f)
+{
+    const struct printer p = {text, f, "args."};
+    print_expr(&p, f->items, SELECT);
 }

@@ -191,11 +191,6 @@ static void print_binding(struct cr_text *t, const struct cr_program *p,
 
 /* ---- steps ---- */
 
-static void print_items(struct cr_text *t, const struct cr_function *f)
-{
-    cr_put(t, "%lld", (long long)f->exprs[f->items].number);
-}
-
 /* A block with the arguments as a structure, handed to rt->parallel with the function. */
 static void print_call(struct cr_text *t, const struct cr_program *p, const struct cr_step *loop,
                        const struct cr_step *call)
@@ -211,7 +206,7 @@ static void print_call(struct cr_text *t, const struct cr_program *p, const stru
     }
     cr_put(t, "%*s};\n", indent + 4, "");
     struct cr_text items = {0};
-    print_items(&items, f);
+    cr_emit_items(&items, f);
     cr_put_line(t, indent + 4, "rt->parallel(pool, %s, %lld, k%d_%s, &args, scratch, scratch_floats);",
                 items.data, (long long)call->shares, f->number, f->title);
     free(items.data);

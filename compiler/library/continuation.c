@@ -10,17 +10,8 @@
 #include "generator.h"
 #include "installed.h"
 
-/*
- * Tokens of a prompt at a time.  Fewer where the logits of all of them take memory, and for several
- * threads: items of a product are blocks of rows by columns, and of many blocks a single token has one,
- * which would leave it to the first thread.
- */
-enum { CHUNK = 512, CHUNK_OF_LOGITS = 128, CHUNK_OF_THREADS = 128 };
-
-static int64_t usual_chunk(const crescent_generation *generation, int threads)
-{
-    return generation->all_logits ? CHUNK_OF_LOGITS : threads > 1 ? CHUNK_OF_THREADS : CHUNK;
-}
+/* Tokens of a prompt at a time: fewer where the logits of all of them take memory. */
+enum { CHUNK = 512, CHUNK_OF_LOGITS = 128 };
 
 /* The only node of an op with that name, or CR_NONE. */
 static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name)
@@ -140,7 +131,7 @@ static int take_as_it_is(crescent_context *context, const crescent_generation *g
 
 /* One of all tokens at once: its option T becomes the number of positions. */
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
-                            int threads, struct cr_continuation *made, struct cr_error *error)
+                            struct cr_continuation *made, struct cr_error *error)
 {
     const struct cr_origin *first = made->graph->origin;
     int64_t wanted = generation->context;
@@ -153,7 +144,9 @@ static int make_incremental(crescent_context *context, const crescent_generation
         (set_option(context, &made->graph, "T", wanted, error) ||
          find_tokens(made->graph, &made->context, error)))
         return -1;
-    made->chunk = generation->chunk ? generation->chunk : usual_chunk(generation, threads);
+    made->chunk = generation->chunk        ? generation->chunk
+                  : generation->all_logits ? CHUNK_OF_LOGITS
+                                           : CHUNK;
     if (made->chunk > made->context)
         made->chunk = made->context;
     const crescent_incremental how = {made->chunk, !generation->all_logits};
@@ -179,8 +172,8 @@ static int open_folder(crescent_context *context, const char *path, crescent_scr
 }
 
 int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
-                         const crescent_generation *asked, int threads,
-                         struct cr_continuation *made, struct cr_error *error)
+                         const crescent_generation *asked, struct cr_continuation *made,
+                         struct cr_error *error)
 {
     crescent_script one = how ? *how : (crescent_script){0};
     crescent_generation two = *asked; /* positions at least: an axis of one is no axis of tokens */
@@ -198,7 +191,7 @@ int cr_continuation_open(crescent_context *context, const char *path, const cres
         return -1;
     status = goes_on(made->graph->graph)
                      ? take_as_it_is(context, generation, made, error)
-                     : make_incremental(context, generation, threads, made, error);
+                     : make_incremental(context, generation, made, error);
     if (status) {
         crescent_graph_close(made->graph);
         made->graph = NULL;

@@ -236,7 +236,7 @@ static int emit(struct writing *w, crescent_context *context, const char *path,
 {
     struct cr_text_ends ends;
     if (cr_check_emit_path(out, error) || check_source(w->what, error) ||
-        cr_continuation_open(context, path, how, generation, 1, &w->made, error))
+        cr_continuation_open(context, path, how, generation, &w->made, error))
         return -1;
     w->origin = w->made.graph->origin;
     if (open_tokenizer(w, error) || make_program(w, config, how ? how->seed : 0, error) ||

@@ -83,7 +83,7 @@ static int open_path(crescent_context *context, const char *path, const crescent
     struct cr_continuation made;
     const crescent_generation *gen = generation ? generation : &plain;
     if (check_generation(gen, path, error) ||
-        cr_continuation_open(context, path, how, gen, config ? config->threads : 1, &made, error))
+        cr_continuation_open(context, path, how, gen, &made, error))
         return -1;
     crescent_generator *g = cr_calloc(1, sizeof *g);
     g->context = cr_refer(context);

@@ -14,7 +14,7 @@ struct cr_continuation {
 /* Runs a script with as many positions as are asked for, or as the model has, and makes it one that
  * goes on, unless it is.  A failure leaves nothing to free. */
 int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
-                         const crescent_generation *generation, int threads,
-                         struct cr_continuation *made, struct cr_error *error);
+                         const crescent_generation *generation, struct cr_continuation *made,
+                         struct cr_error *error);
 
 #endif

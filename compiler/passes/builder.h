@@ -30,6 +30,8 @@ struct cr_builder {
     int weight, out;            /* of its packed weights, or CR_NONE; of its result */
     int length[CR_MAX_LENGTHS]; /* of the lengths that its loops run to, or CR_NONE */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops */
+    int n_outer_ifs;            /* conditions that are open: that an iteration lies within a length */
+    cr_expr items;              /* how many there are, if lengths say so; else CR_NONE */
     int n_temps;                /* of tile programs, to name them */
     const char *scope;          /* the last one told to the reader */
 };

@@ -65,7 +65,8 @@ struct cr_kernel_kind_info {
     /* The work of a kernel whose root has so many elements. */
     double (*flops)(const struct cr_kernel *kernel, double elements);
 
-    /* Appends the body of its function (builder.h); returns the items of its parallel loop. */
+    /* Appends the body of its function (builder.h); returns the items of its parallel loop, for the
+     * bounds of lengths. */
     int64_t (*schedule)(struct cr_builder *builder);
 
     /* Appends what it computes, behind "out[shape]": " = rows[8, 64] x columns[64, 32]". */

@@ -30,7 +30,8 @@ struct scheduling {
     struct cr_program *p;
     struct cr_titles titles;
     struct cr_lengths lengths;
-    int *function; /* by kernel: its function in the program */
+    int *function;  /* by kernel: its function in the program */
+    int64_t *items; /* by kernel: of that, with lengths at their bounds */
     int *buffer;   /* by node: where it is stored, or CR_NONE */
     int *panels;   /* by node: where its packed form is, or CR_NONE */
     int first_panels; /* of the program's buffers */
@@ -308,7 +309,8 @@ static void add_function(struct scheduling *s, int kernel)
                            .g = s->g,
                            .k = code_of(s, kernel, &copy),
                            .target = s->m->target,
-                           .f = f};
+                           .f = f,
+                           .items = CR_NONE};
     char title[256];
     *f = (struct cr_function){.number = s->p->n_functions};
     cr_kernel_title(title, sizeof title, &s->titles, b.k->root);
@@ -317,7 +319,8 @@ static void add_function(struct scheduling *s, int kernel)
         snprintf(f->title, sizeof f->title, "tile");
     add_own_vars(f);
     add_arguments(s, &b);
-    f->items = cr_number(&b, cr_kernel_kinds[b.k->kind].schedule(&b));
+    s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
+    f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;
     f->comment = cr_describe(&b, title);
     if (b.k == &copy)
         cr_kernel_free(&copy);
@@ -390,7 +393,7 @@ static void add_call(struct scheduling *s, const struct cr_loop *loop, int kerne
     struct cr_program *p = s->p;
     int function = s->function[s->m->function[kernel]];
     const struct cr_function *f = &p->functions[function];
-    int64_t items = f->exprs[f->items].number;
+    int64_t items = s->items[s->m->function[kernel]];
     int64_t shares = cr_count_shares(&s->m->kernels[kernel], items, s->m->target);
     *CR_PUSH(p->steps, p->n_steps, p->cap_steps) =
         (struct cr_step){.kind = CR_STEP_CALL,
@@ -719,6 +722,7 @@ void cr_pass_schedule(struct cr_module *module)
     snprintf(s.p->target, sizeof s.p->target, "%s", module->target->name);
     add_program_lengths(&s);
     s.function = cr_calloc(kernels, sizeof *s.function);
+    s.items = cr_calloc(kernels, sizeof *s.items);
     s.buffer = cr_calloc(nodes, sizeof *s.buffer);
     s.panels = cr_calloc(nodes, sizeof *s.panels);
     struct cr_error error;
@@ -736,6 +740,7 @@ void cr_pass_schedule(struct cr_module *module)
     cr_titles_free(&s.titles);
     cr_lengths_free(&s.lengths);
     free(s.function);
+    free(s.items);
     free(s.buffer);
     free(s.panels);
     module->program = s.p;

@@ -127,7 +127,8 @@ static int64_t schedule_weights(struct cr_builder *b)
     struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, cuts_k);
     struct cr_gemm_vars v;
     b->f->traffic = cr_gemm_traffic(&s, cr_outer_items(b->k), b->target);
-    cr_begin_gemm_items(b, &s, &v);
+    v.i_part = cr_begin_items_of_rows(b, s.groups, s.blocks, s.block);
+    v.j_part = cr_let_share(b, "j0", "j1", 1, s.groups, s.group, cr_size(b, b->k->col));
     (cr_is_cut(&s) ? schedule_parts : schedule_whole)(b, &s, &v);
     cr_end_items(b);
     return cr_outer_items(b->k) * s.blocks * s.groups;

@@ -33,29 +33,93 @@ cr_expr cr_size(struct cr_builder *b, int atom)
     return length ? cr_field(b, b->length[length - 1]) : cr_number(b, cr_extent(b->k, atom));
 }
 
-void cr_begin_items(struct cr_builder *b, int64_t below)
+/* x times a number. */
+static cr_expr times(struct cr_builder *b, cr_expr x, int64_t number)
+{
+    return number == 1 ? x : cr_binary(b, CR_EXPR_MUL, x, cr_number(b, number));
+}
+
+/* In how many steps a dimension is done. */
+static cr_expr count_steps(struct cr_builder *b, cr_expr size, int64_t step)
+{
+    return step == 1 ? size
+                     : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
+}
+
+/* Of an outer loop to a length, iterations past it do nothing.  The outermost has none of them if there
+ * are but as many items as its length leaves work for. */
+static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
+{
+    int atom = b->k->outer[i];
+    char name[16];
+    snprintf(name, sizeof name, "o%d", i);
+    b->outer[i] = cr_let(b, name, cr_digit(b, below, cr_extent(b->k, atom), top));
+    if (!b->k->atoms.length[atom])
+        return;
+    if (top)
+        b->items = times(b, cr_size(b, atom), below);
+    else
+        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, b->outer[i]), cr_size(b, atom)), NULL);
+    b->n_outer_ifs += !top;
+}
+
+/* `topmost`: nothing lies above the outer loops. */
+static void begin_items(struct cr_builder *b, int64_t below, bool topmost)
 {
     const struct cr_kernel *k = b->k;
-    char name[16];
     cr_begin_loop(b, "item", cr_var(b, CR_VAR_BEGIN), cr_var(b, CR_VAR_END), 1, CR_NONE);
     for (int i = k->n_outer - 1; i >= 0; i--) {
-        int64_t size = cr_extent(k, k->outer[i]);
-        snprintf(name, sizeof name, "o%d", i);
-        b->outer[i] = cr_let(b, name, cr_digit(b, below, size, i == 0));
-        below *= size;
-        if (k->atoms.length[k->outer[i]]) {
-            cr_expr inside = cr_binary(b, CR_EXPR_LESS, cr_var(b, b->outer[i]),
-                                       cr_size(b, k->outer[i]));
-            cr_begin_if(b, inside, NULL);
-        }
+        begin_outer(b, i, below, topmost && i == 0);
+        below *= cr_extent(k, k->outer[i]);
     }
+}
+
+/* A share past the end of its dimension becomes empty. */
+static void end_share(struct cr_builder *b, const struct cr_share *share)
+{
+    cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, share->last), cr_var(b, share->first)), NULL);
+    cr_set(b, share->last, cr_var(b, share->first));
+    cr_end(b);
+}
+
+/* Rows of a length in as many shares as blocks of so many need, and those as equal as they can be. */
+static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block, cr_expr size)
+{
+    struct cr_share rows;
+    int blocks = cr_let(b, "blocks", count_steps(b, size, block));
+    cr_expr up = cr_plus(b, cr_binary(b, CR_EXPR_ADD, size, cr_var(b, blocks)), -1);
+    int even = cr_let(b, "even", cr_binary(b, CR_EXPR_DIV, up, cr_var(b, blocks)));
+    int step = cr_let(b, "block", cr_binary(b, CR_EXPR_MIN, cr_var(b, even), cr_number(b, block)));
+    rows.first = cr_let(b, "i0", cr_binary(b, CR_EXPR_MUL, digit, cr_var(b, step)));
+    cr_expr end = cr_binary(b, CR_EXPR_ADD, cr_var(b, rows.first), cr_var(b, step));
+    rows.last = cr_let_noted(b, "i1", cr_binary(b, CR_EXPR_MIN, end, size), true, NULL);
+    end_share(b, &rows);
+    return rows;
+}
+
+void cr_begin_items(struct cr_builder *b, int64_t below)
+{
+    begin_items(b, below, true);
+}
+
+struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int64_t blocks,
+                                       int64_t block)
+{
+    int64_t inner = cr_outer_items(b->k) * below;
+    cr_expr size = cr_size(b, b->k->row);
+    if (blocks == 1 || !b->k->atoms.length[b->k->row]) {
+        cr_begin_items(b, blocks * below);
+        return cr_let_share(b, "i0", "i1", below, blocks, block, size);
+    }
+    b->items = times(b, count_steps(b, size, block), inner);
+    begin_items(b, below, false);
+    return let_even_share(b, cr_digit(b, inner, blocks, true), block, size);
 }
 
 void cr_end_items(struct cr_builder *b)
 {
-    for (int i = 0; i < b->k->n_outer; i++)
-        if (b->k->atoms.length[b->k->outer[i]])
-            cr_end(b);
+    for (; b->n_outer_ifs; b->n_outer_ifs--)
+        cr_end(b);
     cr_end(b);
 }
 
@@ -73,12 +137,8 @@ struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char
     cr_expr end = cr_binary(b, CR_EXPR_MIN, cr_plus(b, cr_var(b, part.first), step), size);
     bool fixed = b->f->exprs[size].op == CR_EXPR_NUMBER;
     part.last = cr_let_noted(b, last, end, !fixed, NULL);
-    if (!fixed) {
-        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, part.last), cr_var(b, part.first)),
-                    NULL);
-        cr_set(b, part.last, cr_var(b, part.first));
-        cr_end(b);
-    }
+    if (!fixed)
+        end_share(b, &part);
     return part;
 }
 

@@ -54,7 +54,8 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
 
 /*
  * Begins the loop over the items; each is taken apart into outer loops and `below` smaller parts.
- * There are as many items as for the bounds of lengths: those past a length do nothing.
+ * Where the outermost loop runs to a length, that says how many items there are.  Of lengths further in
+ * there are items up to their bounds, and those past a length do nothing.
  */
 void cr_begin_items(struct cr_builder *b, int64_t below);
 void cr_end_items(struct cr_builder *b);
@@ -68,6 +69,14 @@ struct cr_share {
  * last is less than its first. */
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
                              int64_t below, int64_t parts, int64_t step, cr_expr size);
+
+/*
+ * The two at once for the rows of a kernel, in blocks of so many, with `below` parts of each.  Blocks of
+ * a length are the outermost part of an item.  Of them there are as many as the rows at run time need,
+ * all of one size: so a single row and the most rows alike are shared out evenly among threads.
+ */
+struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int64_t blocks,
+                                       int64_t block);
 
 /* A loop over steps of a part, and how many rows or columns each has. */
 struct cr_steps {

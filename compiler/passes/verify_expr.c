@@ -36,24 +36,51 @@ static bool is_item(const struct cr_walk *w, const struct cr_linear *a)
            a->summands[0].unknown == w->item;
 }
 
-/* a / b and a % b, for a that is not negative and a positive number b. */
-static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
-                  const struct cr_linear *b, struct cr_linear *value)
+/* A quotient is no less than that of the least that is divided. */
+static void no_less_than(struct cr_walk *w, int quotient, const struct cr_linear *a, int64_t by)
 {
-    int64_t most, by = b->number, grain = cr_grain(&w->u, a);
-    if (!cr_linear_is_number(b) || by < 1)
-        return cr_program_fault(w->c, "it divides by what may not be positive");
-    if (!cr_is_at_least(&w->u, a, 0))
-        return cr_program_fault(w->c, "it divides what may be negative");
+    struct cr_linear bound;
+    int64_t least;
+    if (!cr_find_least(&w->u, a, &least) || least < by)
+        return;
+    cr_linear_set(&bound, least / by);
+    cr_at_least(&w->u, quotient, &bound);
+}
+
+/* a / b and a % b, for a that is not negative and a positive number b. */
+static void divide_by_number(struct cr_walk *w, bool rest, const struct cr_linear *a, int64_t by,
+                             struct cr_linear *value)
+{
+    int64_t most;
     bool known = cr_find_most(&w->u, a, &most), item = is_item(w, a);
-    int unknown = cr_new_unknown(&w->u, item && !rest ? by : grain);
+    int unknown = cr_new_unknown(&w->u, item && !rest ? by : cr_grain(&w->u, a));
     if (rest) {
         between_0_and(w, unknown, true, known && most < by - 1 ? most : by - 1);
         cr_at_most(&w->u, unknown, a);
         w->u.items[unknown].cycle = item ? by : 0;
     } else {
         between_0_and(w, unknown, known, most / by);
+        no_less_than(w, unknown, a, by);
     }
+    cr_linear_set_unknown(value, unknown);
+}
+
+/* The same for any b that is positive.  Of the rest no more is known than that it is at most a. */
+static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
+                  const struct cr_linear *b, struct cr_linear *value)
+{
+    int64_t most, by;
+    if (!cr_find_least(&w->u, b, &by) || by < 1)
+        return cr_program_fault(w->c, "it divides by what may not be positive");
+    if (!cr_is_at_least(&w->u, a, 0))
+        return cr_program_fault(w->c, "it divides what may be negative");
+    if (cr_linear_is_number(b)) {
+        divide_by_number(w, rest, a, by, value);
+        return 0;
+    }
+    bool known = cr_find_most(&w->u, a, &most);
+    int unknown = new_unknown_of(w, a, b);
+    between_0_and(w, unknown, known, rest ? most : most / by);
     cr_linear_set_unknown(value, unknown);
     return 0;
 }
@@ -72,6 +99,18 @@ static void compare(struct cr_walk *w, const struct cr_linear *a, const struct c
     cr_linear_set_unknown(value, unknown);
 }
 
+/* A product of two unknowns, of which bounds are known if both have some and are not negative. */
+static void multiply_unknowns(struct cr_walk *w, const struct cr_linear *a,
+                              const struct cr_linear *b, struct cr_linear *value)
+{
+    int64_t x, y, product;
+    int unknown = new_unknown_of(w, a, b);
+    if (cr_is_at_least(&w->u, a, 0) && cr_is_at_least(&w->u, b, 0) && cr_find_most(&w->u, a, &x) &&
+        cr_find_most(&w->u, b, &y) && !__builtin_mul_overflow(x, y, &product))
+        between_0_and(w, unknown, true, product);
+    cr_linear_set_unknown(value, unknown);
+}
+
 static void multiply(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                      struct cr_linear *value)
 {
@@ -81,7 +120,7 @@ static void multiply(struct cr_walk *w, const struct cr_linear *a, const struct 
     else if (cr_linear_is_number(b))
         cr_linear_add(value, a, b->number);
     else
-        cr_linear_set_unknown(value, new_unknown_of(w, a, b));
+        multiply_unknowns(w, a, b, value);
 }
 
 /* min(a, b): at most a, at most b, and one of the two. */
