@@ -257,7 +257,14 @@ static int want_rows(struct work *w, cr_id id, int axis, int variant)
     return 0;
 }
 
-/* What a node's operands have to be.  Where all rows are made, the last one is among them. */
+/* Whether the last row is one of those that are made, all of them.  Of what no id has a part in it is made
+ * by itself: a mask of one row then still says by indices which tokens it shows. */
+static bool is_last_of_rows(const struct work *w, cr_id id, int axis)
+{
+    return w->varies[id] && is_wanted(w, id, ROWS + axis);
+}
+
+/* What a node's operands have to be. */
 static int want_operands(struct work *w, cr_id id)
 {
     int rank = w->from->nodes[id].rank;
@@ -266,7 +273,7 @@ static int want_operands(struct work *w, cr_id id)
     for (int a = 0; a < rank; a++) {
         if (is_wanted(w, id, ROWS + a) && want_rows(w, id, a, ROWS))
             return -1;
-        if (is_wanted(w, id, LAST + a) && !is_wanted(w, id, ROWS + a) && want_rows(w, id, a, LAST))
+        if (is_wanted(w, id, LAST + a) && !is_last_of_rows(w, id, a) && want_rows(w, id, a, LAST))
             return -1;
     }
     return !w->varies[id] && is_wanted(w, id, FULL) ? want_full(w, id) : 0;
@@ -470,7 +477,7 @@ static cr_id make_ids(struct work *w)
 static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 {
     const struct cr_node *node = &w->from->nodes[id];
-    if (variant == LAST && is_wanted(w, id, ROWS + axis))
+    if (variant == LAST && is_last_of_rows(w, id, axis))
         return take_last(w, w->made[id][ROWS + axis], axis);
     if (id == w->ids)
         return variant == ROWS ? make_ids(w) : take_last(w, make_ids(w), axis);

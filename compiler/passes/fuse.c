@@ -7,7 +7,7 @@
  *   - for each contraction, the end of its epilogue: the last node that elementwise work
  *     on the product leads to, so bias, activation and residual cost no trip to memory;
  *   - what several kernels need, if computing it again costs more than a few operations; of a
- *     norm, just the numbers of a row that it takes.
+ *     norm, just the numbers of a row that it takes; a function counts as often as it is repeated.
  * What remains between stored nodes - norms, masks, softmax - is computed on rows as
  * they are read.  Where one kernel cannot do that, as it would need two contractions, or too many
  * values or operands (lower.h), what stands in its way is stored, too.  What was lowered before is
@@ -537,6 +537,23 @@ static void store_row_numbers(struct fusion *f, cr_id id)
             f->by_row[cr_in(f->g, id, i)] = true;
 }
 
+/* Whether a node is a function, exp or its like, that its users only repeat, and so often that it would
+ * not be cheap to compute it for each: as rotary embeddings do with cosines for all heads. */
+static bool is_repeated_function(const struct fusion *f, cr_id id)
+{
+    const struct cr_node *node = &f->g->nodes[id];
+    if (cr_kind_of(f->g, id) != CR_KIND_ELEMENTWISE || own_cost(f, id) < FUNCTION)
+        return false;
+    int64_t elements = cr_elements(node->rank, node->shape), times = 0;
+    for (int i = f->users.first[id]; i < f->users.first[id + 1]; i++) {
+        const struct cr_node *user = &f->g->nodes[f->users.list[i]];
+        if (user->op != CR_OP_expand)
+            return false;
+        times += cr_elements(user->rank, user->shape) / elements;
+    }
+    return elements > 1 && times * FUNCTION > CHEAP;
+}
+
 /* From the outputs backwards: a node belongs to the kernel of its users, if there is one. */
 static void find_owners(struct fusion *f)
 {
@@ -550,6 +567,8 @@ static void find_owners(struct fusion *f)
         bool moves = cr_kind_of(f->g, id) == CR_KIND_MOVE;
         if (owner == SEVERAL && f->cost[id] > CHEAP && !moves && !is_leaf(f, id) && !f->inside[id])
             store_for_several(f, id);
+        else if (owner == SEVERAL && is_repeated_function(f, id) && !f->inside[id])
+            f->m->materialised[id] = true;
         if (f->by_row[id] && !f->m->materialised[id])
             store_row_numbers(f, id);
     }

@@ -77,13 +77,15 @@ static void begin_items(struct cr_builder *b, int64_t below, bool topmost)
 /* A share past the end of its dimension becomes empty. */
 static void end_share(struct cr_builder *b, const struct cr_share *share)
 {
-    cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, share->last), cr_var(b, share->first)), NULL);
+    cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, share->last), cr_var(b, share->first)),
+                NULL);
     cr_set(b, share->last, cr_var(b, share->first));
     cr_end(b);
 }
 
 /* Rows of a length in as many shares as blocks of so many need, and those as equal as they can be. */
-static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block, cr_expr size)
+static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block,
+                                      cr_expr size)
 {
     struct cr_share rows;
     int blocks = cr_let(b, "blocks", count_steps(b, size, block));
@@ -124,7 +126,7 @@ void cr_end_items(struct cr_builder *b)
 }
 
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
-                           int64_t below, int64_t parts, int64_t step, cr_expr size)
+                             int64_t below, int64_t parts, int64_t step, cr_expr size)
 {
     struct cr_share part;
     if (parts == 1) {
