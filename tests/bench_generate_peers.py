@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how fast a GPT-2 goes on with a text, beside PyTorch and llama.cpp.
+"""Measures how fast a GPT-2 goes on with a text, beside PyTorch, ONNX Runtime and llama.cpp.
 
     THREADS="1 2" python3 tests/bench_generate_peers.py [FOLDER]
 
@@ -8,8 +8,10 @@ float32, takes a prompt of 1, 128 or 512 tokens, and then TOKENS (24) tokens one
 $ROUNDS (3) of them, each in a process of its own, whose first run the prompt is, and the best of what
 each did counts: these machines are shared.  Prints Markdown: milliseconds, and a peer's time over Crescent's.
 
-    PyTorch     transformers' GPT2LMHeadModel under inference_mode, with its cache of keys and values
-    llama.cpp   llama-cpp-python, from a GGUF file in F32 with the same weights
+    PyTorch       transformers' GPT2LMHeadModel under inference_mode, with its cache of keys and values
+    ONNX Runtime  a graph of its own fused attention (GroupQueryAttention), whose cache is updated in place
+                  by bound buffers, with all optimisations and logits of the last token alone
+    llama.cpp     llama-cpp-python, from a GGUF file in F32 with the same weights
 
 A peer that is not installed is left out.
 """
@@ -78,6 +80,84 @@ def write_gguf(folder, path):
     writer.close()
 
 
+class OnnxGraph:
+    """Nodes and weights of a graph in the making."""
+
+    def __init__(self):
+        self.nodes, self.weights = [], []
+
+    def add(self, op, inputs, outputs=None, **attributes):
+        from onnx import helper
+        outputs = outputs or ["v%d" % len(self.nodes)]
+        self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
+        return outputs[0]
+
+    def weight(self, name, array):
+        from onnx import numpy_helper
+        self.weights.append(numpy_helper.from_array(array, name))
+        return name
+
+
+def onnx_layer(g, x, config, weight, i):
+    """A layer of GPT-2; keys and values of all positions lie in the inputs past.I.k and past.I.v."""
+    def linear(x, name):
+        product = g.add("MatMul", [x, weight("h.%d.%s.weight" % (i, name))])
+        return g.add("Add", [product, weight("h.%d.%s.bias" % (i, name))])
+
+    def norm(x, name):
+        return g.add("LayerNormalization",
+                     [x] + [weight("h.%d.%s.%s" % (i, name, k)) for k in ("weight", "bias")],
+                     epsilon=config["layer_norm_epsilon"])
+
+    heads = config["n_head"]
+    cache = ["%s.%d.%s" % (when, i, kind) for when in ("past", "present") for kind in "kv"]
+    y = g.add("GroupQueryAttention",
+              [linear(norm(x, "ln_1"), "attn.c_attn"), "", ""] + cache[:2] + ["seqlens", "total"],
+              ["y%d" % i] + cache[2:], domain="com.microsoft", num_heads=heads, kv_num_heads=heads)
+    x = g.add("Add", [x, linear(y, "attn.c_proj")])
+    h = g.add("Gelu", [linear(norm(x, "ln_2"), "mlp.c_fc")], approximate="tanh")
+    return g.add("Add", [x, linear(h, "mlp.c_proj")])
+
+
+def write_onnx(folder, path):
+    """GPT-2 from ids and their positions to the logits of the last one."""
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper
+    from safetensors import safe_open
+    config = json.load(open(os.path.join(folder, "config.json")))
+    g = OnnxGraph()
+    with safe_open(os.path.join(folder, "model.safetensors"), "np") as f:
+        names = {key.removeprefix("transformer."): key for key in f.keys()}
+
+        def weight(name):
+            return g.weight(name, f.get_tensor(names[name]))
+        table = f.get_tensor(names["wte.weight"])
+        x = g.add("Add", [g.add("Gather", [weight("wte.weight"), "ids"]),
+                          g.add("Gather", [weight("wpe.weight"), "positions"])])
+        for i in range(config["n_layer"]):
+            x = onnx_layer(g, x, config, weight, i)
+        last = g.add("Gather", [x, g.weight("last", numpy.array([-1], numpy.int64))], axis=1)
+        last = g.add("LayerNormalization", [last, weight("ln_f.weight"), weight("ln_f.bias")],
+                     epsilon=config["layer_norm_epsilon"])
+        g.add("MatMul", [last, g.weight("head", numpy.ascontiguousarray(table.T))], ["logits"])
+    head = config["n_embd"] // config["n_head"]
+    room = [1, config["n_head"], config["n_positions"], head]
+    inputs = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (
+        ("ids", TensorProto.INT64, [1, "n"]), ("positions", TensorProto.INT64, [1, "n"]),
+        ("seqlens", TensorProto.INT32, [1]), ("total", TensorProto.INT32, []))]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1, len(table)])]
+    for i in range(config["n_layer"]):
+        for kind in "kv":
+            for when, values in (("past", inputs), ("present", outputs)):
+                values.append(helper.make_tensor_value_info("%s.%d.%s" % (when, i, kind),
+                                                            TensorProto.FLOAT, room))
+    model = helper.make_model(
+        helper.make_graph(g.nodes, "gpt2", inputs, outputs, g.weights), ir_version=10,
+        opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)])
+    onnx.save(model, path, save_as_external_data=True)
+
+
 # ---- Contestants: milliseconds of the prompt and of a token --------------------------
 
 
@@ -121,6 +201,36 @@ def torch_feed(folder, threads):
     return feed
 
 
+def onnx_feed(path, threads):
+    import numpy
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+    cache = {i.name: onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(i.shape, numpy.float32))
+             for i in session.get_inputs() if i.name.startswith("past")}
+    binding = session.io_binding()
+    for name, value in cache.items():
+        binding.bind_ortvalue_input(name, value)
+        binding.bind_ortvalue_output(name.replace("past", "present"), value)
+    binding.bind_output("logits", "cpu")
+    before = [0]
+
+    def feed(ids, new):
+        first = 0 if new else before[0]
+        before[0] = last = first + len(ids)
+        for name, array in (("ids", numpy.array([ids], numpy.int64)),
+                            ("positions", numpy.arange(first, last, dtype=numpy.int64)[None]),
+                            ("seqlens", numpy.array([last - 1], numpy.int32)),
+                            ("total", numpy.array(last, numpy.int32))):
+            binding.bind_cpu_input(name, array)
+        session.run_with_iobinding(binding)
+        return int(binding.get_outputs()[-1].numpy()[0, -1].argmax())
+    return feed
+
+
 def llama_feed(path, threads):
     import llama_cpp
     llm = llama_cpp.Llama(path, n_ctx=1024, n_batch=512, n_ubatch=512, n_threads=threads,
@@ -138,13 +248,12 @@ def llama_feed(path, threads):
     return feed
 
 
-FEEDS = {"PyTorch": torch_feed, "llama.cpp": llama_feed}
+FEEDS = {"PyTorch": torch_feed, "ONNX Runtime": onnx_feed, "llama.cpp": llama_feed}
 
 
-def run_peer(name, folder, gguf, n, threads):
-    out = subprocess.run([sys.executable, os.path.abspath(__file__), "--peer", name,
-                          gguf if name == "llama.cpp" else folder, str(n), str(threads)],
-                         capture_output=True, text=True)
+def run_peer(name, model, n, threads):
+    out = subprocess.run([sys.executable, os.path.abspath(__file__), "--peer", name, model, str(n),
+                          str(threads)], capture_output=True, text=True)
     if out.returncode:
         sys.stderr.write(out.stderr)
         return None
@@ -159,12 +268,13 @@ def least(runs):
     return [min(run[i] for run in runs) for i in (0, 1)] if runs else None
 
 
-def row(folder, gguf, n, threads, peers, rounds):
-    runs = {name: [] for name in ["crescent"] + peers}
+def row(folder, models, n, threads, rounds):
+    """models: what each peer reads, by its name."""
+    runs = {name: [] for name in ["crescent", *models]}
     for _ in range(rounds):
         runs["crescent"].append(run_crescent(folder, n, threads))
-        for name in peers:
-            runs[name].append(run_peer(name, folder, gguf, n, threads))
+        for name, model in models.items():
+            runs[name].append(run_peer(name, model, n, threads))
     best = {name: least(all_of) for name, all_of in runs.items()}
     ours = best.pop("crescent")
     for i, what in enumerate(("the prompt", "a token behind it")):
@@ -173,20 +283,25 @@ def row(folder, gguf, n, threads, peers, rounds):
 
 
 def main(folder):
-    peers = [name for name, module in (("PyTorch", "transformers"), ("llama.cpp", "llama_cpp"))
-             if importlib.util.find_spec(module)]
+    def is_there(*modules):
+        return all(map(importlib.util.find_spec, modules))
+
     with tempfile.TemporaryDirectory() as scratch:
         if not folder:
             folder = os.path.join(scratch, "gpt2")
             draw_model(folder)
-        gguf = os.path.join(scratch, "model.gguf")
-        if "llama.cpp" in peers:
-            write_gguf(folder, gguf)
-        print("| prompt | threads | time of | crescent, ms | " + " | ".join(peers) + " |")
-        print("|--:|--:|---|--:|" + "--:|" * len(peers))
+        models = {"PyTorch": folder} if is_there("transformers") else {}
+        if is_there("onnx", "onnxruntime"):
+            models["ONNX Runtime"] = os.path.join(scratch, "model.onnx")
+            write_onnx(folder, models["ONNX Runtime"])
+        if is_there("gguf", "llama_cpp"):
+            models["llama.cpp"] = os.path.join(scratch, "model.gguf")
+            write_gguf(folder, models["llama.cpp"])
+        print("| prompt | threads | time of | crescent, ms | " + " | ".join(models) + " |")
+        print("|--:|--:|---|--:|" + "--:|" * len(models))
         for n in PROMPTS:
             for threads in map(int, os.environ.get("THREADS", "1 2").split()):
-                row(folder, gguf, n, threads, peers, int(os.environ.get("ROUNDS", "3")))
+                row(folder, models, n, threads, int(os.environ.get("ROUNDS", "3")))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ enum { MAX_SETTINGS = 12, CONTEXT = 40 };
 /* Whole models, made small. */
 static const struct family {
     const char *path;
-    const char *settings[MAX_SETTINGS]; /* "key=value" */
+    const char *settings[MAX_SETTINGS]; /* "key=value"; T is 40 if it is not the first */
 } families[] = {
     {"graphs/gpt2.lua", {"n_layer=2", "n_embd=32", "n_head=4", "vocab_size=50", "B=2"}},
     {"graphs/gpt2.lua",
@@ -34,6 +34,13 @@ static const struct family {
     {"graphs/gemma2.lua", {"sliding_window=7", "head_dim=16", "B=2"}},
     {"graphs/gpt_neox.lua", {"B=2"}},
     {"graphs/phi.lua", {"partial_rotary_factor=0.5"}},
+};
+
+/* Some of so many tokens that their rows are several blocks. */
+static const struct family long_ones[] = {
+    {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=32", "n_head=4", "vocab_size=50", "B=2"}},
+    {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=64", "n_head=2", "vocab_size=50"}},
+    {"graphs/llama.lua", {"T=700", "num_key_value_heads=2"}},
 };
 
 /* A layer in the script's own words: what `mix` of ids [B, T, C], H heads of d, gives. */
@@ -204,7 +211,10 @@ static void close_side(struct side *side)
 /* How many tokens come at step number `step`, of at most `chunk` and `left`. */
 static int tokens_at(int plan, int step, int chunk, int left)
 {
-    int n = plan == 0 ? chunk : plan == 1 ? 1 : 1 + (step * 7 + 3) % chunk;
+    int n = plan == 0   ? chunk
+            : plan == 1 ? 1
+            : plan == 2 ? 1 + (step * 7 + 3) % chunk
+                        : 1 + (step * 171 + 199) % chunk;
     return n < left ? n : left;
 }
 
@@ -225,21 +235,21 @@ static void check_same(crescent_context *context, struct side *whole, struct sid
     crescent_port in, out;
     expect(context, crescent_port_at(whole->model, CRESCENT_INPUT, 0, &in));
     expect(context, crescent_port_at(whole->model, CRESCENT_OUTPUT, 0, &out));
-    int B = (int)in.shape[0], V = (int)out.shape[2];
-    int32_t *ids = calloc((size_t)(B * CONTEXT), 4), *now = calloc((size_t)(B * chunk), 4);
-    float *all = calloc((size_t)(B * CONTEXT * V), 4), *some = calloc((size_t)(B * chunk * V), 4);
-    for (int i = 0; i < B * CONTEXT; i++)
+    int B = (int)in.shape[0], V = (int)out.shape[2], length = (int)in.shape[1];
+    int32_t *ids = calloc((size_t)(B * length), 4), *now = calloc((size_t)(B * chunk), 4);
+    float *all = calloc((size_t)(B * length * V), 4), *some = calloc((size_t)(B * chunk * V), 4);
+    for (int i = 0; i < B * length; i++)
         ids[i] = (int)((unsigned)i * 2654435761u >> 7) % (int)in.ids;
     expect(context, crescent_run(whole->model, (const void *[]){ids}, (void *[]){all}));
-    for (int at = 0, step = 0, n; at < CONTEXT; at += n, step++) {
-        n = tokens_at(plan, step, chunk, CONTEXT - at);
+    for (int at = 0, step = 0, n; at < length; at += n, step++) {
+        n = tokens_at(plan, step, chunk, length - at);
         memset(now, 0x55, (size_t)(B * chunk) * 4); /* past the length there are no tokens */
         for (int b = 0; b < B; b++)
-            memcpy(now + b * chunk, ids + b * CONTEXT + at, (size_t)n * 4);
+            memcpy(now + b * chunk, ids + b * length + at, (size_t)n * 4);
         run_tokens(context, part, now, n, some);
         for (int b = 0; b < B; b++)
             for (int t = last_only ? n - 1 : 0; t < n; t++)
-                ck_assert_msg(crescent_same_bits(all + (b * CONTEXT + at + t) * V,
+                ck_assert_msg(crescent_same_bits(all + (b * length + at + t) * V,
                                                  some + (last_only ? b : b * chunk + t) * V, V),
                               "token %d of sequence %d, chunks of %d, plan %d", at + t, b, chunk,
                               plan);
@@ -253,7 +263,7 @@ static void open_family(crescent_context *context, const struct family *family, 
 {
     crescent_setting settings[MAX_SETTINGS + 1] = {{"T", "40"}};
     char text[MAX_SETTINGS][64];
-    int n = 1;
+    int n = strncmp(family->settings[0], "T=", 2) != 0;
     for (int i = 0; i < MAX_SETTINGS && family->settings[i]; i++) {
         snprintf(text[i], sizeof text[i], "%s", family->settings[i]);
         char *equals = strchr(text[i], '=');
@@ -301,6 +311,43 @@ END_TEST
 START_TEST(families_by_a_compiler)
 {
     check_family(&families[_i], 9, 2, 1, _i % 2 ? CRESCENT_CC : CRESCENT_STANDALONE, NULL);
+}
+END_TEST
+
+/* One row and many are shared out among threads in other blocks. */
+START_TEST(long_families)
+{
+    const struct family *family = &long_ones[_i];
+    check_family(family, 600, 3, 0, CRESCENT_TCC, NULL);
+    check_family(family, 600, 0, 1, CRESCENT_TCC, NULL);
+}
+END_TEST
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* The last layer, of one row, sees by indices what its mask hides; and cosines are computed once for
+ * all heads and layers, but for the last row. */
+START_TEST(one_row_has_a_mask)
+{
+    static const struct family llama = {"graphs/llama.lua", {"num_key_value_heads=2"}};
+    crescent_context *context = crescent_context_new();
+    struct side side = {0};
+    char *text;
+    open_family(context, &llama, &side);
+    expect(context, crescent_graph_incremental(side.graph, &(crescent_incremental){16, 1}));
+    expect(context, crescent_dump(side.graph, NULL, "emit", &text));
+    ck_assert_int_eq(count(text, "->le_"), 0);
+    ck_assert_int_eq(count(text, "rt->dots("), 2);
+    ck_assert_int_eq(count(text, "rt->cos_v("), 2);
+    crescent_free(text);
+    close_side(&side);
+    crescent_context_free(context);
 }
 END_TEST
 
@@ -590,6 +637,8 @@ int main(void)
     tcase_add_loop_test(tests, families_in_chunks, 0, COUNT(families));
     tcase_add_loop_test(tests, families_token_by_token, 0, COUNT(families));
     tcase_add_loop_test(tests, families_by_a_compiler, 0, COUNT(families));
+    tcase_add_loop_test(tests, long_families, 0, COUNT(long_ones));
+    tcase_add_test(tests, one_row_has_a_mask);
     tcase_add_loop_test(tests, spellings_go_on, 0, COUNT(spellings));
     tcase_add_test(tests, training_says_the_same);
     tcase_add_loop_test(tests, what_looks_ahead_is_refused, 0, COUNT(refused));
