@@ -39,8 +39,7 @@ static cr_expr times(struct cr_builder *b, cr_expr x, int64_t number)
     return number == 1 ? x : cr_binary(b, CR_EXPR_MUL, x, cr_number(b, number));
 }
 
-/* In how many steps a dimension is done. */
-static cr_expr count_steps(struct cr_builder *b, cr_expr size, int64_t step)
+cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
 {
     return step == 1 ? size
                      : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
@@ -88,7 +87,7 @@ static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64
                                       cr_expr size)
 {
     struct cr_share rows;
-    int blocks = cr_let(b, "blocks", count_steps(b, size, block));
+    int blocks = cr_let(b, "blocks", cr_count_steps(b, size, block));
     cr_expr up = cr_plus(b, cr_binary(b, CR_EXPR_ADD, size, cr_var(b, blocks)), -1);
     int even = cr_let(b, "even", cr_binary(b, CR_EXPR_DIV, up, cr_var(b, blocks)));
     int step = cr_let(b, "block", cr_binary(b, CR_EXPR_MIN, cr_var(b, even), cr_number(b, block)));
@@ -113,7 +112,7 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
         cr_begin_items(b, blocks * below);
         return cr_let_share(b, "i0", "i1", below, blocks, block, size);
     }
-    b->items = times(b, count_steps(b, size, block), inner);
+    b->items = times(b, cr_count_steps(b, size, block), inner);
     begin_items(b, below, false);
     return let_even_share(b, cr_digit(b, inner, blocks, true), block, size);
 }

@@ -34,6 +34,9 @@ static inline int64_t cr_coef(const struct cr_affine *at, int atom)
 /* How far an atom runs, at run time: a number, or the value of a length. */
 cr_expr cr_size(struct cr_builder *b, int atom);
 
+/* In how many steps a dimension of some size is done. */
+cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step);
+
 /* The last arguments of the runtime's products: the width of a tile ... */
 struct cr_argument cr_vectors(struct cr_builder *b);
 

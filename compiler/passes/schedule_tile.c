@@ -58,7 +58,8 @@ static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t 
 }
 
 /* Narrows a job to the block of rows that an item does.  If blocks may lie past a length, that is a
- * loop, which an item past it does not enter, and the result is true. */
+ * loop, which an item past it does not enter, and the result is true.  Where an item is nothing but such
+ * a block, there are only those that the length needs. */
 static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t blocks)
 {
     const struct cr_kernel *k = b->k;
@@ -66,6 +67,8 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
     if (blocks == 1)
         return false;
     if (k->atoms.length[k->row]) {
+        if (k->n_outer == 0)
+            b->items = cr_count_steps(b, job->rows, rows);
         struct cr_share share = cr_let_share(b, "i0", "i1", 1, blocks, rows, job->rows);
         struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, share.first),
                                            cr_var(b, share.last), rows, CR_NONE);
