@@ -15,7 +15,7 @@ typedef void place_function(const struct cr_runtime *rt, const struct cr_place *
 typedef void unpack_function(const struct cr_runtime *rt, long K, const void *panel, float *y);
 
 #define FORMAT(name, dtype, bits, c_type, family, description)
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
     static void place_##name(const struct cr_runtime *rt, const struct cr_place *p,                \
                              const float *tensor, void *weights)                                   \
     {                                                                                              \
@@ -32,7 +32,7 @@ static const struct {
     place_function *place;
     unpack_function *unpack;
 } functions[CR_FORMAT_COUNT] = {
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
     [CR_FORMAT_##name] = {place_##name, unpack_##name},
 #include "compiler/ir/formats.def"
 #undef FORMAT

@@ -11,17 +11,18 @@
 
 const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #define FORMAT(name, dtype, bits, c_type, family, description)                                     \
-    {#name, dtype, bits, 1, 0, sizeof(c_type), #c_type, family, NULL, CR_CALLEE_COUNT, description},
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
+    {#name, dtype, bits, 1, 0, sizeof(c_type), #c_type, family, NULL, CR_CALLEE_COUNT,           \
+     CR_CALLEE_COUNT, description},
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
     {#name,  CR_F32,           bits,       block, scale, sizeof(c_type), #c_type, "",              \
-     #place, CR_CALLEE_##gemm, description},
+     #place, CR_CALLEE_##gemm, CR_CALLEE_##gather, description},
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
 };
 
 #define FORMAT(name, dtype, bits, c_type, family, description)
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, description)          \
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
     _Static_assert((block) > 0 && 32 % (block) == 0, "32 rows are whole blocks of " #name);        \
     _Static_assert(((block) * (bits) + (scale)) % (8 * sizeof(c_type)) == 0,                       \
                    "a block of " #name " is a whole number of " #c_type);                          \

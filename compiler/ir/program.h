@@ -145,7 +145,7 @@ struct cr_format_info {
     int unit;               /* bytes of c_type: offsets in a buffer and in a slot count units */
     const char *c_type, *family;
     const char *place;   /* of weights: the expression in C; else null */
-    enum cr_callee gemm; /* of weights; else CR_CALLEE_COUNT */
+    enum cr_callee gemm, gather; /* of weights; else CR_CALLEE_COUNT */
     const char *description;
 };
 

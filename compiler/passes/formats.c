@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "tables.h"
 #include "weights.h"
 
 /* ---- what is wanted ---- */
@@ -110,18 +111,26 @@ static int check_gradients(const struct cr_graph *g, const struct cr_node *round
     return 0;
 }
 
-/* Leaves the parameters that something else than products is known to read, so that no other weights
- * are laid beside them: what is made of parameters alone is read so if a node reads it that is
- * neither made of them, nor a product of which it is the right operand. */
+/* True if operand i of a node is read as products and gathers read weights: the right operand of a
+ * product, or a parameter whose rows are gathered. */
+static bool reads_as_weight(const struct cr_graph *g, cr_id id, int i)
+{
+    const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
+    return (g->nodes[id].op == CR_OP_matmul && i == 1) ||
+           (g->nodes[id].op == CR_OP_gather && i == 0 && in->op == CR_OP_param && in->rank == 2);
+}
+
+/* Leaves the parameters that something else than products and gathers is known to read, so that no
+ * other weights are laid beside them: what is made of parameters alone is read so if a node reads it
+ * that is neither made of them, nor a product or a gather that reads it as a weight. */
 static void leave_known(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *plain = cr_calloc((size_t)g->n_nodes, sizeof *plain);
     for (int i = 0; i < g->n_outputs; i++)
         plain[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
-        bool product = g->nodes[id].op == CR_OP_matmul;
         for (int i = 0; i < g->nodes[id].n_in; i++)
-            plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !product || i != 1;
+            plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !reads_as_weight(g, id, i);
         if (g->nodes[id].op == CR_OP_param && plain[id])
             g->nodes[id].format = cr_format_of(CR_F32);
     }
@@ -165,6 +174,13 @@ double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
                : (double)cr_format_bytes(cr_panel_format(g, matrix), k->gemm.K * k->gemm.N);
 }
 
+double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
+{
+    const struct cr_node *node = &g->nodes[k->refs[r]];
+    enum cr_format format = node->op == CR_OP_param ? node->format : cr_format_of(node->dtype);
+    return (double)cr_format_bytes(format, cr_elements_read(g, k, r));
+}
+
 /* The parameters that a weight matrix is made of, as they are met. */
 struct pieces {
     struct cr_graph *g;
@@ -199,7 +215,8 @@ static void leave_plain(struct cr_module *m)
     for (int i = 0; i < m->n_kernels; i++)
         for (int r = 0; r < m->kernels[i].n_refs; r++) {
             cr_id id = m->kernels[i].refs[r];
-            if (m->graph->nodes[id].op == CR_OP_param)
+            if (m->graph->nodes[id].op == CR_OP_param &&
+                !cr_gathers_rows(m->graph, &m->kernels[i], r))
                 leave(m->graph, id);
             for (int p = 0; p < m->graph->nodes[id].n_in && cr_is_joined_vector(m->graph, id); p++)
                 leave(m->graph, cr_in(m->graph, id, p));
@@ -223,11 +240,16 @@ static bool leave_mixed(struct cr_module *m)
     return any;
 }
 
-/* Adds what all kernels read from panels, times `sign`, to the bytes that they read. */
-static void count_panels(struct cr_module *m, int sign)
+/* Adds what all kernels read of parameters, times `sign`, to the bytes that they read. */
+static void count_weights(struct cr_module *m, int sign)
 {
-    for (int i = 0; i < m->n_kernels; i++)
-        m->kernels[i].bytes_read += sign * cr_panel_bytes(m->graph, &m->kernels[i]);
+    for (int i = 0; i < m->n_kernels; i++) {
+        struct cr_kernel *k = &m->kernels[i];
+        k->bytes_read += sign * cr_panel_bytes(m->graph, k);
+        for (int r = 0; r < k->n_refs; r++)
+            if (m->graph->nodes[k->refs[r]].op == CR_OP_param)
+                k->bytes_read += sign * cr_ref_bytes(m->graph, k, r);
+    }
 }
 
 /* A parameter that is left may be the reason to leave those beside it in another product. */
@@ -235,9 +257,9 @@ void cr_settle_formats(struct cr_module *m)
 {
     if (!first_rounded(m->graph))
         return;
-    count_panels(m, -1);
+    count_weights(m, -1);
     leave_plain(m);
     while (leave_mixed(m))
         ;
-    count_panels(m, 1);
+    count_weights(m, 1);
 }

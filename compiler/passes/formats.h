@@ -2,9 +2,9 @@
  * formats.h - which weights are kept in which format.
  *
  * Rules by name say what is wanted, before the passes; what becomes of it is known once there are
- * kernels.  A weight is kept in the format that is wanted if nothing but products reads it, each as
- * its right operand, from panels, and side by side only with weights of the same format.  Other
- * weights stay as they are.
+ * kernels.  A weight is kept in the format that is wanted if nothing but products and gathers reads
+ * it: products as their right operand, from panels, where it lies side by side only with weights of
+ * the same format; gathers whole rows of it (tables.h).  Other weights stay as they are.
  */
 #ifndef CR_FORMATS_H
 #define CR_FORMATS_H
@@ -27,7 +27,8 @@ void cr_settle_formats(struct cr_module *module);
 /* The format of the panels of a weight matrix: all parameters it is made of have the same one. */
 enum cr_format cr_panel_format(const struct cr_graph *graph, cr_id matrix);
 
-/* Bytes of its elements. */
+/* Bytes of the elements of a kernel's weight matrix, and of those that it reads of its operand r. */
+double cr_ref_bytes(const struct cr_graph *graph, const struct cr_kernel *kernel, int r);
 double cr_panel_bytes(const struct cr_graph *graph, const struct cr_kernel *kernel);
 
 #endif

@@ -106,7 +106,7 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put(b, k->atoms.length, (size_t)k->atoms.n * sizeof *k->atoms.length);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
     for (int i = 0; i < k->n_refs; i++)
-        put_int(b, g->nodes[k->refs[i]].dtype);
+        put_int(b, g->nodes[k->refs[i]].dtype), put_int(b, g->nodes[k->refs[i]].format);
     for (int i = 0; i < CR_PROGRAMS; i++)
         if (cr_parts_of(k)->programs[i].loops)
             put_tiles(b, g, &k->programs[i], starts);

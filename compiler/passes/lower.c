@@ -78,7 +78,7 @@ static void count_work(struct cr_lowering *lw)
     k->bytes_written = 4 * elements;
     for (int i = 0; i < k->n_refs; i++) {
         double *bytes = cr_writes_ref(k, i) ? &k->bytes_written : &k->bytes_read;
-        *bytes += 4 * (double)cr_elements_read(lw->g, k, i);
+        *bytes += cr_ref_bytes(lw->g, k, i);
     }
     k->bytes_read += cr_panel_bytes(lw->g, k);
     k->flops = cr_kernel_kinds[k->kind].flops(k, elements);

@@ -148,7 +148,8 @@ struct cr_module {
     struct cr_storage *storage; /* by node */
     int64_t *packed;            /* by kernel: its packed weights, floats; or -1 */
     cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table, which
-                        * kernels gather there (tables.h); or CR_NONE */
+                        * kernels gather there; the table itself, if it has panels of its own
+                        * (tables.h); or CR_NONE */
     struct cr_place_info *places;
     int n_places, cap_places;
     int64_t weights_floats, arena_floats;

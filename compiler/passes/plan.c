@@ -67,6 +67,13 @@ static int64_t find_panels(struct weights *w, int first)
     return -1;
 }
 
+/* What the panels being placed take: whole panels of N columns. */
+static int64_t panel_floats(const struct weights *w, enum cr_format format, int64_t N)
+{
+    int64_t bytes = w->column * ((N + PANEL - 1) / PANEL * PANEL) * cr_formats[format].unit;
+    return cr_align(bytes / (int64_t)sizeof(float));
+}
+
 /* Packs a weight matrix behind what is there.  Entries that multiply by the same one share it. */
 static void place_panels(struct weights *w, cr_id id)
 {
@@ -86,8 +93,22 @@ static void place_panels(struct weights *w, cr_id id)
         return;
     }
     w->panels[id] = w->target;
-    int64_t bytes = w->column * ((N + PANEL - 1) / PANEL * PANEL) * cr_formats[format].unit;
-    w->m->weights_floats += cr_align(bytes / (int64_t)sizeof(float));
+    w->m->weights_floats += panel_floats(w, format, N);
+}
+
+/* Packs a table that has panels of its own. */
+static void place_table(struct weights *w, cr_id id)
+{
+    const struct cr_node *node = &w->g->nodes[id];
+    struct cr_place_info piece = cr_turned_table(w->g, id);
+    if (w->m->storage[id].space != CR_SPACE_NONE)
+        return;
+    w->column = cr_column_units(node->format, piece.rows);
+    w->target = w->m->weights_floats;
+    add_place(w, &piece);
+    w->m->places[w->m->n_places - 1].last = true;
+    w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->target};
+    w->m->weights_floats += panel_floats(w, node->format, piece.cols);
 }
 
 static void place_elements(struct weights *w, cr_id param, int64_t target)
@@ -123,8 +144,12 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
     for (int r = 0; r < k->n_refs; r++) {
         cr_id id = k->refs[r];
         bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined_vector(w->g, id);
-        if (weight && w->m->columns_of[id] == CR_NONE && (w->readers[id] > 1) == shared)
+        if (!weight || (w->readers[id] > 1) != shared)
+            continue;
+        if (w->m->columns_of[id] == CR_NONE)
             place_plain(w, id);
+        else if (w->m->columns_of[id] == id)
+            place_table(w, id);
     }
     if (cr_packed(k) != CR_NONE && (w->readers[cr_packed(k)] > 1) == shared)
         place_panels(w, cr_packed(k));
@@ -155,12 +180,12 @@ static void count_readers(struct weights *w)
     free(count);
 }
 
-/* Tables that are kept in panels lie where these do. */
+/* Tables that are kept in panels of products lie where these do. */
 static void place_tables(struct weights *w)
 {
     for (cr_id id = 0; id < w->g->n_nodes; id++) {
         cr_id matrix = w->m->columns_of[id];
-        if (matrix != CR_NONE)
+        if (matrix != CR_NONE && matrix != id)
             w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->panels[matrix]};
     }
 }

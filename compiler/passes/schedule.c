@@ -91,19 +91,34 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     return s->panels[cr_packed(k)] != CR_NONE;
 }
 
-/* A weight matrix in panels: its rows rounded up to blocks, its columns to panels. */
+/* Makes a buffer that of K x N panels: rows rounded up to blocks, columns to panels. */
+static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N)
+{
+    buffer->format = format;
+    buffer->rank = 2;
+    buffer->shape[0] = cr_block_rows(format, K);
+    buffer->shape[1] = cr_round_up(N, CR_PANEL_FLOATS);
+    buffer->bytes = cr_format_bytes(format, buffer->shape[0] * buffer->shape[1]);
+}
+
+/* The panels of a kernel's weight matrix. */
 static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
         return;
     struct cr_location at = {CR_SPACE_WEIGHTS, bytes_of(floats), 0};
     struct cr_buffer *buffer = add_buffer(s, cr_packed(k), at);
-    buffer->format = cr_panel_format(s->g, cr_packed(k));
-    buffer->rank = 2;
-    buffer->shape[0] = cr_block_rows(buffer->format, k->gemm.K);
-    buffer->shape[1] = cr_round_up(k->gemm.N, CR_PANEL_FLOATS);
-    buffer->bytes = cr_format_bytes(buffer->format, buffer->shape[0] * buffer->shape[1]);
+    set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), k->gemm.K, k->gemm.N);
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
+}
+
+/* The panels of a table that has its own: a row of it is a column. */
+static int add_table(struct scheduling *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct cr_buffer *buffer = add_buffer(s, id, location_of(&s->m->storage[id]));
+    set_panels(buffer, node->format, node->shape[1], node->shape[0]);
+    return s->p->n_buffers - 1;
 }
 
 /* Room for all of them at once: they are many. */
@@ -139,7 +154,8 @@ static void add_buffers(struct scheduling *s)
             add_panels(s, &s->m->kernels[i], s->m->packed[i]);
     for (cr_id id = 0; id < s->g->n_nodes; id++)
         if (s->m->columns_of[id] != CR_NONE)
-            s->buffer[id] = s->panels[s->m->columns_of[id]];
+            s->buffer[id] = s->m->columns_of[id] == id ? add_table(s, id)
+                                                       : s->panels[s->m->columns_of[id]];
 }
 
 /* The literals under the numbers that the plan has given them. */
@@ -258,7 +274,10 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
         b->ref[i] = add_operand(s, b, i);
     for (int i = 0; i < k->n_refs; i++) {
         b->f->slots[b->ref[i]].written = cr_writes_ref(k, i);
-        b->f->slots[b->ref[i]].packed = s->m->columns_of[k->refs[i]] != CR_NONE;
+        if (s->m->columns_of[k->refs[i]] != CR_NONE) {
+            b->f->slots[b->ref[i]].packed = true;
+            b->f->slots[b->ref[i]].format = s->g->nodes[k->refs[i]].format;
+        }
     }
     b->weight = CR_NONE;
     if (cr_packed(k) != CR_NONE) {
@@ -651,7 +670,7 @@ static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
     double bytes = cr_panel_bytes(m->graph, k);
     for (int r = 0; r < k->n_refs; r++)
         if (m->storage[k->refs[r]].space == CR_SPACE_WEIGHTS)
-            bytes += 4 * (double)cr_elements_read(m->graph, k, r);
+            bytes += cr_ref_bytes(m->graph, k, r);
     return bytes;
 }
 

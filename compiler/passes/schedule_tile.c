@@ -10,6 +10,17 @@ static bool reduces(const struct cr_tiles *tiles)
     return false;
 }
 
+/* True if a value is rows of a table whose elements lie in blocks, which a part of a row could cut. */
+static bool gathers_blocks(const struct cr_builder *b)
+{
+    const struct cr_tiles *tiles = &b->k->program;
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].source == CR_GATHER &&
+            cr_formats[b->f->slots[b->ref[tiles->values[i].ref]].format].block > 1)
+            return true;
+    return false;
+}
+
 /* True if every value of the program is one number a row. */
 static bool all_by_row(const struct cr_tiles *tiles)
 {
@@ -97,7 +108,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     const struct cr_kernel *k = b->k;
     const struct cr_affine *dest = &k->dest;
     int64_t M = cr_extent(k, k->row), N = cr_extent(k, k->col);
-    bool cut = !reduces(&k->program) && N > b->target->tile_cols;
+    bool cut = !reduces(&k->program) && !gathers_blocks(b) && N > b->target->tile_cols;
     bool write = k->kind == CR_KERNEL_WRITE;
     int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
     int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));

@@ -223,9 +223,11 @@ static void call_gather(struct tiling *t, const struct cr_value *v, const struct
     struct cr_builder *b = t->b;
     struct cr_argument cols = v->by_row ? cr_n(b, 1) : cr_x(t->job->cols);
     struct cr_argument stride = cr_n(b, v->table_stride), n_rows = table_rows(t, v);
+    enum cr_format format = b->f->slots[table.slot].format;
     if (b->f->slots[table.slot].packed)
-        CR_CALL(b, CR_CALLEE_gather_panels, to->format, rows, cols, cr_at(to->address),
-                cr_n(b, to->ld), cr_at(table), cr_n(b, v->table_stride * CR_PANEL), n_rows,
+        CR_CALL(b, cr_formats[format].gather, to->format, rows, cols, cr_at(to->address),
+                cr_n(b, to->ld), cr_at(table),
+                cr_n(b, cr_column_units(format, v->table_stride) * CR_PANEL), n_rows,
                 cr_at(index->address));
     else if (index->by_row)
         CR_CALL(b, CR_CALLEE_gather, to->format, rows, cols, cr_at(to->address), cr_n(b, to->ld),
@@ -244,7 +246,8 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
     struct spot *index = &t->spots[v->arg[0]];
     int64_t rs = coef(&v->at, j->row);
     struct cr_affine at = {0};
-    cr_affine_add(&at, &v->at, b->f->slots[b->ref[v->ref]].packed ? CR_PANEL : 1);
+    const struct cr_slot *slot = &b->f->slots[b->ref[v->ref]];
+    cr_affine_add(&at, &v->at, slot->packed ? cr_column_units(slot->format, CR_PANEL) : 1);
     struct cr_address table = element(t, b->ref[v->ref], &at);
     if (index->by_row)
         spread(t, index, true);

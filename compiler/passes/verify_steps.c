@@ -69,13 +69,15 @@ static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
     return n == cr_kernel_numbers(b, of_b) && !memcmp(of_a, of_b, (size_t)n * sizeof *of_a);
 }
 
-/* Whether operands are of one type in memory: what the caller hands in may be i32. */
+/* Whether operands are of one type and one format in memory: what the caller hands in may be i32, and
+ * a table rounded. */
 static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
     bool same = a->n_refs == b->n_refs;
     for (int i = 0; same && i < a->n_refs; i++)
-        same = g->nodes[a->refs[i]].dtype == g->nodes[b->refs[i]].dtype;
+        same = g->nodes[a->refs[i]].dtype == g->nodes[b->refs[i]].dtype &&
+               g->nodes[a->refs[i]].format == g->nodes[b->refs[i]].format;
     return same;
 }
 

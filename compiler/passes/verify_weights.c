@@ -131,7 +131,7 @@ static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id 
 {
     const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
     return p && p->panel_stride && p->param == param && p->last &&
-           format_of(c, p) == cr_format_of(CR_F32) && cr_is_turned_table(&c->g->nodes[param], p);
+           cr_is_turned_table(&c->g->nodes[param], p);
 }
 
 /* True if a kernel's operand, a parameter or several that are read as one, lies where it is read.  Only
