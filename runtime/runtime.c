@@ -102,7 +102,8 @@ static int cr_has(const struct cr_runtime *rt)
                __builtin_cpu_supports("fma");
     }
     if (rt == &cr_runtime_avx2) {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("f16c");
     }
 #endif
 #if CR_NEON

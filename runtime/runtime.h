@@ -107,6 +107,44 @@
          * `vectors` (2 to 4, or 0 for what this processor likes) is how wide the tiles are that stay in \
          * registers, and `ahead` how many floats of weights are read until those that are prefetched: both \
          * are for speed, no bit depends on them. */ \
+    CR_FUNCTION(pack_bf16, void, (long K, long N, unsigned short *y, long panel_stride, long first, int last, \
+                                  const float *b, long rs, long cs)) /* only for bf16 */ \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
+         * of panels of bf16, rounded to the nearest, of two the even one; NaN stays NaN, and becomes \
+         * quiet.  Two rows take 64 units: column n of row k is number k / 2 * 64 + n * 2 + k % 2 of its \
+         * panel; an odd K is made even by zeros.  Columns beside them stay as they are, but if `last` \
+         * is not 0, those behind them in their panel become zeros. */ \
+    CR_FUNCTION(unpack_bf16, void, (long K, long N, float *y, long ldy, const unsigned short *b, \
+                                    long panel_stride)) /* only for bf16 */ \
+        /* y[k, n] = element (k, n) of such panels. */ \
+    CR_FUNCTION(gemm_bf16, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                  const unsigned short *b, long panel_stride, float *c, long ldc, \
+                                  const float *start, long lds, long vectors, \
+                                  long ahead)) /* only for bf16 */ \
+        /* gemm with b in bf16: the same bits as gemm with what unpack_bf16 makes of b. */ \
+    CR_FUNCTION(gather_bf16, void, (long rows, long cols, float *y, long ldy, \
+                                    const unsigned short *panels, long panel_stride, long table_rows, \
+                                    const int *index)) /* only for bf16 */ \
+        /* gather_panels with such panels. */ \
+    CR_FUNCTION(pack_f16, void, (long K, long N, unsigned short *y, long panel_stride, long first, int last, \
+                                  const float *b, long rs, long cs)) /* only for f16 */ \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
+         * of panels of f16, rounded to the nearest, of two the even one; NaN stays NaN, and becomes \
+         * quiet; what is at least 65520 becomes infinite.  Rows lie one after another: column n of row k is \
+         * number k * 32 + n of its panel.  Columns beside them stay as they are, but if `last` \
+         * is not 0, those behind them in their panel become zeros. */ \
+    CR_FUNCTION(unpack_f16, void, (long K, long N, float *y, long ldy, const unsigned short *b, \
+                                    long panel_stride)) /* only for f16 */ \
+        /* y[k, n] = element (k, n) of such panels. */ \
+    CR_FUNCTION(gemm_f16, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                  const unsigned short *b, long panel_stride, float *c, long ldc, \
+                                  const float *start, long lds, long vectors, \
+                                  long ahead)) /* only for f16 */ \
+        /* gemm with b in f16: the same bits as gemm with what unpack_f16 makes of b. */ \
+    CR_FUNCTION(gather_f16, void, (long rows, long cols, float *y, long ldy, \
+                                    const unsigned short *panels, long panel_stride, long table_rows, \
+                                    const int *index)) /* only for f16 */ \
+        /* gather_panels with such panels. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     long vectors, long ahead)) \

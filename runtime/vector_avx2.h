@@ -1,17 +1,17 @@
 /*
  * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
  *
- * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
+ * From here to vector_end.h functions are compiled for AVX2, FMA and F16C, whatever the
  * flags of the compiler.
  */
 #ifndef CR_VECTOR_AVX2_H
 #define CR_VECTOR_AVX2_H
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 #endif
 #define CR_TARGET 1
 
@@ -28,6 +28,11 @@
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
+#define v_words(p) _mm256_loadu_si256((const void *)(p)) /* only for bf16 */
+#define v_high _mm256_set1_epi32(-65536) /* only for bf16 */
+#define v_load_low(p) _mm256_castsi256_ps(_mm256_slli_epi32(v_words(p), 16)) /* only for bf16 */
+#define v_load_high(p) _mm256_castsi256_ps(_mm256_and_si256(v_words(p), v_high)) /* only for bf16 */
+#define v_load_f16(p) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p))) /* only for f16 */
 #define v_store(p, x) _mm256_storeu_ps(p, x)
 #define v_stream(p, x) _mm256_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()

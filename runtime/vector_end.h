@@ -16,6 +16,11 @@
 #undef v_number
 #undef v_fma_by
 #undef v_load
+#undef v_words /* only for bf16 */
+#undef v_high /* only for bf16 */
+#undef v_load_low /* only for bf16 */
+#undef v_load_high /* only for bf16 */
+#undef v_load_f16 /* only for f16 */
 #undef v_store
 #undef v_stream
 #undef v_stream_end

@@ -42,6 +42,9 @@
     F(scatter_tile, "runtime/scatter_tile.inc")                                                    \
     F(move, "runtime/move.inc")                                                                    \
     F(gemm, "runtime/gemm.inc")                                                                    \
+    F(half, "runtime/half.inc")                                                                    \
+    F(bf16, "runtime/bf16.inc")                                                                    \
+    F(f16, "runtime/f16.inc")                                                                      \
     F(softmax, "runtime/softmax.inc")                                                              \
     F(vector, "runtime/vector.h")                                                                  \
     F(plain, "runtime/vector_plain.h")                                                             \
