@@ -26,10 +26,12 @@
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
+#define CR_HALF_VECTORS 2 /* only for bf16, f16 */
+#define CR_HALF_TILES(T) CR_TILES_2(T) /* only for bf16, f16 */
 
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_words(p) _mm256_loadu_si256((const void *)(p)) /* only for bf16 */
-#define v_high _mm256_set1_epi32(-65536) /* only for bf16 */
+#define v_high _mm256_loadu_si256(bf16_high_avx2()) /* only for bf16 */
 #define v_load_low(p) _mm256_castsi256_ps(_mm256_slli_epi32(v_words(p), 16)) /* only for bf16 */
 #define v_load_high(p) _mm256_castsi256_ps(_mm256_and_si256(v_words(p), v_high)) /* only for bf16 */
 #define v_load_f16(p) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p))) /* only for f16 */

@@ -27,6 +27,8 @@
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
+#define CR_HALF_VECTORS 2 /* only for bf16, f16 */
+#define CR_HALF_TILES(T) CR_TILES_2(T) /* only for bf16, f16 */
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_words(p) _mm512_loadu_si512(p) /* only for bf16 */

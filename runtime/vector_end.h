@@ -13,6 +13,10 @@
 #undef CR_TILES_2
 #undef CR_TILES_3
 #undef CR_TILES_4
+#undef CR_HALF_VECTORS /* only for bf16, f16 */
+#undef CR_HALF_TILES /* only for bf16, f16 */
+#undef CR_READ_AGAIN /* only for bf16, f16 */
+#undef CR_HALF_TILE /* only for bf16, f16 */
 #undef v_number
 #undef v_fma_by
 #undef v_load

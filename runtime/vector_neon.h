@@ -18,6 +18,8 @@
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
+#define CR_HALF_VECTORS 4 /* only for bf16, f16 */
+#define CR_HALF_TILES(T) CR_TILES_4(T) /* only for bf16, f16 */
 
 /* Vectors that may alias any element and begin at any of them. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;

@@ -18,6 +18,8 @@
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
+#define CR_HALF_VECTORS 2 /* only for bf16, f16 */
+#define CR_HALF_TILES(T) CR_TILES_2(T) /* only for bf16, f16 */
 
 #define v_load(p) (*(const cr_float *)(p))
 #define v_load_low(p) bf16_value_plain((p)[0]) /* only for bf16 */
