@@ -203,7 +203,7 @@ const char *crescent_backend_name(crescent_backend backend);
 typedef struct {
     crescent_backend backend;
     int threads;             /* 1 to 256; 0: one */
-    const char *isa;         /* "avx512", "avx2", "neon", "plain"; null: the best there is */
+    const char *isa;         /* "amx", "vnni", "avx512", "avx2", "neon", "plain"; null: the best there is */
     const char *const *skip; /* passes to leave out */
     int n_skip;
     int64_t max_arena; /* bytes that the arena may take: values are computed again rather than

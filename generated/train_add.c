@@ -262,7 +262,14 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
 /*
  * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
  * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
+ *
+ * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
+ * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
+ * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
+ * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
  */
+#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters)                                  \
+    CR_FUNCTION(name, result, parameters)
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
@@ -337,7 +344,7 @@ typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body 
 
 /* The runtime for one instruction set. */
 struct cr_runtime {
-    const char *isa;                  /* "avx512", "avx2", "neon" or "plain" */
+    const char *isa;                  /* "amx", "vnni", "avx512", "avx2", "neon" or "plain" */
     const struct cr_runtime_i32 *i32; /* only for i32 */
     cr_parallel *parallel;
 #define CR_MEMBER(type, name) type *name;
@@ -361,8 +368,9 @@ struct cr_runtime {
 #endif
 
 /*
- * The runtime for "avx512", "avx2", "neon" or "plain", or null if this machine lacks that
- * instruction set or the name is none of these; for a null name the fastest there is.
+ * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
+ * that instruction set or the name is none of these; for a null name the fastest there is.  Where
+ * the processor has AMX, the process asks Linux for tiles.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
@@ -2441,6 +2449,7 @@ typedef uint32_t cr_word;
 #define CR_UNROLL_BY_4
 #endif
 
+
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
@@ -2504,6 +2513,33 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
         }
     }
 }
+
+static int cr_has_plain(void)
+{
+    return 1;
+}
+
+#if CR_X86
+static int cr_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static int cr_has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("fma");
+}
+#endif
+
+#if CR_NEON
+/* A part of every aarch64. */
+static int cr_has_neon(void)
+{
+    return 1;
+}
+#endif
 
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
@@ -9821,42 +9857,28 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #endif
 /* clang-format on */
 
-/* True if the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_runtime *rt)
-{
-#if CR_X86
-    if (rt == &cr_runtime_avx512) {
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("fma");
-    }
-    if (rt == &cr_runtime_avx2) {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    }
-#endif
-#if CR_NEON
-    if (rt == &cr_runtime_neon) {
-        return 1; /* a part of every aarch64 */
-    }
-#endif
-    return rt == &cr_runtime_plain;
-}
+/* A runtime, and whether the processor and the operating system support its instruction set. */
+struct cr_isa {
+    const struct cr_runtime *rt;
+    int (*has)(void);
+};
 
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 {
-    static const struct cr_runtime *const best_first[] = {
+    static const struct cr_isa best_first[] = {
 #if CR_X86
-        &cr_runtime_avx512,
-        &cr_runtime_avx2,
+        {&cr_runtime_avx512, cr_has_avx512},
+        {&cr_runtime_avx2, cr_has_avx2},
 #endif
 #if CR_NEON
-        &cr_runtime_neon,
+        {&cr_runtime_neon, cr_has_neon},
 #endif
-        &cr_runtime_plain,
+        {&cr_runtime_plain, cr_has_plain},
     };
     for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
-        if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
-            return best_first[i];
+        const struct cr_isa *choice = &best_first[i];
+        if ((!isa || strcmp(isa, choice->rt->isa) == 0) && choice->has()) {
+            return choice->rt;
         }
     }
     return NULL;

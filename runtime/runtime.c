@@ -70,6 +70,34 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
     }
 }
 
+static int cr_has_plain(void)
+{
+    return 1;
+}
+
+#if CR_X86
+static int cr_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+}
+
+static int cr_has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("fma");
+}
+#endif
+
+#if CR_NEON
+/* A part of every aarch64. */
+static int cr_has_neon(void)
+{
+    return 1;
+}
+#endif
+
 /* One instance of the template after another; the order matters. */
 /* clang-format off */
 #include "vector_plain.h"
@@ -82,6 +110,8 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #include "vector_end.h"
 #include "vector_avx512.h"
 #include "runtime.inc"
+#include "vnni.inc" /* only for gemm_q8_int8, gemm_q4_int8 */
+#include "amx.inc" /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
 #include "vector_end.h"
 #endif
 
@@ -92,43 +122,32 @@ static void cr_copy_strided(long rows, long cols, cr_float *y, long ry, long cy,
 #endif
 /* clang-format on */
 
-/* True if the processor and the operating system support an instruction set. */
-static int cr_has(const struct cr_runtime *rt)
-{
-#if CR_X86
-    if (rt == &cr_runtime_avx512) {
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("fma");
-    }
-    if (rt == &cr_runtime_avx2) {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("f16c");
-    }
-#endif
-#if CR_NEON
-    if (rt == &cr_runtime_neon) {
-        return 1; /* a part of every aarch64 */
-    }
-#endif
-    return rt == &cr_runtime_plain;
-}
+/* A runtime, and whether the processor and the operating system support its instruction set. */
+struct cr_isa {
+    const struct cr_runtime *rt;
+    int (*has)(void);
+};
 
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 {
-    static const struct cr_runtime *const best_first[] = {
+    static const struct cr_isa best_first[] = {
+#if CR_AMX /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
+        {&cr_runtime_amx, cr_has_amx}, /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
+#endif /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
 #if CR_X86
-        &cr_runtime_avx512,
-        &cr_runtime_avx2,
+        {&cr_runtime_vnni, cr_has_vnni}, /* only for gemm_q8_int8, gemm_q4_int8 */
+        {&cr_runtime_avx512, cr_has_avx512},
+        {&cr_runtime_avx2, cr_has_avx2},
 #endif
 #if CR_NEON
-        &cr_runtime_neon,
+        {&cr_runtime_neon, cr_has_neon},
 #endif
-        &cr_runtime_plain,
+        {&cr_runtime_plain, cr_has_plain},
     };
     for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++) {
-        if ((!isa || strcmp(isa, best_first[i]->isa) == 0) && cr_has(best_first[i])) {
-            return best_first[i];
+        const struct cr_isa *choice = &best_first[i];
+        if ((!isa || strcmp(isa, choice->rt->isa) == 0) && choice->has()) {
+            return choice->rt;
         }
     }
     return NULL;

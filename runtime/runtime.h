@@ -46,7 +46,14 @@
 /*
  * The table of all other functions: CR_FUNCTION(name, result, parameters), and what it does.
  * Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes.
+ *
+ * A *level* is AVX-512 with further instructions, which serve a few functions alone: "vnni" with
+ * AVX512_VNNI, "amx" with tiles, too (AMX-INT8, AMX-BF16).  Its functions are those of AVX-512 but for
+ * rows CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters): in place of vnni and amx stands
+ * whose implementation each of them has, avx512, vnni or amx; see vnni.inc and amx.inc.
  */
+#define CR_FUNCTION_BY_LEVEL(vnni, amx, name, result, parameters)                                  \
+    CR_FUNCTION(name, result, parameters)
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
@@ -186,7 +193,7 @@
 
 /* The runtime for one instruction set. */
 struct cr_runtime {
-    const char *isa;                  /* "avx512", "avx2", "neon" or "plain" */
+    const char *isa;                  /* "amx", "vnni", "avx512", "avx2", "neon" or "plain" */
     const struct cr_runtime_i32 *i32; /* only for i32 */
     cr_parallel *parallel;
 #define CR_MEMBER(type, name) type *name;

@@ -56,6 +56,8 @@ typedef uint32_t cr_word;
 #define CR_UNROLL_BY_4
 #endif
 
+#define CR_LEVEL(name) CR_NAME(name) /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
+
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */

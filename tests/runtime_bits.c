@@ -418,7 +418,7 @@ static int compare(const struct lines *got, const struct lines *want)
 
 int main(int argc, char **argv)
 {
-    static const char *const isas[] = {"avx2", "avx512", "neon"};
+    static const char *const isas[] = {"avx2", "avx512", "vnni", "amx", "neon"};
     static struct lines plain, other;
     int wrong = 0;
     if (argc > 1 && strcmp(cr_runtime_select(NULL)->isa, argv[1]) != 0) {

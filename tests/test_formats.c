@@ -13,6 +13,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/ir/program.h"
+#include "tests/isas.h"
 
 enum { B = 2, T = 8, WIDTH = 48, ELEMENTS = B * T * WIDTH };
 
@@ -86,11 +87,12 @@ static double distance(const float *a, const float *b)
 }
 
 /* The last ones take a compiler's time: for the first script alone. */
-enum { QUICK_WAYS = 4 };
+enum { QUICK_WAYS = 6 };
 
 static const crescent_config ways[] = {
     {.backend = CRESCENT_TCC, .isa = "plain"},  {.backend = CRESCENT_TCC, .isa = "avx2"},
-    {.backend = CRESCENT_TCC, .isa = "avx512"}, {.backend = CRESCENT_TCC, .threads = 3},
+    {.backend = CRESCENT_TCC, .isa = "avx512"}, {.backend = CRESCENT_TCC, .isa = "vnni"},
+    {.backend = CRESCENT_TCC, .isa = "amx"},    {.backend = CRESCENT_TCC, .threads = 3},
     {.backend = CRESCENT_CC, .threads = 2},     {.backend = CRESCENT_STANDALONE},
 };
 
@@ -255,6 +257,7 @@ END_TEST
 
 int main(void)
 {
+    report_missing_isas("test_formats");
     Suite *suite = suite_create("formats");
     TCase *tests = tcase_create("formats");
     SRunner *runner = srunner_create(suite);

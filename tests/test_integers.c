@@ -17,11 +17,9 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "runtime/philox.h"
-#include "runtime/select.h"
+#include "tests/isas.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 
 static const int32_t values[] = {
     0,         1,         -1,       16777215, 16777216,      16777217,  -16777215,     -16777216,
@@ -686,13 +684,14 @@ END_TEST
 
 int main(void)
 {
+    report_missing_isas("test_integers");
     Suite *suite = suite_create("integers");
     TCase *runtime = tcase_create("runtime"), *graphs = tcase_create("graphs");
-    tcase_add_loop_test(runtime, strips_are_exact, 0, COUNT(isas));
-    tcase_add_loop_test(runtime, floats_are_cut, 0, COUNT(isas));
-    tcase_add_loop_test(runtime, reductions_are_exact, 0, COUNT(isas));
-    tcase_add_loop_test(runtime, moves_keep_all_bits, 0, COUNT(isas));
-    tcase_add_loop_test(runtime, iota_counts, 0, COUNT(isas));
+    tcase_add_loop_test(runtime, strips_are_exact, 0, ISAS);
+    tcase_add_loop_test(runtime, floats_are_cut, 0, ISAS);
+    tcase_add_loop_test(runtime, reductions_are_exact, 0, ISAS);
+    tcase_add_loop_test(runtime, moves_keep_all_bits, 0, ISAS);
+    tcase_add_loop_test(runtime, iota_counts, 0, ISAS);
     tcase_set_timeout(graphs, 120);
     tcase_add_loop_test(graphs, every_op_is_exact, 0, COUNT(ways));
     suite_add_tcase(suite, runtime);

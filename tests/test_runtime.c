@@ -19,11 +19,9 @@
 #include "runtime/philox.h"
 #include "runtime/pool.h"
 #include "runtime/runtime.h"
-#include "runtime/select.h"
+#include "tests/isas.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 
 /* ---- values ---- */
 
@@ -1659,7 +1657,7 @@ START_TEST(test_select)
     ck_assert_ptr_nonnull(cr_runtime_select(NULL));
     ck_assert_ptr_null(cr_runtime_select("sse9"));
     ck_assert_ptr_null(cr_runtime_select(""));
-    for (int i = 0; i < COUNT(isas); i++) {
+    for (int i = 0; i < ISAS; i++) {
         const struct cr_runtime *k = cr_runtime_select(isas[i]);
         ck_assert(k || i > 0);
         if (k) {
@@ -1674,34 +1672,34 @@ static Suite *runtime_suite(void)
     Suite *suite = suite_create("runtime");
     TCase *kernels = tcase_create("kernels");
     tcase_set_timeout(kernels, 300);
-    tcase_add_loop_test(kernels, test_strips, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_points, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_strips, 0, ISAS);
+    tcase_add_loop_test(kernels, test_points, 0, ISAS);
     tcase_add_loop_test(kernels, test_accuracy, 0, COUNT(functions));
     tcase_add_test(kernels, test_powers);
-    tcase_add_loop_test(kernels, test_reductions, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_columns, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_softmax_splitting, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_softmax_block, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_load_store, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_zeros, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_gather, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_gather_panels, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_lookup, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_cumsum, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_scatter_add, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_scatter_tile, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_random_tiles, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_hide, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_hide_rows, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_single_query, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_extremes, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_finite, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_combined, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_bands, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_band_of_zeros, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_gemm, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_gemm_accuracy, 0, COUNT(isas));
-    tcase_add_loop_test(kernels, test_gemm_stream, 0, COUNT(isas));
+    tcase_add_loop_test(kernels, test_reductions, 0, ISAS);
+    tcase_add_loop_test(kernels, test_columns, 0, ISAS);
+    tcase_add_loop_test(kernels, test_softmax_splitting, 0, ISAS);
+    tcase_add_loop_test(kernels, test_softmax_block, 0, ISAS);
+    tcase_add_loop_test(kernels, test_load_store, 0, ISAS);
+    tcase_add_loop_test(kernels, test_zeros, 0, ISAS);
+    tcase_add_loop_test(kernels, test_gather, 0, ISAS);
+    tcase_add_loop_test(kernels, test_gather_panels, 0, ISAS);
+    tcase_add_loop_test(kernels, test_lookup, 0, ISAS);
+    tcase_add_loop_test(kernels, test_cumsum, 0, ISAS);
+    tcase_add_loop_test(kernels, test_scatter_add, 0, ISAS);
+    tcase_add_loop_test(kernels, test_scatter_tile, 0, ISAS);
+    tcase_add_loop_test(kernels, test_random_tiles, 0, ISAS);
+    tcase_add_loop_test(kernels, test_hide, 0, ISAS);
+    tcase_add_loop_test(kernels, test_hide_rows, 0, ISAS);
+    tcase_add_loop_test(kernels, test_single_query, 0, ISAS);
+    tcase_add_loop_test(kernels, test_extremes, 0, ISAS);
+    tcase_add_loop_test(kernels, test_finite, 0, ISAS);
+    tcase_add_loop_test(kernels, test_combined, 0, ISAS);
+    tcase_add_loop_test(kernels, test_bands, 0, ISAS);
+    tcase_add_loop_test(kernels, test_band_of_zeros, 0, ISAS);
+    tcase_add_loop_test(kernels, test_gemm, 0, ISAS);
+    tcase_add_loop_test(kernels, test_gemm_accuracy, 0, ISAS);
+    tcase_add_loop_test(kernels, test_gemm_stream, 0, ISAS);
     tcase_add_test(kernels, test_select);
     suite_add_tcase(suite, kernels);
     TCase *support = tcase_create("support");
@@ -1711,8 +1709,8 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(support, test_pool_idle, 0, 2);
     tcase_add_test(support, test_pool_limits);
     tcase_add_loop_test(support, test_philox, 0, COUNT(known));
-    tcase_add_loop_test(support, test_random_normal, 0, COUNT(isas));
-    tcase_add_loop_test(support, test_random_fill, 0, COUNT(isas));
+    tcase_add_loop_test(support, test_random_normal, 0, ISAS);
+    tcase_add_loop_test(support, test_random_fill, 0, ISAS);
     tcase_add_test(support, test_random_uniform);
     tcase_add_test(support, test_random_moments);
     tcase_add_test(support, test_random_tails);
@@ -1722,6 +1720,7 @@ static Suite *runtime_suite(void)
 
 int main(void)
 {
+    report_missing_isas("test_runtime");
     SRunner *runner = srunner_create(runtime_suite());
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

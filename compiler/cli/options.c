@@ -68,7 +68,7 @@ static const struct option_row rows[] = {
      "size of the thread pool (default: the machine's cores)"},
     {"isa", 0, TEXT, "NAME", CR_VERB_COMPILING | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
      FIELD(isa), 0, 0,
-     "avx512, avx2, neon or plain (default: the best there is)"},
+     "amx, vnni, avx512, avx2, neon or plain (default: the best there is)"},
     {"seed", 0, COUNT, "N",
      CR_VERB_COMPILING | CR_VERB_TEXTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},

@@ -19,6 +19,9 @@
     F(words, "runtime/words.inc")                                                                  \
     F(random, "runtime/random.inc")                                                                \
     F(runtime_c, "runtime/runtime.c")                                                              \
+    F(vnni, "runtime/vnni.inc")                                                                    \
+    F(amx, "runtime/amx.inc")                                                                      \
+    F(level, "runtime/level.inc")                                                                  \
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
     F(rounding, "runtime/rounding.inc")                                                            \
@@ -134,7 +137,8 @@ static void resolve(char path[64], const char *includer, const char *quoted)
 /* True if a line begins a row of one of the runtime's tables. */
 static bool is_row(const char *line)
 {
-    return strncmp(line, "    OP(", 7) == 0 || strncmp(line, "    CR_FUNCTION(", 16) == 0;
+    return strncmp(line, "    OP(", 7) == 0 || strncmp(line, "    CR_FUNCTION(", 16) == 0 ||
+           strncmp(line, "    CR_FUNCTION_BY_LEVEL(", 25) == 0;
 }
 
 /* The end of a line; of a row of a table, which may have several lines, the end of the row. */

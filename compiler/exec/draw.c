@@ -54,8 +54,9 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
         &cr_groups_neon,
 #endif
     };
-    const struct cr_groups *groups = all[0];
-    for (size_t i = 1; i < sizeof all / sizeof *all; i++) {
+    const size_t n = sizeof all / sizeof *all;
+    const struct cr_groups *groups = all[n - 1]; /* of a level, too, whose vectors are AVX-512's */
+    for (size_t i = 0; i < n; i++) {
         if (strcmp(rt->isa, all[i]->isa) == 0) {
             groups = all[i];
         }

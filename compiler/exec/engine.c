@@ -536,8 +536,8 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
     e->rt = cr_runtime_select(o->isa);
     if (!e->rt)
         return cr_fail(error,
-                       "instruction set '%.60s': not on this machine, expected avx512, "
-                       "avx2, neon or plain",
+                       "instruction set '%.60s': not on this machine, expected amx, vnni, "
+                       "avx512, avx2, neon or plain",
                        o->isa);
     if (o->threads > 1 && !(e->pool = cr_pool_new(o->threads)))
         return cr_fail(error, "%d threads could not be started", o->threads);

@@ -1,0 +1,22 @@
+/* isas.h - the instruction sets that tests go through; those that a machine lacks are named. */
+#ifndef CR_ISAS_H
+#define CR_ISAS_H
+
+#include <stdio.h>
+
+#include "runtime/select.h"
+
+static const char *const isas[] = {"plain", "avx2", "avx512", "vnni", "amx", "neon"};
+
+enum { ISAS = sizeof isas / sizeof *isas };
+
+/* One line for each that is not there. */
+static inline void report_missing_isas(const char *test)
+{
+    for (int i = 0; i < ISAS; i++)
+        if (!cr_runtime_select(isas[i]))
+            printf("%s: not run with %s, which this machine lacks\n", test, isas[i]);
+    fflush(stdout); /* before the tests fork */
+}
+
+#endif
