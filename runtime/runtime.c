@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "bf16_product.h" /* only for gemm_bf16_bf16 */
 #include "divide.h" /* only for remainder, floor_divide */
 #include "philox.h" /* only for random */
 #include "pool.h"
@@ -78,8 +79,7 @@ static int cr_has_plain(void)
 #if CR_X86
 static int cr_has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); /* and F16C with it */
 }
 
 static int cr_has_avx512(void)

@@ -129,6 +129,20 @@
                                   const float *start, long lds, long vectors, \
                                   long ahead)) /* only for bf16 */ \
         /* gemm with b in bf16: the same bits as gemm with what unpack_bf16 makes of b. */ \
+    CR_FUNCTION(round_bf16, void, (long M, long K, unsigned short *y, long ldy, const float *x, long rs, long cs)) /* only for gemm_bf16_bf16 */ \
+        /* y[m, k] = x[m * rs + k * cs] rounded as pack_bf16 does it; K is made a multiple of 32 by zeros. */ \
+    CR_FUNCTION(read_bf16, void, (long K, float *y, const unsigned short *row)) /* only for gemm_bf16_bf16 */ \
+        /* y[k] = row[k] */ \
+    CR_FUNCTION_BY_LEVEL(avx512, amx, gemm_bf16_bf16, void, \
+                         (long M, long N, long K, const unsigned short *a, long lda, \
+                          const unsigned short *b, long panel_stride, float *c, long ldc, \
+                          const float *start, long lds, long ahead)) /* only for gemm_bf16_bf16 */ \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N], rows a being those of round_bf16, b panels of bf16, start \
+         * as of gemm.  K is made a multiple of 32 by zeros, and cut into blocks of 32: \
+         *     even = chain of fma from 0 on over k = 0, 2, .. 30 of a block, odd = the same over 1, 3, .. 31 \
+         *     c = c + (even + odd), block by block, from start on \
+         * Each operand and each result of an fma or a sum that is not normal becomes a zero of its sign; a \
+         * result that is not, if 24 bits of it, rounded without regard to its exponent, are less than 2^-126. */ \
     CR_FUNCTION(gather_bf16, void, (long rows, long cols, float *y, long ldy, \
                                     const unsigned short *panels, long panel_stride, long table_rows, \
                                     const int *index)) /* only for bf16 */ \

@@ -21,6 +21,7 @@
     F(runtime_c, "runtime/runtime.c")                                                              \
     F(vnni, "runtime/vnni.inc")                                                                    \
     F(amx, "runtime/amx.inc")                                                                      \
+    F(amx_bf16, "runtime/amx_bf16.inc")                                                            \
     F(level, "runtime/level.inc")                                                                  \
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
@@ -47,6 +48,8 @@
     F(gemm, "runtime/gemm.inc")                                                                    \
     F(half, "runtime/half.inc")                                                                    \
     F(bf16, "runtime/bf16.inc")                                                                    \
+    F(bf16_product_h, "runtime/bf16_product.h")                                                    \
+    F(bf16_product, "runtime/bf16_product.inc")                                                    \
     F(f16, "runtime/f16.inc")                                                                      \
     F(softmax, "runtime/softmax.inc")                                                              \
     F(vector, "runtime/vector.h")                                                                  \

@@ -1,0 +1,77 @@
+/*
+ * bf16_product.h - products in the arithmetic bf16: what all instruction sets share.
+ */
+#ifndef CR_BF16_PRODUCT_H
+#define CR_BF16_PRODUCT_H
+
+#include <string.h>
+
+#include "vector.h"
+
+enum {
+    CR_BLOCK = 32,                            /* k of a block */
+    CR_PAIRS = CR_BLOCK / 2,                  /* of even and odd k */
+    CR_BLOCK_UNITS = CR_BLOCK * 32,           /* of a block of a panel */
+    CR_STRIP = 64,                            /* k that are widened at a time, for many rows */
+    CR_STRIP_COLS = 64,                       /* and columns */
+    CR_FEW = 3,                               /* rows that are multiplied as panels are read */
+    CR_FEW_STRIP = 1024                       /* k of theirs that are widened at a time */
+};
+
+/* What gemm_bf16_bf16 is given; see runtime.h. */
+struct cr_bf16_product {
+    long M, N, K;
+    const unsigned short *a;
+    long lda;
+    const unsigned short *b;
+    long panel_stride;
+    float *c;
+    long ldc;
+    const float *start;
+    long lds, ahead;
+};
+
+/* The block at k of the panel of column n.  The last one may have fewer than 32 k: then it is copied
+ * and made whole by zeros. */
+CR_INLINE const unsigned short *cr_bf16_block(const struct cr_bf16_product *p, long k, long n,
+                                              unsigned short *whole)
+{
+    const unsigned short *block = p->b + n / 32 * p->panel_stride + k * 32;
+    size_t there = (size_t)(p->K - k + (p->K & 1)) * 32;
+    if (there >= CR_BLOCK_UNITS) {
+        return block;
+    }
+    memset(whole, 0, CR_BLOCK_UNITS * sizeof *whole);
+    memcpy(whole, block, there * sizeof *whole);
+    return whole;
+}
+
+/* A number that is not normal becomes a zero of its sign. */
+CR_INLINE float cr_flush(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
+}
+
+/*
+ * a b + c, rounded once, of operands that are flushed, the result flushed.  It is flushed, as x86
+ * does it, if 24 bits of it, rounded without regard to its exponent, are less than 2^-126; a sum in
+ * double is exact enough to tell.  The same if the processor flushes fmaf's result before it rounds.
+ */
+CR_INLINE float cr_fma_flushed(float a, float b, float c)
+{
+    const double least = 0x1p-126 - 0x1p-151;
+    float y = fmaf(a, b, c);
+    if (fabsf(y) <= 0x1p-126f) {
+        double exact = (double)a * (double)b + (double)c;
+        y = copysignf(fabs(exact) < least ? 0.0f : 0x1p-126f, exact != 0 ? (float)exact : y);
+    }
+    return y;
+}
+
+/* A sum that is not normal is exact. */
+CR_INLINE float cr_add_flushed(float a, float b)
+{
+    return cr_flush(cr_flush(a) + cr_flush(b));
+}
+
+#endif
