@@ -9,13 +9,13 @@
 #include "vector.h"
 
 enum {
-    CR_BLOCK = 32,                            /* k of a block */
-    CR_PAIRS = CR_BLOCK / 2,                  /* of even and odd k */
-    CR_BLOCK_UNITS = CR_BLOCK * 32,           /* of a block of a panel */
-    CR_STRIP = 64,                            /* k that are widened at a time, for many rows */
-    CR_STRIP_COLS = 64,                       /* and columns */
-    CR_FEW = 3,                               /* rows that are multiplied as panels are read */
-    CR_FEW_STRIP = 1024                       /* k of theirs that are widened at a time */
+    CR_BLOCK = 32,                  /* k of a block */
+    CR_PAIRS = CR_BLOCK / 2,        /* of even and odd k */
+    CR_BLOCK_UNITS = CR_BLOCK * 32, /* of a block of a panel */
+    CR_STRIP = 64,                  /* k of many rows that are widened at a time */
+    CR_STRIP_COLS = 128,            /* for so many columns */
+    CR_FEW = 3,                     /* rows that are multiplied as panels lie in memory */
+    CR_FEW_STRIP = 1024             /* k of theirs that are widened at a time */
 };
 
 /* What gemm_bf16_bf16 is given; see runtime.h. */
