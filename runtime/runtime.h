@@ -166,6 +166,46 @@
                                     const unsigned short *panels, long panel_stride, long table_rows, \
                                     const int *index)) /* only for f16 */ \
         /* gather_panels with such panels. */ \
+    CR_FUNCTION(pack_q8, void, (long K, long N, unsigned char *y, long panel_stride, long first, int last, \
+                                const float *b, long rs, long cs)) /* only for q8 */ \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 \
+         * of panels of q8.  32 rows of a column are a block of numbers d q, where d is a binary16 and q \
+         * an int8: d is max |w| / 127 rounded to binary16, q is w / d rounded to the nearest integer, of \
+         * two the even one, at most 127 in size; if d is 0, so is q.  A block that has a number that is \
+         * not finite, or whose d overflows, gets a NaN for d.  A panel's blocks take 1088 bytes: q + 128 of \
+         * row k and column n is byte k / 4 * 128 + n * 4 + k % 4, and d is the 16 bits at 1024 + 2 n.  Rows \
+         * that the last block lacks are zeros.  Columns beside them stay as they are, but if `last` is not \
+         * 0, those behind them in their panel become zeros. */ \
+    CR_FUNCTION(unpack_q8, void, (long K, long N, float *y, long ldy, const unsigned char *b, \
+                                  long panel_stride)) /* only for q8 */ \
+        /* y[k, n] = element (k, n) of such panels. */ \
+    CR_FUNCTION(gemm_q8, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                const unsigned char *b, long panel_stride, float *c, long ldc, \
+                                const float *start, long lds, long vectors, \
+                                long ahead)) /* only for q8 */ \
+        /* gemm with b in q8: the same bits as gemm with what unpack_q8 makes of b. */ \
+    CR_FUNCTION(gather_q8, void, (long rows, long cols, float *y, long ldy, \
+                                  const unsigned char *panels, long panel_stride, long table_rows, \
+                                  const int *index)) /* only for q8 */ \
+        /* gather_panels with such panels. */ \
+    CR_FUNCTION(pack_q4, void, (long K, long N, unsigned char *y, long panel_stride, long first, int last, \
+                                const float *b, long rs, long cs)) /* only for q4 */ \
+        /* The same of q4: a block has numbers fma(d, q, m) with q from 0 to 15; q4.inc says how d, q and m \
+         * are found.  A panel's blocks take 640 bytes: q of row k and column n is in byte k / 8 * 128 + \
+         * n * 4 + k % 4, in the high half of it where k % 8 is at least 4; d is the 16 bits at 512 + 2 n, m \
+         * those at 576 + 2 n. */ \
+    CR_FUNCTION(unpack_q4, void, (long K, long N, float *y, long ldy, const unsigned char *b, \
+                                  long panel_stride)) /* only for q4 */ \
+        /* y[k, n] = element (k, n) of such panels. */ \
+    CR_FUNCTION(gemm_q4, void, (long M, long N, long K, const float *a, long rs, long cs, \
+                                const unsigned char *b, long panel_stride, float *c, long ldc, \
+                                const float *start, long lds, long vectors, \
+                                long ahead)) /* only for q4 */ \
+        /* gemm with b in q4: the same bits as gemm with what unpack_q4 makes of b. */ \
+    CR_FUNCTION(gather_q4, void, (long rows, long cols, float *y, long ldy, \
+                                  const unsigned char *panels, long panel_stride, long table_rows, \
+                                  const int *index)) /* only for q4 */ \
+        /* gather_panels with such panels. */ \
     CR_FUNCTION(gemm_stream, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     long vectors, long ahead)) \

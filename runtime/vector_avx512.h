@@ -35,7 +35,7 @@
 #define v_high _mm512_set1_epi32(-65536) /* only for bf16 */
 #define v_load_low(p) _mm512_castsi512_ps(_mm512_slli_epi32(v_words(p), 16)) /* only for bf16 */
 #define v_load_high(p) _mm512_castsi512_ps(_mm512_and_si512(v_words(p), v_high)) /* only for bf16 */
-#define v_load_f16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(p))) /* only for f16 */
+#define v_load_f16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(p))) /* only for f16, q8, q4 */
 #define v_store(p, x) _mm512_storeu_ps(p, x)
 #define v_stream(p, x) _mm512_stream_ps(p, x) /* a non-temporal store, to an aligned address */
 #define v_stream_end() _mm_sfence()

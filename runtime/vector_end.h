@@ -24,7 +24,7 @@
 #undef v_high /* only for bf16 */
 #undef v_load_low /* only for bf16 */
 #undef v_load_high /* only for bf16 */
-#undef v_load_f16 /* only for f16 */
+#undef v_load_f16 /* only for f16, q8, q4 */
 #undef v_store
 #undef v_stream
 #undef v_stream_end

@@ -30,7 +30,7 @@ typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 #define v_high vdupq_n_u32(0xffff0000u) /* only for bf16 */
 #define v_load_low(p) vreinterpretq_f32_u32(vshlq_n_u32(v_words(p), 16)) /* only for bf16 */
 #define v_load_high(p) vreinterpretq_f32_u32(vandq_u32(v_words(p), v_high)) /* only for bf16 */
-#define v_load_f16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))) /* only for f16 */
+#define v_load_f16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))) /* only for f16, q8, q4 */
 #define v_store(p, x) ((void)(*(cr_floats_4 *)(p) = (x)))
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)

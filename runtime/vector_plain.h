@@ -24,7 +24,7 @@
 #define v_load(p) (*(const cr_float *)(p))
 #define v_load_low(p) bf16_value_plain((p)[0]) /* only for bf16 */
 #define v_load_high(p) bf16_value_plain((p)[1]) /* only for bf16 */
-#define v_load_f16(p) f16_value_plain((p)[0]) /* only for f16 */
+#define v_load_f16(p) f16_value_plain((p)[0]) /* only for f16, q8, q4 */
 #define v_store(p, x) ((void)(*(cr_float *)(p) = (x)))
 #define v_stream(p, x) v_store(p, x)
 #define v_stream_end() ((void)0)

@@ -50,7 +50,11 @@
     F(bf16, "runtime/bf16.inc")                                                                    \
     F(bf16_product_h, "runtime/bf16_product.h")                                                    \
     F(bf16_product, "runtime/bf16_product.inc")                                                    \
+    F(f16_number, "runtime/f16_number.inc")                                                        \
     F(f16, "runtime/f16.inc")                                                                      \
+    F(blocks, "runtime/blocks.inc")                                                                \
+    F(q8, "runtime/q8.inc")                                                                        \
+    F(q4, "runtime/q4.inc")                                                                        \
     F(softmax, "runtime/softmax.inc")                                                              \
     F(vector, "runtime/vector.h")                                                                  \
     F(plain, "runtime/vector_plain.h")                                                             \
