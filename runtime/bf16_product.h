@@ -9,9 +9,9 @@
 #include "vector.h"
 
 enum {
-    CR_BLOCK = 32,                  /* k of a block */
-    CR_PAIRS = CR_BLOCK / 2,        /* of even and odd k */
-    CR_BLOCK_UNITS = CR_BLOCK * 32, /* of a block of a panel */
+    CR_BF16_BLOCK = 32,                  /* k of a block */
+    CR_PAIRS = CR_BF16_BLOCK / 2,        /* of even and odd k */
+    CR_BLOCK_UNITS = CR_BF16_BLOCK * 32, /* of a block of a panel */
     CR_STRIP = 64,                  /* k of many rows that are widened at a time */
     CR_STRIP_COLS = 128,            /* for so many columns */
     CR_FEW = 3,                     /* rows that are multiplied as panels lie in memory */
