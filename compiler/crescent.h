@@ -214,6 +214,10 @@ typedef struct {
                          * nothing but products reads; the rest stays f32, as all do for null.
                          * Refused are other formats than f32 where there are gradients, and in
                          * a training */
+    const char *arithmetic; /* how products by such weights are summed: rules as those of `format`.
+                             * Null: f32.  int8 rounds the rows that they multiply; it is for weights
+                             * in q8 and q4, others stay with f32.  Refused is a rule that no
+                             * weight can follow */
     const char *target; /* the machine that loops are cut for: a name of crescent_target_at, or a
                          * file of sizes.  Null: "host", but for what emits or prints "generic".
                          * No bit of a result depends on it. */
@@ -816,7 +820,7 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
- * configuration `skip`, `max_arena`, `format` and `target` count.  `report` may be null; its times of
+ * configuration `skip`, `max_arena`, `format`, `arithmetic` and `target` count.  `report` may be null; its times of
  * compiling, isa and threads are 0. */
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);

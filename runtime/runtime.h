@@ -213,6 +213,28 @@
          * are aligned to cache lines are written by non-temporal stores, which spares reading them \
          * first.  Other threads see them after stream_end, to be called at the end of a body. */ \
     CR_FUNCTION(stream_end, void, (void)) \
+    CR_FUNCTION(round_int8, void, (long M, long K, int *y, long ldy, const float *x, long rs, long cs)) /* only for round_int8 */ \
+        /* Rounds M rows of K floats, element (m, k) at x[m * rs + k * cs], to integers of 8 bits, row m at \
+         * y + m * ldy.  With B = (K + 31) / 32 blocks a row takes 11 B ints: 32 B bytes, integer k at byte \
+         * k, 0 past K; then B floats a, B ints -128 s and B floats t, all by block.  Of the block, with \
+         * T = max |x|:  a = T / 127, r = 127 / T, integer = x r rounded to the nearest, of two the even \
+         * one; s is the sum of its integers, t = a s.  If T is less than 2^-100 all of these are 0; if an \
+         * x is NaN or infinite, the integers are 0, a and t are NaN.  Each operation is rounded. */ \
+    CR_FUNCTION(read_int8, void, (long K, float *y, const int *row)) /* only for round_int8 */ \
+        /* y[k] = a times integer k of a rounded row. */ \
+    CR_FUNCTION_BY_LEVEL(vnni, amx, gemm_q8_int8, void, (long M, long N, long K, const int *a, long lda, \
+                                     const unsigned char *b, long panel_stride, float *c, long ldc, \
+                                     const float *start, long lds, long ahead)) /* only for gemm_q8_int8 */ \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N], of rows that round_int8 made, lda ints apart, by panels \
+         * in q8; start and ahead are as for gemm.  c begins with start or 0; then for each block of 32 k in \
+         * order, I = the sum of its products of integers (a sum without rounding: |I| < 2^19), \
+         *     c = fma(I, a d, c) \
+         * with the scale a of the row's block and d of the column's; a d is rounded. */ \
+    CR_FUNCTION_BY_LEVEL(vnni, amx, gemm_q4_int8, void, (long M, long N, long K, const int *a, long lda, \
+                                     const unsigned char *b, long panel_stride, float *c, long ldc, \
+                                     const float *start, long lds, long ahead)) /* only for gemm_q4_int8 */ \
+        /* The same by panels in q4, whose minimum m of the column's block is added after each block: \
+         *     c = fma(I, a d, c);  c = fma(m, t, c) */ \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     const float *scale, long begin, long end, long vectors, \

@@ -119,6 +119,7 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .n_skip = o->skip.n,
                              .max_arena = o->max_arena,
                              .format = o->format,
+                             .arithmetic = o->arithmetic,
                              .target = o->target};
 }
 

@@ -95,6 +95,11 @@ static const struct option_row rows[] = {
      FIELD(format), 0, 0,
      "how weights that products read are kept: NAME for all, or GLOB=NAME by their names, with\n"
      "                            commas between; the last rule that matches counts (default f32)"},
+    {"arithmetic", 0, TEXT, "RULES",
+     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_GENERATE | CR_VERB_VARY,
+     FIELD(arithmetic), 0, 0,
+     "how products by such weights are summed: rules as for --format (default f32; int8: rows\n"
+     "                            rounded to 8 bits, exact sums in blocks, for q8 and q4)"},
     {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE, FIELD(out), 0, 0,
      "the file to write; of emit it ends in .c"},
     {"train", 0, FLAG, "", CR_VERB_EMIT, FIELD(train), 0, 0,

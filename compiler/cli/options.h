@@ -29,7 +29,7 @@ struct cr_options {
     struct cr_list weights, skip, vs;
     const char *grads, *expect_grads, *after, *out, *isa, *target, *backend, *backends, *entry;
     const char *config;
-    const char *format;
+    const char *format, *arithmetic;
     const char *tokenizer, *text, *decode, *file; /* file: the second word */
     const char *resume, *checkpoint, *save, *loss_curve;
     bool strict, train, json, kernels, markdown, help, per_kernel, compile_only, turns, log_scale;

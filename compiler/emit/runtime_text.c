@@ -55,6 +55,9 @@
     F(blocks, "runtime/blocks.inc")                                                                \
     F(q8, "runtime/q8.inc")                                                                        \
     F(q4, "runtime/q4.inc")                                                                        \
+    F(int8, "runtime/int8.inc")                                                                    \
+    F(int8_products, "runtime/int8_products.inc")                                                  \
+    F(int8_amx, "runtime/int8_amx.inc")                                                            \
     F(softmax, "runtime/softmax.inc")                                                              \
     F(vector, "runtime/vector.h")                                                                  \
     F(plain, "runtime/vector_plain.h")                                                             \

@@ -39,7 +39,8 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
                            .rank = node->rank,
                            .init = node->init,
                            .bound = node->value,
-                           .format = node->format};
+                           .format = node->format,
+                           .arithmetic = node->arithmetic};
     memcpy(port.shape, node->shape, sizeof port.shape);
     return port;
 }
@@ -202,12 +203,14 @@ static int *match_inputs(const struct cr_engine *e, const struct cr_port *ports,
 }
 
 /* A program has the same parameters, but maybe in another order, and knows which are kept in the
- * formats that are wanted. */
+ * formats that are wanted, and multiplied in the arithmetics. */
 static void match_params(struct cr_engine *e, const struct cr_program *p)
 {
     e->to_param = match_ports(e->params, e->n_params, p->params, p->n_params);
-    for (int i = 0; i < e->n_params; i++)
+    for (int i = 0; i < e->n_params; i++) {
         e->params[i].format = p->params[e->to_param[i]].format;
+        e->params[i].arithmetic = p->params[e->to_param[i]].arithmetic;
+    }
 }
 
 /* The same for all ports. */

@@ -165,6 +165,7 @@ static bool infer_leaf(struct build *b)
                       cr_dtype_name(b->attr->dtype));
     b->node->init = b->attr->init;
     b->node->format = op == CR_OP_param ? b->attr->format : CR_FORMAT_f32;
+    b->node->arithmetic = op == CR_OP_param ? b->attr->arithmetic : CR_ARITHMETIC_f32;
     b->node->name = cr_intern(b->g, b->attr->name);
     return op != CR_OP_input || take_lengths(b);
 }
@@ -450,6 +451,7 @@ static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct 
     node->name = node->tap = NULL;
     node->init = CR_INIT_UNIFORM;
     node->format = CR_FORMAT_f32;
+    node->arithmetic = CR_ARITHMETIC_f32;
     node->where = *where;
     node->kernel = CR_NONE;
     node->shape = node->index = cr_no_axes;
@@ -517,7 +519,7 @@ const char *cr_check_inference(struct cr_graph *g, cr_id id)
         !same_axes(g, again.shape, node->shape))
         return "shape or type is not what its operands give";
     if (again.axis != node->axis || again.init != node->init || again.format != node->format ||
-        !same_axes(g, again.index, node->index) ||
+        again.arithmetic != node->arithmetic || !same_axes(g, again.index, node->index) ||
         memcmp(&again.value, &node->value, sizeof again.value) != 0)
         return "it has an attribute that its op does not";
     return again.name == node->name ? NULL : "its name is not interned";

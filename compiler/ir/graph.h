@@ -29,14 +29,29 @@ typedef int32_t cr_id;
 
 enum cr_dtype { CR_F32, CR_I32, CR_BOOL };
 
-/* How elements are kept in memory: a row of formats.def each; see program.h. */
+/* How elements are kept in memory: a row of formats.def each; see program.h.  Behind them, the rounded
+ * rows of arithmetics. */
 enum cr_format {
 #define FORMAT(name, ...) CR_FORMAT_##name,
 #define WEIGHT_FORMAT FORMAT
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
+#define ARITHMETIC(name, ...) CR_FORMAT_rows_##name,
+#define PRODUCT(format, arithmetic, gemm)
+#include "arithmetics.def"
+#undef ARITHMETIC
     CR_FORMAT_COUNT
+};
+
+/* How products by weights are summed: f32, or a row of arithmetics.def; see program.h. */
+enum cr_arithmetic {
+    CR_ARITHMETIC_f32,
+#define ARITHMETIC(name, ...) CR_ARITHMETIC_##name,
+#include "arithmetics.def"
+#undef ARITHMETIC
+#undef PRODUCT
+    CR_ARITHMETIC_COUNT
 };
 
 enum cr_op {
@@ -120,6 +135,7 @@ struct cr_attr {
     const char *name;           /* input, param, state */
     enum cr_init init;          /* param, input */
     enum cr_format format;      /* param */
+    enum cr_arithmetic arithmetic; /* param */
 };
 
 /* All that is known of a value.  Its size counts: passes go through all nodes again and again. */
@@ -135,6 +151,7 @@ struct cr_node {
     enum cr_init init;
     enum cr_format format; /* param: how it is to be kept where products read it from panels; after
                             * fuse, how it is kept */
+    enum cr_arithmetic arithmetic; /* param: the same for how products by it are summed */
     struct cr_where where;
     const char *tap; /* a name by which the value can be asked for, or null */
     int kernel;      /* after fuse: the kernel that computes it, or CR_NONE */
@@ -255,6 +272,7 @@ static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
     attr->name = node->name;
     attr->init = node->init;
     attr->format = node->format;
+    attr->arithmetic = node->arithmetic;
     memcpy(attr->shape, node->shape, sizeof attr->shape);
     memcpy(attr->index, node->index, sizeof attr->index);
 }

@@ -19,6 +19,14 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
+#define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)                     \
+    {"rows_" #name, CR_F32, bits, block, scale,           sizeof(c_type),                          \
+     #c_type,       "",     NULL, CR_CALLEE_COUNT, CR_CALLEE_COUNT,                                \
+     description},
+#define PRODUCT(format, arithmetic, gemm)
+#include "arithmetics.def"
+#undef ARITHMETIC
+#undef PRODUCT
 };
 
 #define FORMAT(name, dtype, bits, c_type, family, description)
@@ -30,6 +38,15 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
+
+#define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)                     \
+    _Static_assert(((block) * (bits) + (scale)) % (8 * sizeof(c_type)) == 0,                       \
+                   "a block of rows of " #name " is a whole number of " #c_type);                  \
+    _Static_assert(sizeof #read > 1, "rows of " #name " are read back");
+#define PRODUCT(format, arithmetic, gemm)
+#include "arithmetics.def"
+#undef ARITHMETIC
+#undef PRODUCT
 
 /* The first row of a type: the formats that are asked for by name stand behind it. */
 enum cr_format cr_format_of(enum cr_dtype dtype)
@@ -98,6 +115,46 @@ void cr_number_text(char *text, size_t size, enum cr_format format, double value
         snprintf(text, size, value < 0 ? "MINUS_INFINITY" : "INFINITY");
     else
         shortest(text, size, value);
+}
+
+/* ---- arithmetics ---- */
+
+const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT] = {
+    {"f32", CR_FORMAT_f32, CR_CALLEE_COUNT, "one chain of fma over k in order"},
+#define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)                     \
+    {#name, CR_FORMAT_rows_##name, CR_CALLEE_##round, description},
+#define PRODUCT(format, arithmetic, gemm)
+#include "arithmetics.def"
+#undef ARITHMETIC
+#undef PRODUCT
+};
+
+/* By format and arithmetic, but for f32, which formats.def has. */
+static const enum cr_callee products[CR_FORMAT_COUNT][CR_ARITHMETIC_COUNT] = {
+#define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)
+#define PRODUCT(format, arithmetic, gemm)                                                          \
+    [CR_FORMAT_##format][CR_ARITHMETIC_##arithmetic] = CR_CALLEE_##gemm,
+#include "arithmetics.def"
+#undef ARITHMETIC
+#undef PRODUCT
+};
+
+enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length)
+{
+    int i = 0;
+    while (i < CR_ARITHMETIC_COUNT && (strlen(cr_arithmetics[i].name) != length ||
+                                       memcmp(cr_arithmetics[i].name, name, length) != 0))
+        i++;
+    return (enum cr_arithmetic)i;
+}
+
+/* The first row of functions.def multiplies nothing, so that 0 stands for none. */
+enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmetic)
+{
+    if (arithmetic == CR_ARITHMETIC_f32)
+        return cr_formats[format].gemm;
+    enum cr_callee product = products[format][arithmetic];
+    return product ? product : CR_CALLEE_COUNT;
 }
 
 /* ---- the runtime's functions ---- */

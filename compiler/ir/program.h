@@ -168,6 +168,25 @@ int64_t cr_column_units(enum cr_format format, int64_t K);
  * "MINUS_INFINITY" stand for themselves. */
 void cr_number_text(char *text, size_t size, enum cr_format format, double value);
 
+/* ---- arithmetics ---- */
+
+/* A row of arithmetics.def; in front of them f32, which takes rows as they are. */
+struct cr_arithmetic_info {
+    const char *name;
+    enum cr_format rows;  /* of rows that are rounded */
+    enum cr_callee round; /* makes them; CR_CALLEE_COUNT: nothing does */
+    const char *description;
+};
+
+extern const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT];
+
+/* The arithmetic of that name, `length` characters long; CR_ARITHMETIC_COUNT if there is none. */
+enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length);
+
+/* The function that multiplies by weights of a format in an arithmetic; CR_CALLEE_COUNT if there is
+ * none. */
+enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmetic);
+
 /* ---- bodies ---- */
 
 struct cr_var {
@@ -325,6 +344,7 @@ struct cr_port {
     const char *identifier; /* inputs and outputs of a program: as part of a name in C */
     enum cr_dtype dtype;    /* handed over in the type's own format */
     enum cr_format format;  /* parameters: of what the weights hold of it; others: the type's own */
+    enum cr_arithmetic arithmetic; /* parameters: of the products by it */
     int rank;
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */

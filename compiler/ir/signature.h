@@ -27,7 +27,7 @@ struct cr_parameter {
     enum cr_parameter_kind kind;
     bool read, written, nullable;
     bool panels;           /* row_stride is from panel to panel, in units of their format */
-    enum cr_format format; /* of panels */
+    enum cr_format format; /* of panels, and of rows that an arithmetic rounded; else f32 */
     enum cr_element element;
     struct cr_size rows, cols, row_stride, col_stride;
 };

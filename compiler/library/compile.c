@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/passes/arithmetics.h"
 #include "compiler/passes/formats.h"
 #include "handles.h"
 #include "target.h"
@@ -43,6 +44,7 @@ crescent_config cr_config_copy(const crescent_config *config)
     copy.skip = skip;
     copy.isa = config->isa ? cr_strdup(config->isa) : NULL;
     copy.format = config->format ? cr_strdup(config->format) : NULL;
+    copy.arithmetic = config->arithmetic ? cr_strdup(config->arithmetic) : NULL;
     copy.target = config->target ? cr_strdup(config->target) : NULL;
     return copy;
 }
@@ -54,6 +56,7 @@ void cr_config_free(crescent_config *config)
     free((void *)config->skip);
     free((char *)config->isa);
     free((char *)config->format);
+    free((char *)config->arithmetic);
     free((char *)config->target);
 }
 
@@ -62,7 +65,8 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
                    const crescent_config *c, const struct cr_target *target, crescent_model **model,
                    struct cr_error *error)
 {
-    if (cr_want_formats(graph, c->format, origin->path, error)) {
+    if (cr_want_formats(graph, c->format, origin->path, error) ||
+        cr_want_arithmetics(graph, c->arithmetic, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
     }

@@ -4,6 +4,7 @@
 
 #include "compiler/emit/pipeline.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/arithmetics.h"
 #include "compiler/passes/formats.h"
 #include "emit.h"
 #include "target.h"
@@ -24,8 +25,8 @@ static int pass_options(const crescent_graph *graph, const crescent_config *conf
     return 0;
 }
 
-/* A copy of the graph to be compiled, with the formats of the configuration, and the options of the
- * passes; null if something is wrong with them. */
+/* A copy of the graph to be compiled, with the formats and arithmetics of the configuration, and the options
+ * of the passes; null if something is wrong with them. */
 static struct cr_graph *prepare(const crescent_graph *graph, const crescent_config *config,
                                 struct cr_target *target, struct cr_pass_options *options,
                                 struct cr_error *error)
@@ -34,7 +35,9 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
         return NULL;
     struct cr_graph *copy = cr_graph_copy(graph->graph);
     const char *format = config ? config->format : NULL;
-    if (!cr_want_formats(copy, format, graph->origin->path, error))
+    const char *arithmetic = config ? config->arithmetic : NULL, *path = graph->origin->path;
+    if (!cr_want_formats(copy, format, path, error) &&
+        !cr_want_arithmetics(copy, arithmetic, path, error))
         return copy;
     cr_graph_free(copy);
     return NULL;

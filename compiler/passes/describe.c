@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arithmetics.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/text.h"
+#include "formats.h"
 #include "kernel_kinds.h"
 
 enum { WIDTH = 96 /* of a line, so that it fits behind " * " */ };
@@ -66,6 +68,16 @@ static void put_reads(struct cr_text *t, const struct cr_builder *b)
     cr_put(t, "\n");
 }
 
+/* How its weights are kept, and how products by them are summed. */
+static void put_weights(struct cr_text *t, const struct cr_builder *b)
+{
+    cr_id matrix = cr_packed(b->k);
+    if (matrix == CR_NONE || cr_panel_format(b->g, matrix) == CR_FORMAT_f32)
+        return;
+    cr_put(t, "weights in %s, products in %s\n", cr_formats[cr_panel_format(b->g, matrix)].name,
+           cr_arithmetics[cr_panel_arithmetic(b->g, matrix)].name);
+}
+
 /* The ops of each program under its title, with what else a reader must know of it. */
 static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
@@ -96,6 +108,7 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     put_shape(&t, root);
     cr_kernel_kinds[k->kind].describe(&t, k);
     put_reads(&t, b);
+    put_weights(&t, b);
     put_programs(&t, k);
     put_size(&t, k->flops, "flop, reads ");
     put_size(&t, k->bytes_read, "B, writes ");

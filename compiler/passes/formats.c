@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "name_rules.h"
 #include "tables.h"
 #include "weights.h"
 
 /* ---- what is wanted ---- */
-
-/* "NAME" or "GLOB=NAME". */
-struct rule {
-    char glob[256]; /* "*" where there is none */
-    enum cr_format format;
-};
 
 /* The names of the formats that weights can be kept in, in one line. */
 static void format_names(char *names, size_t size)
@@ -26,67 +21,34 @@ static void format_names(char *names, size_t size)
                 (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "", cr_formats[i].name);
 }
 
-/* Reads a rule of `length` characters. */
-static int read_rule(struct rule *rule, const char *text, size_t length, const char *path,
-                     struct cr_error *error)
+/* The format that a rule names. */
+static int read_format(const struct cr_name_rule *rule, enum cr_format *format, const char *path,
+                       struct cr_error *error)
 {
     char names[256];
-    size_t name = length;
-    while (name > 0 && text[name - 1] != '=')
-        name--;
-    if (name == 1 || name > sizeof rule->glob)
-        return cr_fail(error,
-                       "%.400s: --format %.*s: expected NAME or GLOB=NAME, GLOB of 1 to %d "
-                       "characters",
-                       path, (int)(length < 60 ? length : 60), text, (int)sizeof rule->glob - 1);
-    snprintf(rule->glob, sizeof rule->glob, "%.*s", name ? (int)name - 1 : 1, name ? text : "*");
-    rule->format = cr_format_find(text + name, length - name);
-    if (rule->format < CR_FORMAT_COUNT && cr_formats[rule->format].place)
+    *format = cr_format_find(rule->name, (size_t)rule->length);
+    if (*format < CR_FORMAT_COUNT && cr_formats[*format].place)
         return 0;
     format_names(names, sizeof names);
     return cr_fail(error, "%.400s: --format: '%.*s' is no format of weights, expected one of %s",
-                   path, (int)(length - name < 60 ? length - name : 60), text + name, names);
-}
-
-/* True if a name is one of those that a glob stands for: "*" is any characters, "?" any one.  After
- * a mistake the last star takes one more character. */
-static bool matches(const char *glob, const char *name)
-{
-    const char *star = NULL, *after = NULL; /* behind the last star, and behind what it takes */
-    while (*name) {
-        if (*glob == '*') {
-            star = ++glob;
-            after = name;
-        } else if (*glob == '?' || *glob == *name) {
-            glob++;
-            name++;
-        } else if (star) {
-            glob = star;
-            name = ++after;
-        } else {
-            return false;
-        }
-    }
-    while (*glob == '*')
-        glob++;
-    return !*glob;
+                   path, rule->length < 60 ? rule->length : 60, rule->name, names);
 }
 
 /* Gives the format of a rule to the parameters that it is for. */
-static int apply_rule(struct cr_graph *g, const struct rule *rule, const char *path,
-                      struct cr_error *error)
+static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule, enum cr_format format,
+                      const char *path, struct cr_error *error)
 {
     bool found = strcmp(rule->glob, "*") == 0;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         struct cr_node *node = &g->nodes[id];
-        if (node->op != CR_OP_param || !matches(rule->glob, node->name))
+        if (node->op != CR_OP_param || !cr_glob_matches(rule->glob, node->name))
             continue;
-        node->format = rule->format;
+        node->format = format;
         found = true;
     }
     return found ? 0
                  : cr_fail(error, "%.400s: --format %.200s=%s: no parameter has such a name", path,
-                           rule->glob, cr_formats[rule->format].name);
+                           rule->glob, cr_formats[format].name);
 }
 
 /* The first parameter that is to be rounded, or null. */
@@ -141,13 +103,12 @@ static void leave_known(struct cr_graph *g)
 int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, struct cr_error *error)
 {
     const char *text = rules;
-    struct rule rule;
-    while (text) {
-        size_t length = strcspn(text, ",");
-        if (read_rule(&rule, text, length, path, error) || apply_rule(g, &rule, path, error))
+    struct cr_name_rule rule;
+    enum cr_format format;
+    while (text)
+        if (cr_read_name_rule(&rule, &text, "--format", path, error) ||
+            read_format(&rule, &format, path, error) || apply_rule(g, &rule, format, path, error))
             return -1;
-        text = text[length] ? text + length + 1 : NULL;
-    }
     const struct cr_node *rounded = rules ? first_rounded(g) : NULL;
     if (!rounded)
         return 0;

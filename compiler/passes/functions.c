@@ -1,4 +1,5 @@
 #include "functions.h"
+#include "arithmetics.h"
 #include "formats.h"
 #include "in_place.h"
 #include "kernel_kinds.h"
@@ -92,12 +93,18 @@ static int panel_format(const struct cr_graph *g, const struct cr_kernel *k)
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_format(g, cr_packed(k));
 }
 
+static int panel_arithmetic(const struct cr_graph *g, const struct cr_kernel *k)
+{
+    return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_arithmetic(g, cr_packed(k));
+}
+
 /* Everything about a kernel that its code depends on, if calls say that it begins at these places. */
 static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k,
                        const struct cr_starts *starts)
 {
     int64_t fields[] = {k->kind, k->row,    k->col,       k->k,       k->key,
-                        k->n_refs, k->n_streams, k->n_outer, panel_format(g, k)};
+                        k->n_refs, k->n_streams, k->n_outer, panel_format(g, k),
+                        panel_arithmetic(g, k)};
     int64_t numbers[CR_MAX_NUMBERS];
     int n_numbers = cr_kernel_numbers(k, numbers);
     put(b, fields, sizeof fields);

@@ -15,6 +15,7 @@
  */
 #include <stdlib.h>
 
+#include "arithmetics.h"
 #include "attention.h"
 #include "compiler/ir/mem.h"
 #include "formats.h"
@@ -833,6 +834,7 @@ void cr_pass_fuse(struct cr_module *module)
     store_obstacles(&f);
     order_kernels(&f);
     cr_settle_formats(module);
+    cr_settle_arithmetics(module);
     cr_lowering_free(f.lowering);
     cr_users_free(&f.users);
     free(f.inside);

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "arithmetics.h"
 #include "compiler/ir/mem.h"
 #include "formats.h"
 #include "pass_list.h"
@@ -136,7 +137,8 @@ static void join(struct cr_rewrite *rw, const struct group *group)
 static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
 {
     return g->nodes[a].where.entry == g->nodes[b].where.entry &&
-           cr_panel_format(g, cr_in(g, a, 1)) == cr_panel_format(g, cr_in(g, b, 1));
+           cr_panel_format(g, cr_in(g, a, 1)) == cr_panel_format(g, cr_in(g, b, 1)) &&
+           cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
 }
 
 /* By node: the next live projection of the same rows that is like it, or CR_NONE. */

@@ -593,6 +593,7 @@ static struct cr_port port_of(const struct cr_node *node, char *name)
                            .init = node->init,
                            .bound = node->value,
                            .format = node->format,
+                           .arithmetic = node->arithmetic,
                            .state = node->op == CR_OP_state,
                            .offset = -1};
     memcpy(port.shape, node->shape, sizeof port.shape);

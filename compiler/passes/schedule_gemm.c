@@ -3,6 +3,7 @@
  * into scratch; the right operand is packed; the epilogue works on each tile while it is in the
  * first-level cache.
  */
+#include "arithmetics.h"
 #include "compiler/ir/text.h"
 #include "schedule_gemm.h"
 
@@ -18,12 +19,16 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
     return cr_binary(b, CR_EXPR_OR, first_item, first_group);
 }
 
-/* The left operand of one call: rows of the prologue, K apart, or the tensor itself; from k0 on if
- * k is done in parts. */
+/* The left operand of one call: rows that were rounded, rows of the prologue, K apart, or the tensor
+ * itself; from k0 on if k is done in parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm_loops *s,
                                       const struct cr_gemm_vars *v, int slot)
 {
     const struct cr_kernel *k = b->k;
+    int64_t rounded = cr_rounded_units(s);
+    if (rounded)
+        return (struct cr_gemm_operand){
+            cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, rounded), rounded, 1};
     if (k->prologue.n)
         return (struct cr_gemm_operand){
             cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, s->K), s->K, 1};
@@ -106,6 +111,21 @@ static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
     end_calls(b);
 }
 
+/* Rounds the rows of a block, which a tensor has; returns the slot. */
+static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s,
+                             const struct cr_gemm_vars *v, cr_expr until)
+{
+    const struct cr_kernel *k = b->k;
+    int slot = cr_rounded_rows(b, s);
+    struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
+                                       cr_var(b, v->i_part.last), s->rows, until);
+    struct cr_gemm_operand rows = {cr_operand_at(b, &k->a, k->row, i.first, -1, CR_NONE),
+                                   cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+    cr_round_rows(b, s, v, &i, &rows, slot);
+    cr_end(b);
+    return slot;
+}
+
 /* An item whose calls do all of k each. */
 static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
@@ -113,6 +133,8 @@ static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
     int slot = CR_NONE;
     if (b->k->prologue.n)
         slot = cr_schedule_prologue(b, s, v, begins_block(b, s, v));
+    else if (cr_rounded_units(s))
+        slot = schedule_rounding(b, s, v, begins_block(b, s, v));
     begin_calls(b, s, v);
     struct cr_gemm_operand rows = rows_of(b, s, v, slot), panels = panels_of(b, s, v);
     cr_schedule_gemm_tile(b, s, v, &rows, &panels);
@@ -120,11 +142,14 @@ static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
 }
 
 /* The right operand is read in place: its panels were packed when the weights were loaded.  A part of
- * k could begin inside a block of a format that has blocks. */
+ * k could begin inside a block of a format that has blocks, or of rounded rows. */
 static int64_t schedule_weights(struct cr_builder *b)
 {
-    bool cuts_k = !b->k->prologue.n && cr_formats[b->f->slots[b->weight].format].block == 1;
+    enum cr_arithmetic arithmetic = cr_panel_arithmetic(b->g, cr_packed(b->k));
+    bool cuts_k = !b->k->prologue.n && arithmetic == CR_ARITHMETIC_f32 &&
+                  cr_formats[b->f->slots[b->weight].format].block == 1;
     struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, cuts_k);
+    s.arithmetic = arithmetic;
     struct cr_gemm_vars v;
     b->f->traffic = cr_gemm_traffic(&s, cr_outer_items(b->k), b->target);
     v.i_part = cr_begin_items_of_rows(b, s.groups, s.blocks, s.block);

@@ -15,6 +15,7 @@ struct cr_gemm_loops {
     int64_t rows, cols; /* of one call */
     int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
     bool stream;        /* the result is stored past the caches */
+    enum cr_arithmetic arithmetic; /* other than f32 only of a product by a packed weight */
 };
 
 /* The variables of those loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
@@ -49,8 +50,23 @@ struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
 void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v);
 
-/* Computes rows i0 to i1 of A into scratch, in a loop with one more condition or CR_NONE; returns
- * the slot. */
+/* An operand as gemm takes it: rows with two steps, packed columns with one. */
+struct cr_gemm_operand {
+    struct cr_address address;
+    int64_t row_step, k_step;
+};
+
+/* The units of a row of A that the arithmetic rounds; 0 if it takes rows as they are. */
+int64_t cr_rounded_units(const struct cr_gemm_loops *s);
+
+/* Scratch for the rounded rows of an item.  Rounds a step of its rows into it. */
+int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s);
+void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                   const struct cr_gemm_vars *v, const struct cr_steps *i,
+                   const struct cr_gemm_operand *rows, int slot);
+
+/* Computes rows i0 to i1 of A into scratch, in a loop with one more condition or CR_NONE, and rounds
+ * them if the arithmetic does; returns the slot that products read. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until);
 
@@ -62,12 +78,6 @@ struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loop
                                  const struct cr_gemm_vars *v);
 struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                               const struct cr_gemm_vars *v);
-
-/* An operand as gemm takes it: rows with two steps, packed columns with one. */
-struct cr_gemm_operand {
-    struct cr_address address;
-    int64_t row_step, k_step;
-};
 
 /* An epilogue whose first op may be a part of the product: gemm begins with the bias then. */
 struct cr_epilogue {

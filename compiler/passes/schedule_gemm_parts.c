@@ -53,12 +53,42 @@ struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *
                           s->rows, CR_NONE);
 }
 
+/* ---- rows of the left operand ---- */
+
+int64_t cr_rounded_units(const struct cr_gemm_loops *s)
+{
+    const struct cr_arithmetic_info *a = &cr_arithmetics[s->arithmetic];
+    return a->round == CR_CALLEE_COUNT ? 0 : cr_column_units(a->rows, s->K);
+}
+
+int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s)
+{
+    enum cr_format format = cr_arithmetics[s->arithmetic].rows;
+    return cr_scratch(b, "rounded", format, s->block * cr_block_rows(format, s->K),
+                      "rounded rows of the left operand");
+}
+
+void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
+                   const struct cr_gemm_vars *v, const struct cr_steps *i,
+                   const struct cr_gemm_operand *rows, int slot)
+{
+    int64_t units = cr_rounded_units(s);
+    struct cr_address to = cr_offset(b, cr_start_of(slot), i->first, v->i_part.first, units);
+    CR_CALL(b, cr_arithmetics[s->arithmetic].round, CR_FORMAT_f32, cr_x(cr_var(b, i->count)),
+            cr_x(cr_size(b, b->k->k)), cr_at(to), cr_n(b, units), cr_at(rows->address),
+            cr_n(b, rows->row_step), cr_n(b, rows->k_step));
+}
+
+/* Rows that are rounded are needed as floats for one step alone. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until)
 {
     const struct cr_kernel *k = b->k;
     int64_t rows = cr_min(s->block, cr_max(1, b->target->tile_floats / s->K));
-    int slot = cr_scratch(b, "rows", CR_FORMAT_f32, s->block * s->K, "rows of the left operand");
+    bool rounds = cr_rounded_units(s) > 0;
+    int slot = cr_scratch(b, "rows", CR_FORMAT_f32, (rounds ? rows : s->block) * s->K,
+                          "rows of the left operand");
+    int rounded = rounds ? cr_rounded_rows(b, s) : CR_NONE;
     struct cr_steps i = cr_begin_steps(b, "i", "m", cr_var(b, v->i_part.first),
                                        cr_var(b, v->i_part.last), rows, until);
     struct cr_tile_job job = {
@@ -71,10 +101,14 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
         .first_col = CR_NONE,
         .rows = cr_var(b, i.count),
         .cols = cr_size(b, k->k),
-        .dest = {cr_offset(b, cr_start_of(slot), i.first, v->i_part.first, s->K), s->K}};
+        .dest = {cr_start_of(slot), s->K}};
+    if (!rounds)
+        job.dest.address = cr_offset(b, job.dest.address, i.first, v->i_part.first, s->K);
     cr_schedule_tiles(b, &job);
+    if (rounds)
+        cr_round_rows(b, s, v, &i, &(struct cr_gemm_operand){job.dest.address, s->K, 1}, rounded);
     cr_end(b);
-    return slot;
+    return rounds ? rounded : slot;
 }
 
 /* ---- one call and its epilogue ---- */
@@ -172,6 +206,9 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     if (s->stream)
         CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
                 y, panel, to, ld, vectors, ahead);
+    else if (s->arithmetic != CR_ARITHMETIC_f32)
+        CR_CALL(b, cr_product_of(format, s->arithmetic), CR_FORMAT_f32, m, n,
+                cr_x(cr_size(b, b->k->k)), x, row_step, y, panel, to, ld, bias, cr_n(b, 0), ahead);
     else if (s->depth == s->K)
         CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
                 panel, to, ld, bias, cr_n(b, 0), vectors, ahead);

@@ -115,6 +115,22 @@ static int stretch_panels(struct cr_walk *w, enum cr_format format, struct regio
     return 0;
 }
 
+/* Extends a region to the end of rows of K elements that an arithmetic rounded: each lies in one
+ * piece of whole blocks. */
+static int stretch_rounded(struct cr_walk *w, enum cr_format format, struct region *r,
+                           const struct cr_linear *M, const struct cr_linear *K,
+                           const struct cr_linear *stride)
+{
+    struct cr_linear units;
+    int64_t most;
+    if (!cr_find_most(&w->u, K, &most) || !cr_linear_is_number(stride) ||
+        cr_column_units(format, most) > stride->number)
+        return cr_program_fault(w->c, "rounded rows are not far enough apart");
+    cr_linear_set(&units, cr_column_units(format, most) - 1);
+    cr_linear_add(&r->last, &units, 1);
+    return stretch(w, r, M, stride);
+}
+
 /* *r becomes the first and the last element that a call touches through one of its addresses: rows
  * and columns at the distances that the signature names, or packed panels. */
 static int find_region(struct cr_walk *w, const struct cr_call *call, const struct cr_parameter *p,
@@ -129,6 +145,8 @@ static int find_region(struct cr_walk *w, const struct cr_call *call, const stru
     cr_linear_copy(&r->last, &r->first);
     if (p->panels)
         return stretch_panels(w, p->format, r, &rows, &cols, &row_stride);
+    if (p->format != CR_FORMAT_f32)
+        return stretch_rounded(w, p->format, r, &rows, &cols, &row_stride);
     return stretch(w, r, &rows, &row_stride) || stretch(w, r, &cols, &col_stride) ? -1 : 0;
 }
 
@@ -139,17 +157,18 @@ static int check_region(struct cr_walk *w, const struct cr_parameter *p, int slo
                         const struct region *r)
 {
     const struct cr_slot *s = &w->c->f->slots[slot];
-    int64_t lowest, highest, elements = s->kind == CR_SLOT_CONSTANT ? 1 : s->elements;
+    int64_t lowest, highest;
+    int64_t units = s->kind == CR_SLOT_CONSTANT ? 1 : cr_column_units(s->format, s->elements);
     if (!cr_find_least(&w->u, &r->first, &lowest) || !cr_find_most(&w->u, &r->last, &highest))
         return cr_program_fault(w->c, "it is not known how far it reaches in %s", s->name);
     if (s->kind == CR_SLOT_ARGUMENT) {
         cr_widen_reach(w, slot, p->written, lowest, highest);
         return 0;
     }
-    if (lowest < 0 || highest >= elements)
+    if (lowest < 0 || highest >= units)
         return cr_program_fault(w->c, "it reaches from %lld to %lld in %s, which has %lld elements",
                                 (long long)lowest, (long long)highest, s->name,
-                                (long long)elements);
+                                (long long)units);
     return 0;
 }
 

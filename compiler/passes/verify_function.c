@@ -205,7 +205,7 @@ static bool has_family(const struct cr_call *call)
 }
 
 /* An address needs a slot of the element type that the parameter asks for, in the type's own format
- * or, of panels, in theirs.  If the callee writes through it, the slot must be writable; if the slot
+ * or, of panels and rounded rows, in theirs.  If the callee writes through it, the slot must be writable; if the slot
  * is packed, the parameter must take panels. */
 static int verify_operand(const struct cr_program_check *c, const struct cr_call *call, int i,
                           const struct cr_parameter *p)
@@ -223,7 +223,9 @@ static int verify_operand(const struct cr_program_check *c, const struct cr_call
     if (is_ints(s->format) != ints)
         return cr_program_fault(c, "argument %d of %s is of %ss, %s is not", i,
                                 name_of(call, name, sizeof name), ints ? "int" : "float", s->name);
-    enum cr_format expected = p->panels ? p->format : cr_format_of(cr_formats[s->format].dtype);
+    enum cr_format expected = p->panels || p->format != CR_FORMAT_f32
+                                  ? p->format
+                                  : cr_format_of(cr_formats[s->format].dtype);
     if (s->format != expected)
         return cr_program_fault(c, "argument %d of %s is of %s, %s is of %s", i,
                                 name_of(call, name, sizeof name), cr_formats[expected].name,

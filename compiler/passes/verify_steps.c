@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arithmetics.h"
 #include "formats.h"
 #include "in_place.h"
 #include "kernel_kinds.h"
@@ -95,14 +96,15 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
-/* Neither has packed weights, or both in one format. */
+/* Neither has packed weights, or both in one format and one arithmetic. */
 static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
                         const struct cr_kernel *b)
 {
     cr_id x = cr_packed(a), y = cr_packed(b);
     if (x == CR_NONE || y == CR_NONE)
         return x == y;
-    return cr_panel_format(g, x) == cr_panel_format(g, y);
+    return cr_panel_format(g, x) == cr_panel_format(g, y) &&
+           cr_panel_arithmetic(g, x) == cr_panel_arithmetic(g, y);
 }
 
 /* Whether one function can do the work of both, with other tensors and random streams. */
