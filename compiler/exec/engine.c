@@ -334,6 +334,15 @@ static bool is_rounded(const struct cr_port *param)
     return param->format != cr_format_of(param->dtype);
 }
 
+/* The interpreter rounds rows where the compilers do. */
+static void set_arithmetics(struct cr_engine *e)
+{
+    int param = 0;
+    for (cr_id id = 0; id < e->graph->n_nodes; id++)
+        if (e->graph->nodes[id].op == CR_OP_param)
+            e->graph->nodes[id].arithmetic = e->params[param++].arithmetic;
+}
+
 /* What formats make of weights is found where compilers pack them: which ones that are, the passes
  * know. */
 static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
@@ -350,6 +359,7 @@ static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
     if (!e->layout || check_memory(e, e->layout->weights_bytes, error))
         return -1;
     match_params(e, e->layout);
+    set_arithmetics(e);
     e->weights = cr_memory_new(e->layout->weights_bytes, "the weights", error);
     return e->weights ? 0 : -1;
 }

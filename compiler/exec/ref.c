@@ -14,6 +14,7 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
+#include "rounded_rows.h"
 #include "runtime/philox.h"
 #include "tensor_memory.h"
 
@@ -326,7 +327,8 @@ static double *matrix_at(const struct value *value, const struct cr_node *node, 
 }
 
 /* Batch by batch.  Rows of b have to lie in one piece, else they are copied; once for all batches
- * that share a matrix. */
+ * that share a matrix.  Rows of a are rounded where an arithmetic does so; the sums are of doubles in
+ * every arithmetic. */
 static int do_matmul(struct interpreter *in, const struct cr_node *node, struct value *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -340,8 +342,10 @@ static int do_matmul(struct interpreter *in, const struct cr_node *node, struct 
                         .b_row = b->stride[last - 1],
                         .a_row = a->stride[last - 1],
                         .a_column = a->stride[last]};
-    struct value packed = {0};
-    if (own_all(in, out, node) || (b->stride[last] != 1 && own(in, &packed, n * k)))
+    enum cr_arithmetic arithmetic = cr_arithmetic_of_operand(in->graph, ids[1]);
+    struct value packed = {0}, rounded = {0};
+    if (own_all(in, out, node) || (b->stride[last] != 1 && own(in, &packed, n * k)) ||
+        (arithmetic != CR_ARITHMETIC_f32 && own(in, &rounded, p.m * k)))
         return -1;
     const double *packed_from = NULL;
     int64_t batches = cr_elements(node->rank - 2, node->shape);
@@ -357,10 +361,18 @@ static int do_matmul(struct interpreter *in, const struct cr_node *node, struct 
             p.b_row = n;
         }
         p.a = matrix_at(a, na, batch);
+        if (rounded.buffer) {
+            cr_read_rounded(arithmetic, p.m, k, rounded.data, p.a, a->stride[last - 1],
+                            a->stride[last]);
+            p.a = rounded.data;
+            p.a_row = k;
+            p.a_column = 1;
+        }
         p.c = out->data + batch * p.m * n;
         multiply(&p);
     }
     drop(in, &packed);
+    drop(in, &rounded);
     return 0;
 }
 
