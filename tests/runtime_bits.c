@@ -360,6 +360,36 @@ static void try_products(const struct cr_runtime *k, struct lines *lines)
     put(lines, "gemm, large", large);
 }
 
+/* Rows of whole and of cut blocks, by panels of any bytes whose scales are below 1. */
+static void try_int8(const struct cr_runtime *k, struct lines *lines)
+{
+    enum { K = 100, BLOCKS = 4, ROW = 11 * BLOCKS, N = 75, PANEL = 1088 * BLOCKS };
+    static unsigned char panels[3 * PANEL];
+    static int rows[MAX_M * ROW];
+    uint64_t rounded = 0, q8 = 0, q4 = 0;
+    for (uint32_t i = 0; i < sizeof panels; i++) {
+        panels[i] = (unsigned char)(word(3, i, 0) & (i % 2 ? 0xbb : 0xff));
+    }
+    for (long depth = K; depth > 64; depth -= 9) {
+        for (int mixed = 0; mixed < 2; mixed++) {
+            memset(rows, 0, sizeof rows);
+            k->round_int8(MAX_M, depth, rows, ROW, mixed ? a_mixed : a_tame, depth, 1);
+            rounded = add(rounded, rows, COUNT(rows), 1);
+        }
+        for (long M = 1; M <= MAX_M; M++) {
+            k->round_int8(M, depth, rows, ROW, a_tame, 1, M);
+            reset(MAX_C);
+            k->gemm_q8_int8(M, N, depth, rows, ROW, panels, PANEL, result, N, b_tame, 0, 0);
+            q8 = add(q8, result, MAX_C, 1);
+            k->gemm_q4_int8(M, N, depth, rows, ROW, panels, PANEL, result, N, NULL, 0, 0);
+            q4 = add(q4, result, MAX_C, 1);
+        }
+    }
+    put(lines, "round_int8", rounded);
+    put(lines, "gemm_q8_int8", q8);
+    put(lines, "gemm_q4_int8", q4);
+}
+
 static void try_softmax(const struct cr_runtime *k, struct lines *lines)
 {
     enum { KEYS = 40, LD = 43 };
@@ -395,6 +425,7 @@ static void try_all(const struct cr_runtime *k, struct lines *lines)
     try_moves(k, lines);
     try_draw(k, lines);
     try_products(k, lines);
+    try_int8(k, lines);
     try_softmax(k, lines);
     lines->now = "tame ";
     try_reductions(k, lines, TAME_OPERANDS);

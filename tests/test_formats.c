@@ -3,7 +3,7 @@
  *
  * What holds for each row of formats.def: a model gives the same bits from every backend,
  * instruction set and number of threads, close to what the interpreter computes, and no format
- * but f32 is learned through.
+ * but f32 is learned through.  The same holds for each arithmetic of arithmetics.def.
  */
 #include <check.h>
 #include <math.h>
@@ -129,6 +129,156 @@ START_TEST(interpreter_rounds_alike)
     ck_assert_double_le(distance(y, exact), is_f32(_i / 3) ? 1e-5 : 1);
     if (!is_f32(_i / 3))
         ck_assert_double_ge(distance(y, exact), 4 * distance(y, ref));
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* ---- arithmetics ---- */
+
+/* A format and an arithmetic that has products by it, of all pairs; false if pair i has none, or is
+ * f32's. */
+static bool pair_of(int i, crescent_config *config)
+{
+    enum cr_format format = (enum cr_format)(i / CR_ARITHMETIC_COUNT);
+    enum cr_arithmetic arithmetic = (enum cr_arithmetic)(i % CR_ARITHMETIC_COUNT);
+    config->format = cr_formats[format].name;
+    config->arithmetic = cr_arithmetics[arithmetic].name;
+    return arithmetic != CR_ARITHMETIC_f32 &&
+           cr_product_of(format, arithmetic) != CR_CALLEE_COUNT;
+}
+
+enum { PAIRS = (int)CR_FORMAT_COUNT * (int)CR_ARITHMETIC_COUNT };
+
+START_TEST(bits_are_the_same_in_arithmetics)
+{
+    static float first[ELEMENTS], y[ELEMENTS];
+    crescent_config config = {0};
+    if (!pair_of(_i / 3, &config))
+        return;
+    crescent_graph *graph = open_graph(scripts[_i % 3]);
+    int n = _i % 3 ? QUICK_WAYS : (int)(sizeof ways / sizeof *ways);
+    for (int w = 0; w < n; w++) {
+        crescent_config way = ways[w];
+        way.format = config.format;
+        way.arithmetic = config.arithmetic;
+        if (run(graph, &way, w ? y : first) && w)
+            ck_assert_msg(memcmp(y, first, sizeof y) == 0, "%s in %s: way %d", config.format,
+                          config.arithmetic, w);
+    }
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/*
+ * The interpreter rounds the same rows to the same numbers, so that it is as close as in f32, unless a
+ * number of a row lies so near to half-way between two integers that its float and its double are
+ * rounded to different ones.  Then what it is multiplied by counts once more or less: by a step of the
+ * row, 1/127 of the largest of 32 numbers.  In f32 the result is far away.
+ */
+START_TEST(interpreter_rounds_rows_alike)
+{
+    static float y[ELEMENTS], ref[ELEMENTS], plain[ELEMENTS];
+    crescent_config config = {0}, as_f32 = {0}, by_ref = {.backend = CRESCENT_REF};
+    if (!pair_of(_i / 3, &config))
+        return;
+    crescent_graph *graph = open_graph(scripts[_i % 3]);
+    as_f32.format = by_ref.format = config.format;
+    by_ref.arithmetic = config.arithmetic;
+    run(graph, &config, y);
+    run(graph, &by_ref, ref);
+    run(graph, &as_f32, plain);
+    double near = distance(y, ref), far = distance(y, plain);
+    ck_assert_msg(near <= 2e-3, "%s in %s: %g from the interpreter", config.format,
+                  config.arithmetic, near);
+    ck_assert_msg(far >= 1e-4 && far <= 0.2, "%s in %s: %g from f32", config.format,
+                  config.arithmetic, far);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* A row has the same bits alone and among 37. */
+START_TEST(rows_do_not_depend_on_others)
+{
+    static const crescent_setting one[] = {{"B", "1"}, {"T", "1"}, {"n_embd", "48"},
+                                           {"n_head", "3"}};
+    static const crescent_setting many[] = {{"B", "37"}, {"T", "1"}, {"n_embd", "48"},
+                                            {"n_head", "3"}};
+    crescent_config config = {0};
+    float x[37 * WIDTH], y[37 * WIDTH], row[WIDTH];
+    crescent_model *models[2];
+    if (!pair_of(_i, &config))
+        return;
+    for (int i = 0; i < 2; i++) {
+        const crescent_script how = {.settings = i ? many : one, .n_settings = 4};
+        crescent_graph *graph;
+        ck_assert_int_eq(crescent_graph_open(context, scripts[1], &how, &graph), CRESCENT_OK);
+        ck_assert_int_eq(crescent_compile(graph, &config, &models[i]), CRESCENT_OK);
+        ck_assert_int_eq(crescent_draw_weights(models[i], 5), CRESCENT_OK);
+        crescent_graph_close(graph);
+    }
+    ck_assert_int_eq(crescent_draw_input(models[1], 0, 5, x), CRESCENT_OK);
+    ck_assert_int_eq(crescent_run(models[1], (const void *[]){x}, (void *[]){y}), CRESCENT_OK);
+    for (int i = 0; i < 37; i++) {
+        ck_assert_int_eq(crescent_run(models[0], (const void *[]){x + i * WIDTH}, (void *[]){row}),
+                         CRESCENT_OK);
+        ck_assert_mem_eq(row, y + i * WIDTH, sizeof row);
+    }
+    crescent_close(models[0]);
+    crescent_close(models[1]);
+}
+END_TEST
+
+/* Formats and arithmetics, and what is said of them; null: nothing. */
+static const struct {
+    const char *format, *arithmetic, *error;
+} choices[] = {
+    {NULL, "f32", NULL},
+    {"q8", "int8", NULL},
+    {"q4", "f32,mlp.*=int8", NULL},
+    {"q8,mlp.*=f32", "int8", NULL},
+    {"q8,mlp.*=f32", "int8,mlp.*=f32", NULL},
+    {"f32", "int8",
+     "graphs/gpt2_block.lua: --arithmetic int8: no weight is kept in a format that has products in "
+     "int8"},
+    {"f16", "int8", "no weight is kept in a format that has products in int8"},
+    {"q8,mlp.*=f32", "mlp.*=int8", "--arithmetic mlp.*=int8: no weight of such a name is kept in"},
+    {"q8", "int9", "--arithmetic: 'int9' is no arithmetic, expected one of f32, int8"},
+    {"q8", "int8,", "--arithmetic: '' is no arithmetic"},
+    {"q8", "x.*=int8", "--arithmetic x.*=int8: no parameter has such a name"},
+    {"q8", "=int8", "--arithmetic =int8: expected NAME or GLOB=NAME"},
+};
+
+START_TEST(arithmetics_are_read)
+{
+    const crescent_config config = {.format = choices[_i].format,
+                                    .arithmetic = choices[_i].arithmetic};
+    const char *error = choices[_i].error;
+    crescent_graph *graph = open_graph("graphs/gpt2_block.lua");
+    crescent_model *model;
+    int status = crescent_compile(graph, &config, &model);
+    ck_assert_msg(status == (error ? CRESCENT_FAILED : CRESCENT_OK), "%s",
+                  status ? crescent_error(context) : "compiled");
+    if (error)
+        ck_assert_msg(strstr(crescent_error(context), error) != NULL, "%s",
+                      crescent_error(context));
+    crescent_close(model);
+    crescent_graph_close(graph);
+}
+END_TEST
+
+/* Emitted C says of each product what its weights are kept in and how it is summed. */
+START_TEST(comments_say_the_arithmetic)
+{
+    const crescent_config config = {.format = "q8,mlp.*=f16", .arithmetic = "int8"};
+    crescent_graph *graph = open_graph("graphs/gpt2_block.lua");
+    char *texts[2];
+    ck_assert_int_eq(
+        crescent_emit_text(graph, &config, CRESCENT_EMIT_RUN, "a.h", &texts[0], &texts[1]),
+        CRESCENT_OK);
+    ck_assert_ptr_nonnull(strstr(texts[0], "weights in q8, products in int8"));
+    ck_assert_ptr_nonnull(strstr(texts[0], "weights in f16, products in f32"));
+    crescent_free(texts[0]);
+    crescent_free(texts[1]);
     crescent_graph_close(graph);
 }
 END_TEST
@@ -265,6 +415,11 @@ int main(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, bits_are_the_same, 0, 3 * CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, interpreter_rounds_alike, 0, 3 * CR_FORMAT_COUNT);
+    tcase_add_loop_test(tests, bits_are_the_same_in_arithmetics, 0, 3 * PAIRS);
+    tcase_add_loop_test(tests, interpreter_rounds_rows_alike, 0, 3 * PAIRS);
+    tcase_add_loop_test(tests, rows_do_not_depend_on_others, 0, PAIRS);
+    tcase_add_loop_test(tests, arithmetics_are_read, 0, (int)(sizeof choices / sizeof *choices));
+    tcase_add_test(tests, comments_say_the_arithmetic);
     tcase_add_loop_test(tests, only_f32_is_learned, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, what_is_replaced_stays_f32, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, rules_are_read, 0, (int)(sizeof rules / sizeof *rules));

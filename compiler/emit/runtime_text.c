@@ -57,6 +57,7 @@
     F(q4, "runtime/q4.inc")                                                                        \
     F(int8, "runtime/int8.inc")                                                                    \
     F(int8_products, "runtime/int8_products.inc")                                                  \
+    F(int8_sdot, "runtime/int8_sdot.inc")                                                          \
     F(int8_amx, "runtime/int8_amx.inc")                                                            \
     F(softmax, "runtime/softmax.inc")                                                              \
     F(vector, "runtime/vector.h")                                                                  \
@@ -130,6 +131,16 @@ static int find_file(const char *path)
             return i;
     cr_give_up("bug: a file of the runtime is missing from the table");
     return -1;
+}
+
+/* The bit of a header, by how many stand before it. */
+static uint64_t bit_of(int index)
+{
+    int number = 0;
+    for (int i = 0; i < index; i++)
+        number += files[i].path[strlen(files[i].path) - 1] == 'h';
+    CR_CHECK(number < 64);
+    return UINT64_C(1) << number;
 }
 
 /* Finds the path of an included file: next to the includer, or relative to the top folder. */
@@ -210,10 +221,10 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
     int index = find_file(path);
     const char *line = files[index].text, *end;
     if (is_guarded(line)) {
-        CR_CHECK(index < 64);
-        if (*done >> index & 1)
+        uint64_t bit = bit_of(index);
+        if (*done & bit)
             return;
-        *done |= UINT64_C(1) << index;
+        *done |= bit;
     }
     for (; *line; line = end) {
         end = end_of(line);

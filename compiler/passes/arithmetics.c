@@ -56,10 +56,12 @@ static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule,
     if (any)
         return 0;
     list_names(names, sizeof names, arithmetic);
+    bool all = strcmp(rule->glob, "*") == 0;
     return cr_fail(error,
-                   "%.400s: --arithmetic %.200s=%s: no such weight is kept in a format that has "
-                   "products in %s, expected one in %s",
-                   path, rule->glob, name, name, names);
+                   "%.400s: --arithmetic %.200s%s%s: no weight %sis kept in a format that has "
+                   "products in %s, expected %s",
+                   path, all ? "" : rule->glob, all ? "" : "=", name,
+                   all ? "" : "of such a name ", name, names);
 }
 
 int cr_want_arithmetics(struct cr_graph *g, const char *rules, const char *path,
