@@ -414,6 +414,32 @@ static void try_softmax(const struct cr_runtime *k, struct lines *lines)
     put(lines, "softmax_block", hash);
 }
 
+/* Rows rounded to bf16, by weights in bf16: ordinary numbers, and some whose products lie about the
+ * smallest normal one. */
+static void try_bf16_product(const struct cr_runtime *k, struct lines *lines)
+{
+    enum { K = 75, N = 45, MOST = 13, ROW = 96, PANEL = (K + 1) * CR_PANEL };
+    static float x[MOST * K], w[K * N], c[MOST * N];
+    static unsigned short rows[MOST * ROW], panels[2 * PANEL];
+    for (int small = 0; small < 2; small++) {
+        uint64_t hash = 1;
+        for (uint32_t i = 0; i < MOST * K; i++) {
+            x[i] = small ? ldexpf(1, -60 - (int)(word(60, i, 0) % 20)) : a_mixed[i];
+        }
+        for (uint32_t i = 0; i < K * N; i++) {
+            w[i] = small ? ldexpf(word(61, i, 1) % 2 ? -1 : 1, -52 - (int)(word(61, i, 0) % 20))
+                         : b_mixed[i];
+        }
+        k->round_bf16(MOST, K, rows, ROW, x, K, 1);
+        k->pack_bf16(K, N, panels, PANEL, 0, 1, w, N, 1);
+        for (int m = 1; m <= MOST; m += m % 2 + 1) {
+            k->gemm_bf16_bf16(m, N, K, rows, ROW, panels, PANEL, c, N, m % 3 ? NULL : x, 0, 4096);
+            hash = add(hash, c, m * N, 1);
+        }
+        put(lines, small ? "gemm_bf16_bf16, small" : "gemm_bf16_bf16", hash);
+    }
+}
+
 static void try_all(const struct cr_runtime *k, struct lines *lines)
 {
     lines->k = k;
@@ -426,6 +452,7 @@ static void try_all(const struct cr_runtime *k, struct lines *lines)
     try_draw(k, lines);
     try_products(k, lines);
     try_int8(k, lines);
+    try_bf16_product(k, lines);
     try_softmax(k, lines);
     lines->now = "tame ";
     try_reductions(k, lines, TAME_OPERANDS);
