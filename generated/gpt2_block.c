@@ -966,7 +966,7 @@ static int cr_has_plain(void)
 #if CR_X86
 static int cr_has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); /* and F16C with it */
 }
 
 static int cr_has_avx512(void)
@@ -2269,17 +2269,17 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 /*
  * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
  *
- * From here to vector_end.h functions are compiled for AVX2 and FMA, whatever the
+ * From here to vector_end.h functions are compiled for AVX2, FMA and F16C, whatever the
  * flags of the compiler.
  */
 #ifndef CR_VECTOR_AVX2_H
 #define CR_VECTOR_AVX2_H
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 #endif
 #define CR_TARGET 1
 

@@ -72,7 +72,7 @@ enum size { ORDINARY, SMALL, BORDER, ANY, SIZES };
  * there are, NaN and infinities too. */
 static float number(enum size size, uint32_t *state)
 {
-    static const float strange[] = {0.0f,      -0.0f,       0x1p-126f, -0x1p-126f, 0x1p-127f,
+    static const float strange[] = {0.0f,      -0.0f,        0x1p-126f, -0x1p-126f, 0x1p-127f,
                                     0x1p-133f, -0x1.8p-130f, 0x1p127f,  -0x1p100f,  0x1p-126f};
     float x = uniform(state);
     switch (size) {
@@ -81,7 +81,8 @@ static float number(enum size size, uint32_t *state)
     case SMALL:
         return ldexpf(x, -58 - (int)(draw(state) % 10));
     case BORDER:
-        return ldexpf(x < 0 ? -1.0f - (float)(draw(state) % 4) / 128 : 1, -(int)(draw(state) % 25) - 52);
+        return ldexpf(x < 0 ? -1.0f - (float)(draw(state) % 4) / 128 : 1,
+                      -(int)(draw(state) % 25) - 52);
     default:
         if (draw(state) % 1000 == 0)
             return draw(state) % 3 ? INFINITY : NAN;
@@ -167,8 +168,8 @@ static void check_product(int way, long M, long N, long K)
         for (long n = 0; n < LDC; n++) {
             float want = m < M && n < N ? now.want[m * LDC + n] : 7;
             ck_assert_msg(is_same(now.got[m * LDC + n], want),
-                          "%s, %ld x %ld x %ld: [%ld, %ld] is %a, not %a", way_name(way), M, N, K, m,
-                          n, (double)now.got[m * LDC + n], (double)want);
+                          "%s, %ld x %ld x %ld: [%ld, %ld] is %a, not %a", way_name(way), M, N, K,
+                          m, n, (double)now.got[m * LDC + n], (double)want);
         }
 }
 
@@ -251,8 +252,8 @@ START_TEST(goes_on_from_a_part)
     if (!multiply(_i, M, N, FIRST, NULL, 0))
         return;
     (_i < ISAS ? rt->gemm_bf16_bf16 : cr_gemm_bf16_bf16_tiles)(
-        M, N, K - FIRST, now.a + FIRST, now.lda, now.b + FIRST * CR_PANEL, now.panel_stride, now.got,
-        LDC, now.got, LDC, 0);
+        M, N, K - FIRST, now.a + FIRST, now.lda, now.b + FIRST * CR_PANEL, now.panel_stride,
+        now.got, LDC, now.got, LDC, 0);
     check_product(_i, M, N, K);
 }
 END_TEST

@@ -19,10 +19,6 @@
     F(words, "runtime/words.inc")                                                                  \
     F(random, "runtime/random.inc")                                                                \
     F(runtime_c, "runtime/runtime.c")                                                              \
-    F(vnni, "runtime/vnni.inc")                                                                    \
-    F(amx, "runtime/amx.inc")                                                                      \
-    F(amx_bf16, "runtime/amx_bf16.inc")                                                            \
-    F(level, "runtime/level.inc")                                                                  \
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
     F(rounding, "runtime/rounding.inc")                                                            \
@@ -46,12 +42,8 @@
     F(scatter_tile, "runtime/scatter_tile.inc")                                                    \
     F(move, "runtime/move.inc")                                                                    \
     F(gemm, "runtime/gemm.inc")                                                                    \
-    F(half, "runtime/half.inc")                                                                    \
-    F(bf16, "runtime/bf16.inc")                                                                    \
     F(bf16_product_h, "runtime/bf16_product.h")                                                    \
-    F(bf16_product, "runtime/bf16_product.inc")                                                    \
     F(f16_number, "runtime/f16_number.inc")                                                        \
-    F(f16, "runtime/f16.inc")                                                                      \
     F(blocks, "runtime/blocks.inc")                                                                \
     F(q8, "runtime/q8.inc")                                                                        \
     F(q4, "runtime/q4.inc")                                                                        \
@@ -103,6 +95,14 @@
     F(generate_text_header, "compiler/emit/generate_text_header.inc")                              \
     F(generate_text, "compiler/emit/generate_text.inc")                                            \
     F(generate_weights, "compiler/emit/generate_weights.inc")                                      \
+    F(vnni, "runtime/vnni.inc")                                                                    \
+    F(amx, "runtime/amx.inc")                                                                      \
+    F(amx_bf16, "runtime/amx_bf16.inc")                                                            \
+    F(level, "runtime/level.inc")                                                                  \
+    F(half, "runtime/half.inc")                                                                    \
+    F(bf16, "runtime/bf16.inc")                                                                    \
+    F(bf16_product, "runtime/bf16_product.inc")                                                    \
+    F(f16, "runtime/f16.inc")                                                                      \
     F(generate_main, "compiler/emit/generate_main.inc")
 
 #define EMBED(symbol, path)                                                                        \
