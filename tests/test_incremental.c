@@ -42,6 +42,7 @@ static const struct family long_ones[] = {
     {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=64", "n_head=2", "vocab_size=50"}},
     {"graphs/llama.lua", {"T=700", "num_key_value_heads=2"}},
 };
+static const char *const formats[] = {"bf16", "f16"};
 
 /* A layer in the script's own words: what `mix` of ids [B, T, C], H heads of d, gives. */
 static const char frame[] =
@@ -194,10 +195,14 @@ static void expect(crescent_context *context, int status)
     ck_assert_msg(status == CRESCENT_OK, "%s", crescent_error(context));
 }
 
+/* How weights are kept, or null. */
+static const char *format;
+
 static void compile(crescent_context *context, struct side *side, crescent_backend backend,
                     int threads, const char *isa)
 {
-    const crescent_config config = {.backend = backend, .threads = threads, .isa = isa};
+    const crescent_config config = {
+        .backend = backend, .threads = threads, .isa = isa, .format = format};
     expect(context, crescent_compile(side->graph, &config, &side->model));
     expect(context, crescent_draw_weights(side->model, 5));
 }
@@ -297,6 +302,16 @@ START_TEST(families_in_chunks)
     check_family(family, 16, 0, 0, CRESCENT_TCC, NULL);
     check_family(family, 13, 2, 1, CRESCENT_TCC, NULL);
     check_family(family, CONTEXT, 0, 0, CRESCENT_TCC, NULL);
+}
+END_TEST
+
+/* Weights that are rounded: the model of all tokens keeps the same ones so. */
+START_TEST(families_in_formats)
+{
+    format = formats[_i % COUNT(formats)];
+    check_family(&families[_i / COUNT(formats)], 13, 2, 0, CRESCENT_TCC, NULL);
+    check_family(&families[_i / COUNT(formats)], 1, 1, 1, CRESCENT_TCC, "plain");
+    format = NULL;
 }
 END_TEST
 
@@ -635,6 +650,7 @@ int main(void)
     TCase *tests = tcase_create("tests");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, families_in_chunks, 0, COUNT(families));
+    tcase_add_loop_test(tests, families_in_formats, 0, COUNT(families) * COUNT(formats));
     tcase_add_loop_test(tests, families_token_by_token, 0, COUNT(families));
     tcase_add_loop_test(tests, families_by_a_compiler, 0, COUNT(families));
     tcase_add_loop_test(tests, long_families, 0, COUNT(long_ones));

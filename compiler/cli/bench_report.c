@@ -171,6 +171,7 @@ static void print_kernels(struct cr_bench *b, const struct figures *f)
 static void print_text(struct cr_bench *b, const struct figures *f)
 {
     print_compilation(f);
+    cr_print_formats(b->subjects[0].model, stdout);
     print_machine(b, f);
     print_speed(b, f);
     print_ratios(b);

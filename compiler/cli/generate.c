@@ -358,6 +358,7 @@ static void print_statistics(const struct generate *g)
             cr_duration(g->fed - g->started).text, g->n_prompt, g->n_prompt == 1 ? "" : "s");
     if (g->n > 1)
         print_speed(g);
+    cr_print_formats(g->model, stderr);
 }
 
 /* ---- the verb ---- */

@@ -91,12 +91,13 @@ static const struct option_row rows[] = {
      "compute values again rather than keep them, so that the arena has no more than so many\n"
      "                            bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"format", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
+     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
+         CR_VERB_PARAMS | CR_VERB_VARY,
      FIELD(format), 0, 0,
-     "how weights that products read are kept: NAME for all, or GLOB=NAME by their names, with\n"
+     "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with\n"
      "                            commas between; the last rule that matches counts (default f32)"},
     {"arithmetic", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_GENERATE | CR_VERB_VARY,
+     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
      "how products by such weights are summed: rules as for --format (default f32; int8: rows\n"
      "                            rounded to 8 bits, exact sums in blocks, for q8 and q4)"},

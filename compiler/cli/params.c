@@ -5,54 +5,69 @@
 #include "report.h"
 #include "verbs.h"
 
+/* The parameters of a graph, or, if --format is given, of the model that knows what is kept how. */
+struct listing {
+    crescent_graph *graph;
+    crescent_model *model; /* or null */
+    int n;
+};
+
 /* Parameter number i, which there is. */
-static crescent_port param_at(const crescent_graph *graph, int i)
+static crescent_port param_at(const struct listing *l, int i)
 {
     crescent_port port = {0};
-    crescent_graph_port_at(graph, CRESCENT_PARAM, i, &port);
+    if (l->model)
+        return cr_port_of(l->model, CRESCENT_PARAM, i);
+    crescent_graph_port_at(l->graph, CRESCENT_PARAM, i, &port);
     return port;
 }
 
 /* As one object. */
-static void print_json(const crescent_graph *graph)
+static void print_json(const struct listing *l)
 {
     json_t *list = json_array();
-    int n = crescent_graph_port_count(graph, CRESCENT_PARAM);
-    for (int i = 0; i < n; i++) {
-        crescent_port port = param_at(graph, i);
-        json_array_append_new(list, json_pack("{s:s, s:o, s:I}", "name", port.name, "shape",
-                                              cr_json_shape(&port), "count",
-                                              (json_int_t)crescent_port_elements(&port)));
+    for (int i = 0; i < l->n; i++) {
+        crescent_port port = param_at(l, i);
+        json_t *row = json_pack("{s:s, s:o, s:I}", "name", port.name, "shape",
+                                cr_json_shape(&port), "count",
+                                (json_int_t)crescent_port_elements(&port));
+        if (port.format)
+            json_object_set_new(row, "format", json_string(port.format));
+        json_array_append_new(list, row);
     }
-    cr_print_json(json_pack("{s:s, s:o, s:I}", "model", crescent_graph_name(graph), "params", list,
-                            "total", (json_int_t)cr_count_parameters(graph)));
+    cr_print_json(json_pack("{s:s, s:o, s:I}", "model", crescent_graph_name(l->graph), "params",
+                            list, "total", (json_int_t)cr_count_parameters(l->graph)));
 }
 
 /* As wide as the longest name. */
-static void print_table(const crescent_graph *graph)
+static void print_table(const struct listing *l)
 {
-    int width = 5, n = crescent_graph_port_count(graph, CRESCENT_PARAM);
-    for (int i = 0; i < n; i++)
-        if ((int)strlen(param_at(graph, i).name) > width)
-            width = (int)strlen(param_at(graph, i).name);
-    printf("%-*s  %-16s %16s\n", width, "name", "shape", "count");
-    for (int i = 0; i < n; i++) {
-        crescent_port port = param_at(graph, i);
-        printf("%-*s  %-16s %16s\n", width, port.name, cr_port_shape(&port).text,
-               cr_thousands(crescent_port_elements(&port)).text);
+    int width = 5;
+    for (int i = 0; i < l->n; i++)
+        if ((int)strlen(param_at(l, i).name) > width)
+            width = (int)strlen(param_at(l, i).name);
+    printf("%-*s  %-16s %16s%s\n", width, "name", "shape", "count", l->model ? "  format" : "");
+    for (int i = 0; i < l->n; i++) {
+        crescent_port port = param_at(l, i);
+        printf("%-*s  %-16s %16s%s%s\n", width, port.name, cr_port_shape(&port).text,
+               cr_thousands(crescent_port_elements(&port)).text, l->model ? "  " : "",
+               l->model ? port.format : "");
     }
-    printf("%-*s  %-16s %16s\n", width, "total", "", cr_thousands(cr_count_parameters(graph)).text);
+    printf("%-*s  %-16s %16s\n", width, "total", "",
+           cr_thousands(cr_count_parameters(l->graph)).text);
 }
 
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
-    crescent_graph *graph;
-    if (cr_graph_load_entries(o, &graph, error))
+    struct listing l = {0};
+    if (cr_graph_load_entries(o, &l.graph, error))
         return 2;
-    if (o->json)
-        print_json(graph);
-    else
-        print_table(graph);
-    crescent_graph_close(graph);
-    return 0;
+    l.n = crescent_graph_port_count(l.graph, CRESCENT_PARAM);
+    const crescent_config config = cr_config_of(o, CRESCENT_TCC);
+    int status = o->format ? cr_passed(o, crescent_compile(l.graph, &config, &l.model), error) : 0;
+    if (!status)
+        (o->json ? print_json : print_table)(&l);
+    crescent_close(l.model);
+    crescent_graph_close(l.graph);
+    return status ? 2 : 0;
 }

@@ -94,6 +94,32 @@ void cr_print_memory(const crescent_report *r)
     putchar('\n');
 }
 
+/* Parameters that are kept in a format, from number `first` on. */
+static int count_format(const crescent_model *model, int first, const char *format)
+{
+    int count = 0;
+    crescent_port port;
+    for (int i = first; !crescent_port_at(model, CRESCENT_PARAM, i, &port); i++)
+        count += strcmp(port.format, format) == 0;
+    return count;
+}
+
+void cr_print_formats(const crescent_model *model, FILE *out)
+{
+    crescent_port port;
+    int n = crescent_port_count(model, CRESCENT_PARAM);
+    if (count_format(model, 0, "f32") == n)
+        return;
+    fprintf(out, "Weights:");
+    for (int i = 0, listed = 0; i < n; i++) {
+        crescent_port_at(model, CRESCENT_PARAM, i, &port);
+        int count = count_format(model, 0, port.format);
+        if (count == count_format(model, i, port.format))
+            fprintf(out, "%s %d in %s", listed++ ? "," : "", count, port.format);
+    }
+    fputc('\n', out);
+}
+
 void cr_print_again(const crescent_report *r)
 {
     if (r->calls_again)

@@ -31,6 +31,9 @@ void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints what memory a compiled model takes, as a line. */
 void cr_print_memory(const crescent_report *report);
 
+/* Prints which formats its parameters are kept in, as a line, if there are others than f32. */
+void cr_print_formats(const crescent_model *model, FILE *out);
+
 /* Prints what it computes again so that the arena fits, as a line, if there is any of that. */
 void cr_print_again(const crescent_report *report);
 

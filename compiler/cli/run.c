@@ -208,6 +208,7 @@ static void report(const struct run *r)
            : has_files(r) ? "from the files of the model"
                           : "drawn from the seed");
     print_compiled(&r->report);
+    cr_print_formats(r->model, stdout);
     if (o->kernels && r->report.compiled)
         print_kernels(r->model);
     print_times(r);

@@ -97,6 +97,8 @@ int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int i
     *port = public_port(&ports[index]);
     if (kind == CRESCENT_INPUT)
         port->ids = model->engine.id_limits[index];
+    if (kind == CRESCENT_PARAM)
+        port->format = cr_formats[ports[index].format].name;
     return CRESCENT_OK;
 }
 

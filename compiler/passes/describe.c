@@ -53,16 +53,29 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
         cr_put(t, "\n");
 }
 
+/* " in bf16", of what is kept so; else "". */
+static const char *format_of(const struct cr_builder *b, int slot, char text[40])
+{
+    const struct cr_slot *s = &b->f->slots[slot];
+    bool rounded = s->packed && s->format != cr_format_of(CR_F32);
+    snprintf(text, 40, rounded ? " in %s" : "", cr_formats[s->format].name);
+    return text;
+}
+
 /* Ends the line of the equation, and lists each tensor that the kernel reads, with its shape. */
 static void put_reads(struct cr_text *t, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
+    char format[40];
+    if (b->weight != CR_NONE)
+        cr_put(t, *format_of(b, b->weight, format) ? "\ncolumns%s" : "", format);
     cr_put(t, k->n_refs ? "\nreads " : "");
     for (int i = 0; i < k->n_refs && !cr_writes_ref(k, i); i++) { /* those that it writes are last */
-        char shape[200], item[300];
+        char shape[200], item[340];
         const struct cr_node *node = &b->g->nodes[k->refs[i]];
-        snprintf(item, sizeof item, "%s%s", b->f->slots[b->ref[i]].name,
-                 cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+        snprintf(item, sizeof item, "%s%s%s", b->f->slots[b->ref[i]].name,
+                 cr_shape_text(shape, sizeof shape, node->rank, node->shape),
+                 format_of(b, b->ref[i], format));
         put_item(t, i == 0, item);
     }
     cr_put(t, "\n");

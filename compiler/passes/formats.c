@@ -73,13 +73,27 @@ static int check_gradients(const struct cr_graph *g, const struct cr_node *round
     return 0;
 }
 
+/* By node: whether it depends on a tensor that the caller hands in. */
+static bool *find_handed_in(const struct cr_graph *g)
+{
+    bool *handed = cr_calloc((size_t)g->n_nodes, sizeof *handed);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        handed[id] = g->nodes[id].op == CR_OP_input && g->nodes[id].rank > 0;
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            handed[id] |= handed[cr_in(g, id, i)];
+    }
+    return handed;
+}
+
 /* True if operand i of a node is read as products and gathers read weights: the right operand of a
- * product, or a parameter whose rows are gathered. */
-static bool reads_as_weight(const struct cr_graph *g, cr_id id, int i)
+ * product, or a parameter of which rows are gathered whose numbers are handed in.  A table of
+ * positions, which is gathered or cut according to whether a text goes on, is left in each case. */
+static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id id, int i)
 {
     const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
     return (g->nodes[id].op == CR_OP_matmul && i == 1) ||
-           (g->nodes[id].op == CR_OP_gather && i == 0 && in->op == CR_OP_param && in->rank == 2);
+           (g->nodes[id].op == CR_OP_gather && i == 0 && in->op == CR_OP_param && in->rank == 2 &&
+            handed[cr_in(g, id, 1)]);
 }
 
 /* Leaves the parameters that something else than products and gathers is known to read, so that no
@@ -87,16 +101,18 @@ static bool reads_as_weight(const struct cr_graph *g, cr_id id, int i)
  * that is neither made of them, nor a product or a gather that reads it as a weight. */
 static void leave_known(struct cr_graph *g)
 {
-    bool *weights = cr_find_weights(g), *plain = cr_calloc((size_t)g->n_nodes, sizeof *plain);
+    bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
+    bool *plain = cr_calloc((size_t)g->n_nodes, sizeof *plain);
     for (int i = 0; i < g->n_outputs; i++)
         plain[g->outputs[i].id] = true;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         for (int i = 0; i < g->nodes[id].n_in; i++)
-            plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !reads_as_weight(g, id, i);
+            plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !reads_as_weight(g, handed, id, i);
         if (g->nodes[id].op == CR_OP_param && plain[id])
             g->nodes[id].format = cr_format_of(CR_F32);
     }
     free(weights);
+    free(handed);
     free(plain);
 }
 
