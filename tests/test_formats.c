@@ -283,6 +283,166 @@ START_TEST(comments_say_the_arithmetic)
 }
 END_TEST
 
+/* ---- rounded beforehand ---- */
+
+/* The value of the nearest f16, of two the even one, in doubles. */
+static float nearest_f16(float x)
+{
+    int exponent;
+    if (!isfinite(x))
+        return x;
+    frexp(x, &exponent); /* a number of f16 has 11 bits, but no bit below 2^-24 */
+    double unit = ldexp(1, exponent - 11 < -24 ? -24 : exponent - 11);
+    double rounded = nearbyint(x / unit) * unit;
+    return fabs(rounded) > 65504 ? copysignf(INFINITY, x) : (float)rounded;
+}
+
+/* The same of bf16: 8 bits, none below 2^-133. */
+static float nearest_bf16(float x)
+{
+    int exponent;
+    if (!isfinite(x))
+        return x;
+    frexp(x, &exponent);
+    double unit = ldexp(1, exponent - 8 < -133 ? -133 : exponent - 8);
+    return (float)(nearbyint(x / unit) * unit); /* 2^128 and more become infinite */
+}
+
+static const struct {
+    const char *name;
+    float (*nearest)(float);
+} exact_formats[] = {{"bf16", nearest_bf16}, {"f16", nearest_f16}};
+
+/* Whole models: a head of its own, one that the embedding is tied to, weights that lie as [out, in],
+ * odd widths, a vocabulary that is no whole panels, and a gather in the prologue of a product. */
+static const struct {
+    const char *path;
+    crescent_setting settings[6];
+} models[] = {
+    {"graphs/gpt2.lua",
+     {{"n_layer", "2"}, {"n_embd", "36"}, {"n_head", "4"}, {"vocab_size", "71"}, {"T", "9"}}},
+    {"graphs/gpt2.lua",
+     {{"n_layer", "1"}, {"n_embd", "33"}, {"n_head", "1"}, {"vocab_size", "50"}, {"T", "5"},
+      {"tie_word_embeddings", "false"}}},
+    {"graphs/llama.lua", {{"num_hidden_layers", "2"}, {"T", "7"}, {"B", "2"}}},
+};
+
+static const char gathered[] =
+    "local ids = input('ids', {3, 5}, 'i32')\n"
+    "local x = gather(param('table', {45, 51}), ids)\n"
+    "local w, v = param('w', {51, 37}), param('v', {19, 51})\n"
+    "return {y = matmul(x * x, w), z = matmul(x, transpose(v, 1, 2))}\n";
+
+static crescent_graph *open_model(int i)
+{
+    crescent_graph *graph;
+    int n = 0, status;
+    if (i == (int)(sizeof models / sizeof *models)) {
+        status = crescent_graph_open_text(context, "gathered.lua", gathered, sizeof gathered - 1,
+                                          NULL, &graph);
+    } else {
+        while (n < 6 && models[i].settings[n].key)
+            n++;
+        const crescent_script how = {.settings = models[i].settings, .n_settings = n};
+        status = crescent_graph_open(context, models[i].path, &how, &graph);
+    }
+    ck_assert_msg(status == CRESCENT_OK, "%s", crescent_error(context));
+    return graph;
+}
+
+/* Weights of all sizes: some are too large for f16, some denormal. */
+static float weight(int param, int64_t i)
+{
+    double x = sin((double)i * 0.7 + param);
+    return (float)(i % 97 == 5 ? x * 1e-6 : i % 89 == 7 ? x * 1e-40 : x / 8);
+}
+
+/* Sets all parameters, those that are kept in the format rounded if `nearest` is given. */
+static void set_weights(crescent_model *model, const crescent_model *like, const char *name,
+                        float (*nearest)(float))
+{
+    crescent_port port, kept;
+    for (int p = 0; !crescent_port_at(model, CRESCENT_PARAM, p, &port); p++) {
+        int64_t n = crescent_port_elements(&port);
+        float *w = calloc((size_t)n, sizeof *w);
+        crescent_port_at(like, CRESCENT_PARAM, p, &kept);
+        for (int64_t i = 0; i < n; i++) {
+            w[i] = weight(p, i);
+            if (nearest && strcmp(kept.format, name) == 0)
+                w[i] = nearest(w[i]);
+        }
+        ck_assert_int_eq(crescent_set_weight(model, p, w), CRESCENT_OK);
+        free(w);
+    }
+}
+
+/* Runs a model of ids into all its outputs, one after another. */
+static float *run_ids(crescent_model *model, int64_t *n)
+{
+    int32_t ids[64];
+    void *outputs[4];
+    crescent_port port;
+    float *y;
+    *n = 0;
+    for (int i = 0; !crescent_port_at(model, CRESCENT_OUTPUT, i, &port); i++)
+        *n += crescent_port_elements(&port);
+    y = calloc((size_t)*n, sizeof *y);
+    float *at = y;
+    for (int i = 0; !crescent_port_at(model, CRESCENT_OUTPUT, i, &port); i++) {
+        outputs[i] = at;
+        at += crescent_port_elements(&port);
+    }
+    crescent_port_at(model, CRESCENT_INPUT, 0, &port);
+    for (int i = 0; i < 64; i++)
+        ids[i] = (i * 31 + 7) % (int)port.ids;
+    ck_assert_msg(crescent_run(model, (const void *[]){ids}, outputs) == CRESCENT_OK, "%s",
+                  crescent_error(context));
+    return y;
+}
+
+/* Matrices are kept in the format, tables too; vectors and positions are not. */
+static void check_kept(const crescent_model *model, const char *name)
+{
+    crescent_port port;
+    for (int p = 0; !crescent_port_at(model, CRESCENT_PARAM, p, &port); p++) {
+        bool matrix = port.rank == 2 && !strstr(port.name, "wpe");
+        ck_assert_msg(strcmp(port.format, matrix ? name : "f32") == 0, "%s is kept in %s",
+                      port.name, port.format);
+    }
+}
+
+/* A model in a format has the bits of one of f32 whose weights were rounded before. */
+START_TEST(rounded_before_or_when_packed)
+{
+    int which = _i / 2, format = _i % 2;
+    const char *name = exact_formats[format].name;
+    crescent_graph *graph = open_model(which);
+    crescent_model *first, *model;
+    int64_t n, m;
+    ck_assert_int_eq(crescent_compile(graph, &(crescent_config){.format = name}, &first), 0);
+    check_kept(first, name);
+    ck_assert_int_eq(crescent_compile(graph, NULL, &model), 0);
+    set_weights(model, first, name, exact_formats[format].nearest);
+    float *expected = run_ids(model, &n);
+    crescent_close(model);
+    for (int w = 0; w < (which ? QUICK_WAYS : (int)(sizeof ways / sizeof *ways)); w++) {
+        crescent_config config = ways[w];
+        config.format = name;
+        if (crescent_compile(graph, &config, &model) != CRESCENT_OK)
+            continue; /* the machine lacks the instruction set */
+        set_weights(model, first, name, NULL);
+        float *y = run_ids(model, &m);
+        ck_assert_int_eq(m, n);
+        ck_assert_msg(crescent_same_bits(y, expected, n), "%s: model %d, way %d", name, which, w);
+        free(y);
+        crescent_close(model);
+    }
+    free(expected);
+    crescent_close(first);
+    crescent_graph_close(graph);
+}
+END_TEST
+
 /* ---- what is learned ---- */
 
 /* All that is true of f32 alone: gradients, a trainer, a step in C. */
@@ -420,6 +580,8 @@ int main(void)
     tcase_add_loop_test(tests, rows_do_not_depend_on_others, 0, PAIRS);
     tcase_add_loop_test(tests, arithmetics_are_read, 0, (int)(sizeof choices / sizeof *choices));
     tcase_add_test(tests, comments_say_the_arithmetic);
+    tcase_add_loop_test(tests, rounded_before_or_when_packed, 0,
+                        2 * (int)(sizeof models / sizeof *models + 1));
     tcase_add_loop_test(tests, only_f32_is_learned, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, what_is_replaced_stays_f32, 0, CR_FORMAT_COUNT);
     tcase_add_loop_test(tests, rules_are_read, 0, (int)(sizeof rules / sizeof *rules));
