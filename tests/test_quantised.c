@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/exec/quantised_columns.h"
 #include "runtime/runtime.h"
 #include "runtime/select.h"
 
@@ -443,6 +444,57 @@ START_TEST(multiplies_as_gemm_does)
 }
 END_TEST
 
+/* ---- blocks of GGUF ---- */
+
+/* The number k that a block of a file stands for. */
+static float file_number(enum cr_quantised type, const unsigned char *block, int k)
+{
+    float d = half_at(block);
+    if (type == CR_Q8_0)
+        return d * (float)(signed char)block[2 + k];
+    const unsigned char *bytes = block + (type == CR_Q4_0 ? 2 : 4);
+    int q = k < 16 ? bytes[k] & 15 : bytes[k - 16] >> 4;
+    return type == CR_Q4_0 ? d * (float)(q - 8) : fmaf(d, (float)q, half_at(block + 2));
+}
+
+/* Scales of f16: common ones, denormal and negative ones, zeros, the largest of which -8 d fits and
+ * the next, infinity, NaN. */
+static const unsigned scales[] = {0x3c00, 0x2a3b, 0xa123, 0x0001, 0x8003, 0x007f,
+                                  0x0080, 0x01ff, 0x03ff, 0x0400, 0x83ff, 0x0000,
+                                  0x8000, 0x6fff, 0x7000, 0x7c00, 0xfe01};
+
+START_TEST(blocks_of_files_stay_as_they_are)
+{
+    enum { SCALES = sizeof scales / sizeof *scales, MOST = 34 };
+    enum cr_quantised type = (enum cr_quantised)(_i % CR_QUANTISED_COUNT);
+    static unsigned char blocks[SCALES * MOST], panel[SCALES * 1088];
+    static float y[SCALES * BLOCK * CR_PANEL];
+    const struct cr_runtime *rt;
+    struct format f;
+    int bytes = cr_quantised_bytes(type);
+    if (!find_format(_i / CR_QUANTISED_COUNT * 2 + (type != CR_Q8_0), &f, &rt))
+        return;
+    for (int i = 0; i < SCALES * bytes; i++)
+        blocks[i] = (unsigned char)(i * i * 37 + i * 11);
+    for (int i = 0; i < SCALES; i++) {
+        blocks[i * bytes] = (unsigned char)scales[i];
+        blocks[i * bytes + 1] = (unsigned char)(scales[i] >> 8);
+        blocks[i * bytes + 3] &= 0x3f; /* m of Q4_1 is finite */
+    }
+    f.pack(SCALES * BLOCK, 32, panel, 0, 0, 1, y, 0, 0);
+    cr_place_quantised(type, blocks, SCALES, panel, 9);
+    f.unpack(SCALES * BLOCK, CR_PANEL, y, CR_PANEL, panel, 0);
+    for (int k = 0; k < SCALES * BLOCK; k++) {
+        float x = file_number(type, blocks + k / BLOCK * bytes, k % BLOCK);
+        bool fits = fabsf(half_at(blocks + k / BLOCK * bytes)) < (type == CR_Q4_0 ? 8192 : 65536);
+        ck_assert_msg(same(y[k * CR_PANEL + 9], fits ? x : NAN), "%d: %g, expected %g", k,
+                      y[k * CR_PANEL + 9], x);
+        ck_assert_float_eq(y[k * CR_PANEL + 8], 0);
+        ck_assert_float_eq(y[k * CR_PANEL + 10], 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("quantised");
@@ -453,6 +505,7 @@ int main(void)
     tcase_add_loop_test(tests, pieces_are_one_matrix, 0, 2 * ISAS);
     tcase_add_loop_test(tests, reads_back_what_it_packed, 0, 2 * ISAS);
     tcase_add_loop_test(tests, multiplies_as_gemm_does, 0, 2 * ISAS);
+    tcase_add_loop_test(tests, blocks_of_files_stay_as_they_are, 0, CR_QUANTISED_COUNT * ISAS);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
