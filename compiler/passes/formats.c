@@ -73,6 +73,54 @@ static int check_gradients(const struct cr_graph *g, const struct cr_node *round
     return 0;
 }
 
+/* The parameters that a weight matrix is made of, as they are met. */
+struct pieces {
+    struct cr_graph *g;
+    enum cr_format format; /* of the first; CR_FORMAT_COUNT before it */
+    bool same;
+};
+
+static void see_piece(void *context, const struct cr_place_info *info)
+{
+    struct pieces *p = context;
+    enum cr_format format = p->g->nodes[info->param].format;
+    if (p->format == CR_FORMAT_COUNT)
+        p->format = format;
+    p->same &= p->format == format;
+}
+
+/* Leaves a parameter as it is. */
+static void leave(struct cr_graph *g, cr_id param)
+{
+    g->nodes[param].format = cr_format_of(CR_F32);
+}
+
+static void leave_piece(void *context, const struct cr_place_info *info)
+{
+    const struct pieces *p = context;
+    leave(p->g, info->param);
+}
+
+/* Leaves the parameters of a weight matrix, if they are of several formats; true if they are. */
+static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
+{
+    struct pieces p = {g, CR_FORMAT_COUNT, true};
+    cr_weight_pieces(g, matrix, see_piece, &p);
+    if (!p.same)
+        cr_weight_pieces(g, matrix, leave_piece, &p);
+    return !p.same;
+}
+
+/* The same of what the script multiplies by; true if there is one. */
+static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
+{
+    bool any = false;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_matmul && weights[cr_in(g, id, 1)])
+            any |= leave_if_mixed(g, cr_weight_matrix(g, cr_in(g, id, 1)));
+    return any;
+}
+
 /* By node: whether it depends on a tensor that the caller hands in. */
 static bool *find_handed_in(const struct cr_graph *g)
 {
@@ -98,7 +146,8 @@ static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id 
 
 /* Leaves the parameters that something else than products and gathers is known to read, so that no
  * other weights are laid beside them: what is made of parameters alone is read so if a node reads it
- * that is neither made of them, nor a product or a gather that reads it as a weight. */
+ * that is neither made of them, nor a product or a gather that reads it as a weight.  And those that
+ * the script itself lays beside them. */
 static void leave_known(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
@@ -109,8 +158,10 @@ static void leave_known(struct cr_graph *g)
         for (int i = 0; i < g->nodes[id].n_in; i++)
             plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !reads_as_weight(g, handed, id, i);
         if (g->nodes[id].op == CR_OP_param && plain[id])
-            g->nodes[id].format = cr_format_of(CR_F32);
+            leave(g, id);
     }
+    while (leave_mixed_products(g, weights))
+        ;
     free(weights);
     free(handed);
     free(plain);
@@ -158,34 +209,6 @@ double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
     return (double)cr_format_bytes(format, cr_elements_read(g, k, r));
 }
 
-/* The parameters that a weight matrix is made of, as they are met. */
-struct pieces {
-    struct cr_graph *g;
-    enum cr_format format; /* of the first; CR_FORMAT_COUNT before it */
-    bool same;
-};
-
-static void see_piece(void *context, const struct cr_place_info *info)
-{
-    struct pieces *p = context;
-    enum cr_format format = p->g->nodes[info->param].format;
-    if (p->format == CR_FORMAT_COUNT)
-        p->format = format;
-    p->same &= p->format == format;
-}
-
-/* Leaves a parameter as it is. */
-static void leave(struct cr_graph *g, cr_id param)
-{
-    g->nodes[param].format = cr_format_of(CR_F32);
-}
-
-static void leave_piece(void *context, const struct cr_place_info *info)
-{
-    const struct pieces *p = context;
-    leave(p->g, info->param);
-}
-
 /* Leaves what kernels read otherwise than from panels. */
 static void leave_plain(struct cr_module *m)
 {
@@ -205,14 +228,8 @@ static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;
     for (int i = 0; i < m->n_kernels; i++) {
-        struct pieces p = {m->graph, CR_FORMAT_COUNT, true};
         cr_id matrix = cr_packed(&m->kernels[i]);
-        if (matrix == CR_NONE)
-            continue;
-        cr_weight_pieces(m->graph, matrix, see_piece, &p);
-        if (!p.same)
-            cr_weight_pieces(m->graph, matrix, leave_piece, &p);
-        any |= !p.same;
+        any |= matrix != CR_NONE && leave_if_mixed(m->graph, matrix);
     }
     return any;
 }
