@@ -399,6 +399,8 @@ typedef struct {
     size_t text_bytes;      /* of C, without the runtime */
     int ops;                /* arithmetic ops of the graph: kernels if nothing were fused */
     int n_kernels, n_calls; /* kernels that were compiled, and calls of them in a run */
+    int n_products, n_rounded; /* kernels that multiply by packed weights; of those, in another
+                                * arithmetic than f32 */
     int64_t weights_bytes, arena_bytes;
     int64_t scratch_bytes;     /* a thread */
     int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */

@@ -63,6 +63,9 @@ static void print_compilation(const struct figures *f)
     printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
            crescent_backend_name(f->engine->backend), f->program->isa, f->engine->threads,
            f->engine->threads == 1 ? "" : "s");
+    if (f->engine->n_rounded)
+        printf("Products: %d of %d kernels with weights in another arithmetic than f32\n",
+               f->engine->n_rounded, f->engine->n_products);
     printf("Compile: %s from the graph to a callable function",
            cr_duration((int64_t)f->compile_ns).text);
     if (f->engine->compiled)

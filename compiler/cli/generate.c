@@ -359,6 +359,8 @@ static void print_statistics(const struct generate *g)
     if (g->n > 1)
         print_speed(g);
     cr_print_formats(g->model, stderr);
+    crescent_report report = cr_report_of_model(g->model);
+    cr_print_products(stderr, &report, g->options->arithmetic);
 }
 
 /* ---- the verb ---- */

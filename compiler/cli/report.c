@@ -85,6 +85,13 @@ void cr_note(const char *format, ...)
     fprintf(stderr, "crescent: note: %s\n", line);
 }
 
+void cr_print_products(FILE *out, const crescent_report *r, const char *arithmetic)
+{
+    if (arithmetic && r->compiled)
+        fprintf(out, "Products: %d of %d kernels with weights in the arithmetic of %s, %d in f32\n",
+                r->n_rounded, r->n_products, arithmetic, r->n_products - r->n_rounded);
+}
+
 void cr_print_memory(const crescent_report *r)
 {
     printf("Memory: weights %s, arena %s, scratch %s a thread", cr_bytes(r->weights_bytes).text,

@@ -34,6 +34,9 @@ void cr_print_memory(const crescent_report *report);
 /* Prints which formats its parameters are kept in, as a line, if there are others than f32. */
 void cr_print_formats(const crescent_model *model, FILE *out);
 
+/* How many products are in the arithmetic that was asked for, in a line; nothing if that is null. */
+void cr_print_products(FILE *out, const crescent_report *report, const char *arithmetic);
+
 /* Prints what it computes again so that the arena fits, as a line, if there is any of that. */
 void cr_print_again(const crescent_report *report);
 

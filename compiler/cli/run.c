@@ -133,7 +133,7 @@ static void print_model(const struct run *r)
 }
 
 /* What became of the graph, and the memory it takes. */
-static void print_compiled(const crescent_report *p)
+static void print_compiled(const crescent_report *p, const char *arithmetic)
 {
     if (!p->compiled) {
         puts("Compiled: nothing, the interpreter ran the graph");
@@ -145,6 +145,7 @@ static void print_compiled(const crescent_report *p)
     printf(", %s bytes of C, by %s for %s, %d thread%s\n",
            cr_thousands((int64_t)p->text_bytes).text, crescent_backend_name(p->backend), p->isa,
            p->threads, p->threads == 1 ? "" : "s");
+    cr_print_products(stdout, p, arithmetic);
     cr_print_memory(p);
     cr_print_again(p);
 }
@@ -207,7 +208,7 @@ static void report(const struct run *r)
            o->weights.n   ? "from the weights given"
            : has_files(r) ? "from the files of the model"
                           : "drawn from the seed");
-    print_compiled(&r->report);
+    print_compiled(&r->report, r->options->arithmetic);
     cr_print_formats(r->model, stdout);
     if (o->kernels && r->report.compiled)
         print_kernels(r->model);

@@ -29,6 +29,29 @@ static void add_kernels(crescent_report *r, const struct cr_program *p)
     }
 }
 
+static bool calls(const struct cr_function *f, enum cr_callee callee)
+{
+    for (int i = 0; i < f->n_calls; i++)
+        if (f->calls[i].callee == callee)
+            return true;
+    return false;
+}
+
+/* Functions that read packed weights, and those that round what they multiply by them. */
+static void count_products(crescent_report *r, const struct cr_program *p)
+{
+    for (int i = 0; i < p->n_functions; i++) {
+        const struct cr_function *f = &p->functions[i];
+        bool plain = false, rounded = false;
+        for (int s = 0; s < f->n_slots; s++)
+            plain |= f->slots[s].packed && calls(f, cr_formats[f->slots[s].format].gemm);
+        for (int a = CR_ARITHMETIC_f32 + 1; a < CR_ARITHMETIC_COUNT; a++)
+            rounded |= calls(f, cr_arithmetics[a].round);
+        r->n_products += plain || rounded;
+        r->n_rounded += rounded;
+    }
+}
+
 crescent_report cr_report_of(const struct cr_program *p)
 {
     crescent_report r = {
@@ -47,6 +70,7 @@ crescent_report cr_report_of(const struct cr_program *p)
         .border_bytes = bytes_of(p->inputs, p->n_inputs) + bytes_of(p->outputs, p->n_outputs),
     };
     add_kernels(&r, p);
+    count_products(&r, p);
     return r;
 }
 
