@@ -967,9 +967,10 @@ static int cr_has_plain(void)
 }
 
 #if CR_X86
+/* Processors with AVX2 have F16C, which not every compiler can ask for. */
 static int cr_has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); /* and F16C with it */
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 static int cr_has_avx512(void)

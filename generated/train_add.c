@@ -2520,9 +2520,10 @@ static int cr_has_plain(void)
 }
 
 #if CR_X86
+/* Processors with AVX2 have F16C, which not every compiler can ask for. */
 static int cr_has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); /* and F16C with it */
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 static int cr_has_avx512(void)
@@ -3773,8 +3774,8 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
+ * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
  */
 #undef VI
 #undef vi_set1
@@ -3786,7 +3787,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #undef vi_xor
 #undef vi_left
 #undef vi_right
-#undef vi_mul
+#undef vi_load
+#undef vi_store
+#undef vi_bits
 #undef v_of_signed
 #undef v_of_bits
 
@@ -3802,22 +3805,11 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_xor(a, b) ((a) ^ (b))
 #define vi_left(a, n) ((a) << (n))
 #define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
 #define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
+#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
+#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
+#define vi_load(p) (*(const cr_word *)(p))
+#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
 
 #elif CR_W == 4
 
@@ -3829,20 +3821,13 @@ CR_INLINE float v_of_bits_plain(uint32_t a)
 #define vi_and(a, b) vandq_u32(a, b)
 #define vi_or(a, b) vorrq_u32(a, b)
 #define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) vshlq_n_u32(a, n)
-#define vi_right(a, n) vshrq_n_u32(a, n)
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
 #define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
 #define v_of_bits(a) vreinterpretq_f32_u32(a)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
+#define vi_bits(x) vreinterpretq_u32_f32(x)
+#define vi_load(p) (*(const cr_words_4 *)(p))
+#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
 
 #elif CR_W == 8
 
@@ -3856,18 +3841,11 @@ CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
 #define vi_xor(a, b) _mm256_xor_si256(a, b)
 #define vi_left(a, n) _mm256_slli_epi32(a, n)
 #define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
 #define v_of_signed(a) _mm256_cvtepi32_ps(a)
 #define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
+#define vi_bits(x) _mm256_castps_si256(x)
+#define vi_load(p) _mm256_loadu_si256((const void *)(p))
+#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
 
 #else
 
@@ -3881,9 +3859,57 @@ CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
 #define vi_xor(a, b) _mm512_xor_si512(a, b)
 #define vi_left(a, n) _mm512_slli_epi32(a, n)
 #define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 #define v_of_signed(a) _mm512_cvtepi32_ps(a)
 #define v_of_bits(a) _mm512_castsi512_ps(a)
+#define vi_bits(x) _mm512_castps_si512(x)
+#define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, x) _mm512_storeu_si512(p, x)
+
+#endif
+
+/* vi_mul(a, b, &high): the low half of the products. */
+#undef vi_mul
+
+#if CR_W == 1
+
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+#elif CR_W == 4
+
+#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+
+/* The lower two lanes are multiplied, then the upper ones. */
+CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
+{
+    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
+    *high = vuzp2q_u32(lower, upper);
+    return vuzp1q_u32(lower, upper);
+}
+
+#elif CR_W == 8
+
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 
 /* Even lanes are multiplied, then odd ones. */
 CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
@@ -5600,8 +5626,8 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
+ * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
  */
 #undef VI
 #undef vi_set1
@@ -5613,7 +5639,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #undef vi_xor
 #undef vi_left
 #undef vi_right
-#undef vi_mul
+#undef vi_load
+#undef vi_store
+#undef vi_bits
 #undef v_of_signed
 #undef v_of_bits
 
@@ -5629,22 +5657,11 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_xor(a, b) ((a) ^ (b))
 #define vi_left(a, n) ((a) << (n))
 #define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
 #define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
+#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
+#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
+#define vi_load(p) (*(const cr_word *)(p))
+#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
 
 #elif CR_W == 4
 
@@ -5656,20 +5673,13 @@ CR_INLINE float v_of_bits_plain(uint32_t a)
 #define vi_and(a, b) vandq_u32(a, b)
 #define vi_or(a, b) vorrq_u32(a, b)
 #define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) vshlq_n_u32(a, n)
-#define vi_right(a, n) vshrq_n_u32(a, n)
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
 #define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
 #define v_of_bits(a) vreinterpretq_f32_u32(a)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
+#define vi_bits(x) vreinterpretq_u32_f32(x)
+#define vi_load(p) (*(const cr_words_4 *)(p))
+#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
 
 #elif CR_W == 8
 
@@ -5683,18 +5693,11 @@ CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
 #define vi_xor(a, b) _mm256_xor_si256(a, b)
 #define vi_left(a, n) _mm256_slli_epi32(a, n)
 #define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
 #define v_of_signed(a) _mm256_cvtepi32_ps(a)
 #define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
+#define vi_bits(x) _mm256_castps_si256(x)
+#define vi_load(p) _mm256_loadu_si256((const void *)(p))
+#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
 
 #else
 
@@ -5708,9 +5711,57 @@ CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
 #define vi_xor(a, b) _mm512_xor_si512(a, b)
 #define vi_left(a, n) _mm512_slli_epi32(a, n)
 #define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 #define v_of_signed(a) _mm512_cvtepi32_ps(a)
 #define v_of_bits(a) _mm512_castsi512_ps(a)
+#define vi_bits(x) _mm512_castps_si512(x)
+#define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, x) _mm512_storeu_si512(p, x)
+
+#endif
+
+/* vi_mul(a, b, &high): the low half of the products. */
+#undef vi_mul
+
+#if CR_W == 1
+
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+#elif CR_W == 4
+
+#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+
+/* The lower two lanes are multiplied, then the upper ones. */
+CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
+{
+    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
+    *high = vuzp2q_u32(lower, upper);
+    return vuzp1q_u32(lower, upper);
+}
+
+#elif CR_W == 8
+
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 
 /* Even lanes are multiplied, then odd ones. */
 CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
@@ -7427,8 +7478,8 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
+ * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
  */
 #undef VI
 #undef vi_set1
@@ -7440,7 +7491,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #undef vi_xor
 #undef vi_left
 #undef vi_right
-#undef vi_mul
+#undef vi_load
+#undef vi_store
+#undef vi_bits
 #undef v_of_signed
 #undef v_of_bits
 
@@ -7456,22 +7509,11 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_xor(a, b) ((a) ^ (b))
 #define vi_left(a, n) ((a) << (n))
 #define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
 #define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
+#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
+#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
+#define vi_load(p) (*(const cr_word *)(p))
+#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
 
 #elif CR_W == 4
 
@@ -7483,20 +7525,13 @@ CR_INLINE float v_of_bits_plain(uint32_t a)
 #define vi_and(a, b) vandq_u32(a, b)
 #define vi_or(a, b) vorrq_u32(a, b)
 #define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) vshlq_n_u32(a, n)
-#define vi_right(a, n) vshrq_n_u32(a, n)
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
 #define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
 #define v_of_bits(a) vreinterpretq_f32_u32(a)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
+#define vi_bits(x) vreinterpretq_u32_f32(x)
+#define vi_load(p) (*(const cr_words_4 *)(p))
+#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
 
 #elif CR_W == 8
 
@@ -7510,18 +7545,11 @@ CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
 #define vi_xor(a, b) _mm256_xor_si256(a, b)
 #define vi_left(a, n) _mm256_slli_epi32(a, n)
 #define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
 #define v_of_signed(a) _mm256_cvtepi32_ps(a)
 #define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
+#define vi_bits(x) _mm256_castps_si256(x)
+#define vi_load(p) _mm256_loadu_si256((const void *)(p))
+#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
 
 #else
 
@@ -7535,9 +7563,57 @@ CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
 #define vi_xor(a, b) _mm512_xor_si512(a, b)
 #define vi_left(a, n) _mm512_slli_epi32(a, n)
 #define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 #define v_of_signed(a) _mm512_cvtepi32_ps(a)
 #define v_of_bits(a) _mm512_castsi512_ps(a)
+#define vi_bits(x) _mm512_castps_si512(x)
+#define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, x) _mm512_storeu_si512(p, x)
+
+#endif
+
+/* vi_mul(a, b, &high): the low half of the products. */
+#undef vi_mul
+
+#if CR_W == 1
+
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+#elif CR_W == 4
+
+#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+
+/* The lower two lanes are multiplied, then the upper ones. */
+CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
+{
+    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
+    *high = vuzp2q_u32(lower, upper);
+    return vuzp1q_u32(lower, upper);
+}
+
+#elif CR_W == 8
+
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 
 /* Even lanes are multiplied, then odd ones. */
 CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)
@@ -9281,8 +9357,8 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h.  vi_mul(a, b, &high) is the low half of the products;
- * v_of_signed turns integers into floats, v_of_bits takes their bits for floats.
+ * Included after one of vector_*.h, and again if need be: it has macros alone.  v_of_signed turns
+ * integers into floats, v_of_bits takes their bits for floats, and vi_bits gives those of floats.
  */
 #undef VI
 #undef vi_set1
@@ -9294,7 +9370,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #undef vi_xor
 #undef vi_left
 #undef vi_right
-#undef vi_mul
+#undef vi_load
+#undef vi_store
+#undef vi_bits
 #undef v_of_signed
 #undef v_of_bits
 
@@ -9310,22 +9388,11 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 #define vi_xor(a, b) ((a) ^ (b))
 #define vi_left(a, n) ((a) << (n))
 #define vi_right(a, n) ((a) >> (n))
-#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
 #define v_of_signed(a) ((float)(int32_t)(a))
-#define v_of_bits(a) v_of_bits_plain(a)
-
-CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
-{
-    uint64_t product = (uint64_t)a * b;
-    *high = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-}
-
-CR_INLINE float v_of_bits_plain(uint32_t a)
-{
-    union cr_bits bits = {.u = a};
-    return bits.f;
-}
+#define v_of_bits(a) (((union cr_bits){.u = (a)}).f)
+#define vi_bits(x) (((union cr_bits){.f = (x)}).u)
+#define vi_load(p) (*(const cr_word *)(p))
+#define vi_store(p, x) ((void)(*(cr_word *)(p) = (x)))
 
 #elif CR_W == 4
 
@@ -9337,20 +9404,13 @@ CR_INLINE float v_of_bits_plain(uint32_t a)
 #define vi_and(a, b) vandq_u32(a, b)
 #define vi_or(a, b) vorrq_u32(a, b)
 #define vi_xor(a, b) veorq_u32(a, b)
-#define vi_left(a, n) vshlq_n_u32(a, n)
-#define vi_right(a, n) vshrq_n_u32(a, n)
-#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+#define vi_left(a, n) ((a) << (n))
+#define vi_right(a, n) ((a) >> (n))
 #define v_of_signed(a) vcvtq_f32_s32(vreinterpretq_s32_u32(a))
 #define v_of_bits(a) vreinterpretq_f32_u32(a)
-
-/* The lower two lanes are multiplied, then the upper ones. */
-CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
-{
-    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
-    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
-    *high = vuzp2q_u32(lower, upper);
-    return vuzp1q_u32(lower, upper);
-}
+#define vi_bits(x) vreinterpretq_u32_f32(x)
+#define vi_load(p) (*(const cr_words_4 *)(p))
+#define vi_store(p, x) ((void)(*(cr_words_4 *)(p) = (x)))
 
 #elif CR_W == 8
 
@@ -9364,18 +9424,11 @@ CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
 #define vi_xor(a, b) _mm256_xor_si256(a, b)
 #define vi_left(a, n) _mm256_slli_epi32(a, n)
 #define vi_right(a, n) _mm256_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
 #define v_of_signed(a) _mm256_cvtepi32_ps(a)
 #define v_of_bits(a) _mm256_castsi256_ps(a)
-
-/* Even lanes are multiplied, then odd ones. */
-CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
-{
-    __m256i even = _mm256_mul_epu32(a, b);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
+#define vi_bits(x) _mm256_castps_si256(x)
+#define vi_load(p) _mm256_loadu_si256((const void *)(p))
+#define vi_store(p, x) _mm256_storeu_si256((void *)(p), x)
 
 #else
 
@@ -9389,9 +9442,57 @@ CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
 #define vi_xor(a, b) _mm512_xor_si512(a, b)
 #define vi_left(a, n) _mm512_slli_epi32(a, n)
 #define vi_right(a, n) _mm512_srli_epi32(a, n)
-#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 #define v_of_signed(a) _mm512_cvtepi32_ps(a)
 #define v_of_bits(a) _mm512_castsi512_ps(a)
+#define vi_bits(x) _mm512_castps_si512(x)
+#define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, x) _mm512_storeu_si512(p, x)
+
+#endif
+
+/* vi_mul(a, b, &high): the low half of the products. */
+#undef vi_mul
+
+#if CR_W == 1
+
+#define vi_mul(a, b, high) vi_mul_plain(a, b, high)
+
+CR_INLINE uint32_t vi_mul_plain(uint32_t a, uint32_t b, uint32_t *high)
+{
+    uint64_t product = (uint64_t)a * b;
+    *high = (uint32_t)(product >> 32);
+    return (uint32_t)product;
+}
+
+#elif CR_W == 4
+
+#define vi_mul(a, b, high) vi_mul_neon(a, b, high)
+
+/* The lower two lanes are multiplied, then the upper ones. */
+CR_INLINE uint32x4_t vi_mul_neon(uint32x4_t a, uint32x4_t b, uint32x4_t *high)
+{
+    uint32x4_t lower = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+    uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_u32(a, b));
+    *high = vuzp2q_u32(lower, upper);
+    return vuzp1q_u32(lower, upper);
+}
+
+#elif CR_W == 8
+
+#define vi_mul(a, b, high) vi_mul_avx2(a, b, high)
+
+/* Even lanes are multiplied, then odd ones. */
+CR_INLINE __m256i vi_mul_avx2(__m256i a, __m256i b, __m256i *high)
+{
+    __m256i even = _mm256_mul_epu32(a, b);
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+
+#else
+
+#define vi_mul(a, b, high) vi_mul_avx512(a, b, high)
 
 /* Even lanes are multiplied, then odd ones. */
 CR_INLINE __m512i vi_mul_avx512(__m512i a, __m512i b, __m512i *high)

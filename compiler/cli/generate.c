@@ -349,6 +349,7 @@ static void print_speed(const struct generate *g)
     fputc('\n', stderr);
 }
 
+/* Times, speed, and what weights are kept in and products summed by. */
 static void print_statistics(const struct generate *g)
 {
     if (!g->options->stats && !isatty(STDERR_FILENO))

@@ -57,6 +57,7 @@ static void print_table(const struct listing *l)
            cr_thousands(cr_count_parameters(l->graph)).text);
 }
 
+/* Only with --format is the graph compiled: what a weight is kept in is known no earlier. */
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
     struct listing l = {0};

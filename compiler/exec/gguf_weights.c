@@ -263,10 +263,3 @@ void cr_gguf_weight_floats(const struct cr_gguf_weight *w, int64_t first, int64_
         type->floats(cr_gguf_weight_blocks(w, row, col), col % type->elements, some, out);
     }
 }
-
-const float *cr_gguf_weight_view(const struct cr_gguf_weight *w)
-{
-    bool is = w->tensor->type->number == 0 && !w->half &&
-              (uintptr_t)w->tensor->data % _Alignof(float) == 0;
-    return is ? (const float *)(const void *)w->tensor->data : NULL;
-}

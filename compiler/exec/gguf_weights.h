@@ -54,7 +54,4 @@ const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *weight, 
 void cr_gguf_weight_floats(const struct cr_gguf_weight *weight, int64_t first, int64_t n,
                            float *out);
 
-/* All of them where they are in the file, if that can be; else null. */
-const float *cr_gguf_weight_view(const struct cr_gguf_weight *weight);
-
 #endif

@@ -123,6 +123,7 @@ static const struct {
     {"long", CR_I32},    {"integer", CR_I32}, {"boolean", CR_BOOL},
 };
 
+/* A type by its name; one that others use for it is an error that says ours. */
 enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
 {
     if (lua_isnoneornil(L, index))

@@ -139,6 +139,7 @@ static void place_plain(struct weights *w, cr_id id)
     w->m->weights_floats += cr_align(cr_elements(node->rank, node->shape));
 }
 
+/* Parameters that a kernel reads as they are, and tables that it gathers from panels. */
 static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool shared)
 {
     for (int r = 0; r < k->n_refs; r++) {
