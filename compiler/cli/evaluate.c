@@ -57,6 +57,8 @@ static int open_model(struct evaluate *e, const char *format, crescent_generator
                                      .all_logits = 1,
                                      .least = e->n};
     options.format = format;
+    if (!format)
+        options.arithmetic = NULL;
     if (cr_generator_load(&options, &how, generator, error))
         return -1;
     return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
