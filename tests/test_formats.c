@@ -512,6 +512,7 @@ static const struct {
     {NULL, NULL},
     {"f32", NULL},
     {"*=f32", NULL},
+    {"F32,attn.*=BF16", NULL},
     {"f32,attn.*=f32", NULL},
     {"mlp.c_f?.weight=f32", NULL},
     {"*.c_*.*t=f32,ln_1.bias=f32", NULL},

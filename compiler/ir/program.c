@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/runtime.h"
 
@@ -67,7 +68,7 @@ enum cr_format cr_format_find(const char *name, size_t length)
 {
     int format = 0;
     while (format < CR_FORMAT_COUNT && (strlen(cr_formats[format].name) != length ||
-                                        memcmp(cr_formats[format].name, name, length) != 0))
+                                        strncasecmp(cr_formats[format].name, name, length) != 0))
         format++;
     return (enum cr_format)format;
 }

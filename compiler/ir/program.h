@@ -154,7 +154,7 @@ extern const struct cr_format_info cr_formats[CR_FORMAT_COUNT];
 /* The format of a value that nothing asked to be kept otherwise. */
 enum cr_format cr_format_of(enum cr_dtype dtype);
 
-/* The format of that name, `length` characters long; CR_FORMAT_COUNT if there is none. */
+/* The format of that name, in capitals or not, `length` characters long; CR_FORMAT_COUNT if there is none. */
 enum cr_format cr_format_find(const char *name, size_t length);
 
 /* What so many elements take, in whole blocks. */

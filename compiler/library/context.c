@@ -3,12 +3,10 @@
 #include <string.h>
 
 #include "compiler/emit/pipeline.h"
-#include "compiler/exec/exec.h"
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
-#include "runtime/select.h"
 
 /* Of calls that were given no handle, and so no context. */
 static _Thread_local struct cr_error homeless;
@@ -43,17 +41,6 @@ void crescent_context_free(crescent_context *context)
 const char *crescent_version(void)
 {
     return CRESCENT_VERSION;
-}
-
-int crescent_look_at_build(crescent_context *context, crescent_build *build)
-{
-    CR_REQUIRE_CONTEXT(context, build);
-    CR_ENTER(context);
-    int tinycc = cr_tinycc_version(guard.error);
-    if (tinycc > 0)
-        *build = (crescent_build){CRESCENT_VERSION, cr_lua_release, tinycc,
-                                  cr_runtime_select(NULL)->isa};
-    return cr_done(&guard, tinycc > 0 ? 0 : -1);
 }
 
 /* ---- errors ---- */

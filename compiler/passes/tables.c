@@ -112,6 +112,7 @@ static void find_tables_of(struct cr_module *m, int kernel)
     }
 }
 
+/* A matrix of one element is turned around by itself, and none that is read as a table. */
 void cr_find_tables(struct cr_module *m)
 {
     m->columns_of = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->columns_of);
@@ -119,7 +120,7 @@ void cr_find_tables(struct cr_module *m)
         m->columns_of[id] = CR_NONE;
     for (int i = 0; i < m->n_kernels; i++) {
         cr_id matrix = cr_packed(&m->kernels[i]), table = turned_table(m->graph, matrix);
-        if (table != CR_NONE && m->columns_of[table] == CR_NONE)
+        if (table != CR_NONE && table != matrix && m->columns_of[table] == CR_NONE)
             m->columns_of[table] = matrix;
     }
     for (int i = 0; i < m->n_kernels; i++)
