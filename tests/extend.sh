@@ -244,7 +244,7 @@ check_format_bits() {
     (cd "$copy" && build/crescent compare $model --expect "y=$T/f32.npy" --atol 0.5 --format e5m2) \
         >"$log" 2>&1
     report $? 'e5m2 is close to f32'
-    refuses "'e5m3' is no format of weights, expected one of f32, bf16, f16, e5m2" run $model --format e5m3
+    refuses "'e5m3' is no format of weights, expected one of f32, bf16, f16, q8, q4, e5m2" run $model --format e5m3
     refuses 'no parameter has such a name' run $model --format 'f32,h.*=e5m2'
     refuses 'there are gradients, expected f32' run $model --format e5m2 --grads none
     refuses 'there are gradients, expected f32' emit graphs/train_add.lua --train --format e5m2 \

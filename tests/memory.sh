@@ -19,13 +19,13 @@ in_memory() {
 exec 2>/dev/null
 
 # Programs under a sanitizer reserve more addresses than any limit.
-if ! in_memory 1000000 "$crescent" --version; then
+if ! in_memory 1000000 "$crescent" --help; then
     echo "skipped: the program needs more than 1 GB of addresses"
     conclude
     exit
 fi
 least=1000
-until in_memory $least "$crescent" --version; do
+until in_memory $least "$crescent" --help; do
     least=$((least + 100))
 done
 

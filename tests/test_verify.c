@@ -733,7 +733,7 @@ static const struct {
     ROW(outputs_exchanged, "plan", KEEP, 0, "kernel %d: its result v[%d] lies in the wrong space"),
     ROW(another_input, "plan", KEEP, 0, "kernel %d: its operand v[%d] lies in the wrong space"),
     ROW(weights_too_small, "plan", KEEP, 0, "place %d of the weights: it lies outside"),
-    ROW(plain_in_a_format, "plan", MAY, 0, "kernel %d: its parameter v[%d] is not where it reads"),
+    ROW(plain_in_a_format, "plan", MAY, 0, "kernel %d: it differs from the kernel whose function"),
     ROW(weights_overlap, "plan", KEEP, 0, "place %d of the weights: it overlaps another"),
     ROW(weights_of_no_parameter, "plan", KEEP, 0, "place 0 of the weights: it is of no parameter"),
     ROW(weights_of_another, "plan", KEEP, 0, "kernel %d: its "),

@@ -1,0 +1,16 @@
+/* build.c - what the library is made of; see crescent.h.  Contexts, which all functions have, do without
+ * Lua, so that this is apart from them. */
+#include "compiler/exec/exec.h"
+#include "handles.h"
+#include "runtime/select.h"
+
+int crescent_look_at_build(crescent_context *context, crescent_build *build)
+{
+    CR_REQUIRE_CONTEXT(context, build);
+    CR_ENTER(context);
+    int tinycc = cr_tinycc_version(guard.error);
+    if (tinycc > 0)
+        *build = (crescent_build){CRESCENT_VERSION, cr_lua_release, tinycc,
+                                  cr_runtime_select(NULL)->isa};
+    return cr_done(&guard, tinycc > 0 ? 0 : -1);
+}
