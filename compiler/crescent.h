@@ -216,9 +216,9 @@ typedef struct {
                          * Refused are other formats than f32 where there are gradients, and in
                          * a training */
     const char *arithmetic; /* how products by such weights are summed: rules as those of `format`.
-                             * Null: f32.  int8 rounds the rows that they multiply; it is for weights
-                             * in q8 and q4, others stay with f32.  Refused is a rule that no
-                             * weight can follow */
+                             * Null: f32.  int8 and bf16 round the rows that they multiply; int8 is
+                             * for weights in q8 and q4, bf16 for those in bf16, others stay with
+                             * f32.  Refused is a rule that no weight can follow */
     const char *target; /* the machine that loops are cut for: a name of crescent_target_at, or a
                          * file of sizes.  Null: "host", but for what emits or prints "generic".
                          * No bit of a result depends on it. */

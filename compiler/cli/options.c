@@ -100,7 +100,8 @@ static const struct option_row rows[] = {
      CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
      "how products by such weights are summed: rules as for --format (default f32; int8: rows\n"
-     "                            rounded to 8 bits, exact sums in blocks, for q8 and q4)"},
+     "                            rounded to 8 bits, exact sums in blocks, for q8 and q4; bf16: rows rounded to\n"
+     "                            bf16, as AMX multiplies them, for bf16)"},
     {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE, FIELD(out), 0, 0,
      "the file to write; of emit it ends in .c"},
     {"train", 0, FLAG, "", CR_VERB_EMIT, FIELD(train), 0, 0,

@@ -301,16 +301,18 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
     cr_put(t, "};\n\n");
 }
 
+/* Offsets count floats; units of another size are pointed to behind the sum. */
 static void print_scratch(struct cr_text *t, const struct cr_slot *slot)
 {
-    const char *type = cr_formats[slot->format].c_type;
-    cr_put(t, "    %s *const %s = ", type, slot->name);
-    if (strcmp(type, "float") != 0)
-        cr_put(t, "(%s *)", type);
-    cr_put(t, "scratch");
+    const struct cr_format_info *format = &cr_formats[slot->format];
+    bool sized = slot->offset && format->unit != (int)sizeof(float);
+    cr_put(t, "    %s *const %s = ", format->c_type, slot->name);
+    if (strcmp(format->c_type, "float") != 0)
+        cr_put(t, "(%s *)", format->c_type);
+    cr_put(t, sized ? "(scratch" : "scratch");
     if (slot->offset)
         cr_put(t, " + %lld", (long long)slot->offset);
-    cr_put(t, "; /* %s */\n", slot->note);
+    cr_put(t, "%s; /* %s */\n", sized ? ")" : "", slot->note);
 }
 
 /* C has no literal for -2^31, so it is printed as -2147483647 - 1. */
