@@ -63,11 +63,71 @@ static long panel_floats(enum cr_format format, long K)
     return CR_PANEL * cr_column_units(format, K) * cr_formats[format].unit / (long)sizeof(float);
 }
 
+/* ---- blocks ---- */
+
+/* True if the columns of a place are whole blocks of its contents, in the format of the panels. */
+static bool takes_blocks(const struct target *t)
+{
+    const struct cr_place *p = t->place;
+    return t->contents->read_blocks && cr_quantised_format(t->contents->blocks) == t->format &&
+           p->panel_stride && p->row_stride == 1 && p->rows % CR_PANEL == 0 &&
+           p->source % CR_PANEL == 0 && (p->cols == 1 || p->col_stride % CR_PANEL == 0);
+}
+
+/* Column n of a piece, which may be one behind the last: in which panel, and where in it. */
+static unsigned char *panel_of(const struct cr_place *p, long n, float *weights, int *column)
+{
+    *column = (int)((p->first_col + n) % CR_PANEL);
+    return (unsigned char *)(weights + p->target) + (p->first_col + n) / CR_PANEL * p->panel_stride;
+}
+
+/* Fills the rest of the last panel by numbers that are 0. */
+static void end_panel(const struct cr_place *p, enum cr_quantised type, float *weights)
+{
+    static const unsigned char zero[64];
+    int column;
+    for (long n = p->cols; (p->first_col + n) % CR_PANEL; n++) {
+        unsigned char *panel = panel_of(p, n, weights, &column);
+        for (long k = 0; k < p->rows; k += CR_PANEL) {
+            cr_place_quantised(type, zero, 1, panel, column);
+            panel += CR_PANEL * cr_format_bytes(cr_quantised_format(type), CR_PANEL);
+        }
+    }
+}
+
+/* Puts the blocks of a piece in their place by way of `room`; -1 if they cannot be read. */
+static int fill_blocks(const struct filling *f, const struct target *t,
+                       const struct cr_place_piece *piece, unsigned char *room)
+{
+    const struct cr_contents *c = t->contents;
+    const struct cr_place *p = &piece->place;
+    long bytes = p->rows / CR_PANEL * cr_quantised_bytes(c->blocks);
+    bool joined = piece->apart == p->rows; /* columns lie one behind the other */
+    if (joined && c->read_blocks(c->context, piece->first, p->rows * p->cols, room))
+        return -1;
+    for (long n = 0; n < p->cols; n++) {
+        unsigned char *blocks = room + n * bytes;
+        int column;
+        if (!joined &&
+            c->read_blocks(c->context, piece->first + n * piece->apart, p->rows, blocks))
+            return -1;
+        unsigned char *panel = panel_of(p, n, f->weights, &column);
+        cr_place_quantised(c->blocks, blocks, p->rows / CR_PANEL, panel, column);
+    }
+    if (p->last)
+        end_panel(p, c->blocks, f->weights);
+    return 0;
+}
+
+/* ---- pieces ---- */
+
 /* Puts a piece in its place, from the memory that its tensor is in or by way of `room`. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
     struct cr_place_piece piece = cr_place_piece_at(t->place, f->room, panel_floats(t->format, CR_PANEL), i);
     const float *from = t->contents->data;
+    if (takes_blocks(t))
+        return fill_blocks(f, t, &piece, (unsigned char *)room);
     if (from) {
         piece.place.source = piece.first;
         piece.place.row_stride = t->place->row_stride;

@@ -9,7 +9,11 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/ir/error.h"
+#include "quantised_columns.h"
 #include "runtime/place_pieces.h"
+
+/* Copies the blocks of n elements from `first` on, whole ones; 0, or -1 if that fails. */
+typedef int cr_block_source(const void *context, int64_t first, int64_t n, unsigned char *out);
 
 /* A tensor's elements, row-major. */
 struct cr_contents {
@@ -18,6 +22,10 @@ struct cr_contents {
     const void *context;
     /* the error after a failed read, returns -1; null if none fails */
     int (*fail)(const void *context, struct cr_error *error);
+    /* What was quantised already, in blocks along the last axis: they are placed as they are where
+     * panels are in their format, and hold them as columns.  Null: no blocks */
+    cr_block_source *read_blocks;
+    enum cr_quantised blocks;
 };
 
 /* Puts parameters first .. first + n - 1 of a program where its kernels read them in `weights`;

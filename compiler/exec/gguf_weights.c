@@ -201,7 +201,7 @@ static int name_tensors(struct cr_gguf_weights *w, struct cr_safetensors *list,
         if (!is_parameter(t))
             continue;
         memcpy(shape, t->shape, sizeof t->shape);
-        entries[n].weight.tensor = t;
+        entries[n].weight = (struct cr_gguf_weight){.file = file, .tensor = t};
         entries[n].tensor =
             (struct cr_st_tensor){name, CR_ST_U8, t->rank, shape, t->elements, t->bytes, t->data};
         const struct row *row = name_of(family, t->name, name, 2 * NAME);
@@ -238,6 +238,8 @@ void cr_gguf_weights_close(struct cr_gguf_weights *w)
 
 /* ---- reading ---- */
 
+enum { PART = 16384 /* bytes that are read at a time to be converted */ };
+
 static int64_t columns_of(const struct cr_gguf_tensor *t)
 {
     return t->rank ? t->shape[t->rank - 1] : 1;
@@ -251,15 +253,54 @@ const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64
     return cr_gguf_block(w->tensor, file_row(w, row), col);
 }
 
-/* Row by row; of a vector whose rows are turned element by element. */
-void cr_gguf_weight_floats(const struct cr_gguf_weight *w, int64_t first, int64_t n, float *out)
+/* Of n elements from `first` on, how many lie in the file one behind the other: all of them, or up to
+ * the end of a row if rows are turned; of a vector whose rows are one element. */
+static int64_t run_of(const struct cr_gguf_weight *w, int64_t first, int64_t n)
+{
+    int64_t cols = columns_of(w->tensor), left = cols - first % cols;
+    if (!w->half)
+        return n;
+    left = w->tensor->rank == 1 ? 1 : left;
+    return left < n ? left : n;
+}
+
+/* Copies the blocks that n elements from `first` on lie in; they are one run. */
+static int read_run(const struct cr_gguf_weight *w, int64_t first, int64_t n, unsigned char *out)
+{
+    const struct cr_mapping *mapping = &w->file->mapping;
+    const struct cr_gguf_type *type = w->tensor->type;
+    int64_t cols = columns_of(w->tensor);
+    int64_t blocks = (first % type->elements + n + type->elements - 1) / type->elements;
+    const unsigned char *from = cr_gguf_weight_blocks(w, first / cols, first % cols);
+    return cr_mapping_read(mapping, (size_t)(from - mapping->bytes),
+                           (size_t)(blocks * type->bytes), out);
+}
+
+/* By way of a part of the stack.  Rows are whole blocks, so that parts are too, but for the first. */
+int cr_gguf_weight_floats(const struct cr_gguf_weight *w, int64_t first, int64_t n, float *out)
 {
     const struct cr_gguf_type *type = w->tensor->type;
-    int64_t cols = columns_of(w->tensor), most = w->half && w->tensor->rank == 1 ? 1 : cols;
+    const int64_t most = (int64_t)PART / type->bytes * type->elements;
+    unsigned char part[PART];
     for (int64_t some; n > 0; first += some, out += some, n -= some) {
-        int64_t row = first / cols, col = first % cols;
-        some = cols - col < n ? cols - col : n;
-        some = some < most ? some : most;
-        type->floats(cr_gguf_weight_blocks(w, row, col), col % type->elements, some, out);
+        int64_t skip = first % type->elements;
+        some = run_of(w, first, n < most - skip ? n : most - skip);
+        if (read_run(w, first, some, part))
+            return -1;
+        type->floats(part, skip, some, out);
     }
+    return 0;
+}
+
+int cr_gguf_weight_read(const struct cr_gguf_weight *w, int64_t first, int64_t n,
+                        unsigned char *out)
+{
+    const struct cr_gguf_type *type = w->tensor->type;
+    for (int64_t some; n > 0; first += some, n -= some) {
+        some = run_of(w, first, n);
+        if (read_run(w, first, some, out))
+            return -1;
+        out += some / type->elements * type->bytes;
+    }
+    return 0;
 }

@@ -27,6 +27,7 @@ const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
 /* A tensor, whose rows may have to be put in order: rows 2 j and 2 j + 1 of a head in the file are its
  * rows j and half + j, where `half` is not 0. */
 struct cr_gguf_weight {
+    const struct cr_gguf *file;
     const struct cr_gguf_tensor *tensor;
     int64_t half;
 };
@@ -50,8 +51,12 @@ void cr_gguf_weights_close(struct cr_gguf_weights *weights);
 const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *weight, int64_t row,
                                            int64_t col);
 
-/* n elements from `first` on, as floats; of a type that cr_gguf_check takes. */
-void cr_gguf_weight_floats(const struct cr_gguf_weight *weight, int64_t first, int64_t n,
-                           float *out);
+/* n elements from `first` on, as floats, read from the file as cr_mapping_read does; of a type that
+ * cr_gguf_check takes.  Threads may call it at the same time; -1 if that fails. */
+int cr_gguf_weight_floats(const struct cr_gguf_weight *weight, int64_t first, int64_t n, float *out);
+
+/* The same as they are in the file, one block behind the other: first and n are whole blocks. */
+int cr_gguf_weight_read(const struct cr_gguf_weight *weight, int64_t first, int64_t n,
+                        unsigned char *out);
 
 #endif

@@ -7,10 +7,22 @@
 enum { BLOCK = 32, NONE = 0x7e00 /* a NaN of f16 */ };
 
 static const struct {
+    const char *name;
     enum cr_format format;
     int bytes;
-} types[CR_QUANTISED_COUNT] = {
-    [CR_Q8_0] = {CR_FORMAT_q8, 34}, [CR_Q4_0] = {CR_FORMAT_q4, 18}, [CR_Q4_1] = {CR_FORMAT_q4, 20}};
+} types[CR_QUANTISED_COUNT] = {[CR_Q8_0] = {"Q8_0", CR_FORMAT_q8, 34},
+                               [CR_Q4_0] = {"Q4_0", CR_FORMAT_q4, 18},
+                               [CR_Q4_1] = {"Q4_1", CR_FORMAT_q4, 20}};
+
+bool cr_quantised_find(const char *name, enum cr_quantised *type)
+{
+    for (int i = 0; i < CR_QUANTISED_COUNT; i++)
+        if (strcmp(types[i].name, name) == 0) {
+            *type = (enum cr_quantised)i;
+            return true;
+        }
+    return false;
+}
 
 enum cr_format cr_quantised_format(enum cr_quantised type)
 {

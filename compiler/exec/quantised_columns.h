@@ -18,6 +18,9 @@ enum cr_quantised {
     CR_QUANTISED_COUNT
 }; /* Byte j has number j in its low half and number j + 16 in its high half. */
 
+/* The type of a name: false if it is none of them. */
+bool cr_quantised_find(const char *name, enum cr_quantised *type);
+
 /* The format that holds a type, and the bytes of a block in the file. */
 enum cr_format cr_quantised_format(enum cr_quantised type);
 int cr_quantised_bytes(enum cr_quantised type);

@@ -108,8 +108,28 @@ struct loading {
 
 static int read_gguf(const void *weight, int64_t first, int64_t n, float *out)
 {
-    cr_gguf_weight_floats(weight, first, n, out);
-    return 0;
+    return cr_gguf_weight_floats(weight, first, n, out);
+}
+
+static int read_gguf_blocks(const void *weight, int64_t first, int64_t n, unsigned char *out)
+{
+    return cr_gguf_weight_read(weight, first, n, out);
+}
+
+static int fail_gguf(const void *context, struct cr_error *error)
+{
+    const struct cr_gguf_weight *weight = context;
+    return cr_mapping_fail(&weight->file->mapping, weight->file->path, error->text,
+                           sizeof error->text);
+}
+
+/* Blocks that fit a format are read as they are. */
+static struct cr_contents contents_of_gguf(const struct cr_gguf_weight *weight)
+{
+    struct cr_contents contents = {.read = read_gguf, .context = weight, .fail = fail_gguf};
+    if (cr_quantised_find(weight->tensor->type->name, &contents.blocks))
+        contents.read_blocks = read_gguf_blocks;
+    return contents;
 }
 
 /* What a tensor's elements are read by, if its type is one that can be. */
@@ -119,7 +139,7 @@ static int contents_of(const struct cr_weight_file *file, const struct cr_file_t
     char *text = error->text;
     if (file->gguf) {
         const struct cr_gguf_weight *weight = &file->gguf->items[t->tensor - file->file.tensors];
-        *contents = (struct cr_contents){.read = read_gguf, .context = weight};
+        *contents = contents_of_gguf(weight);
         return cr_gguf_check(&file->gguf->file, weight->tensor, text, sizeof error->text);
     }
     *contents = cr_contents_of_file(t);
