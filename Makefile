@@ -209,7 +209,7 @@ suites_of = '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
     '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
-built_for = $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
+built_for = $(BUILD)/$(1)/libcrescent.so $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
     $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library
 
 # What random graphs found before, and a look at some; see `fuzz` below.
@@ -414,47 +414,52 @@ format:
 
 # ---- Installing ----------------------------------------------------------------------
 
-verbs     = $(shell $(BUILD)/crescent help | sed -n '/^verbs:/,/^$$/s/^  \([a-z]*\) .*/\1/p')
+verbs     = $(shell $(BUILD)/$(LUA)/crescent help | sed -n '/^verbs:/,/^$$/s/^  \([a-z]*\) .*/\1/p')
 shared    = $(datadir)/crescent/graphs
 installed = $(bindir)/crescent $(libdir)/libcrescent.a $(libdir)/libcrescent_rt.a \
     $(libdir)/libcrescent.so.$(version) $(libdir)/libcrescent.so.$(soversion) $(libdir)/libcrescent.so \
     $(libdir)/pkgconfig/crescent.pc $(includedir)/crescent.h \
-    $(mandir)/man1/crescent.1 $(verbs:%=$(mandir)/man1/crescent-%.1) \
+    $(mandir)/man1/crescent.1 \
     $(datadir)/bash-completion/completions/crescent $(datadir)/zsh/site-functions/_crescent \
     $(datadir)/fish/vendor_completions.d/crescent.fish
 scripts   = $(wildcard graphs/*.lua graphs/lib/*.lua graphs/configs/*.lua graphs/fables/*)
 
 # What a program needs that is linked with libcrescent.a; a shared library knows what it needs.
-$(BUILD)/crescent.pc: always
+$(BUILD)/$(LUA)/crescent.pc: always
 	@{ echo 'prefix=$(PREFIX)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; \
 	    echo 'Name: crescent'; echo 'Description: compiles transformers to fused C'; \
 	    echo 'Version: $(version)'; echo 'Requires.private: $(pc_name_$(LUA)) libpcre2-8 libutf8proc'; \
 	    echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lcrescent'; \
 	    echo 'Libs.private: -lcrescent_rt -ltcc -ldl -lpthread -lm'; } >$@
 
-install: all $(BUILD)/crescent.pc
+install: all
+	@$(MAKE) --no-print-directory install-built LUA=$(LUA)
+
+# The same of what was built before, as it is.
+install-built: $(BUILD)/$(LUA)/crescent.pc
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(installed)) $(dir $(scripts:%=$(datadir)/crescent/%))))
-	install $(BUILD)/crescent $(DESTDIR)$(bindir)
-	install -m 644 $(BUILD)/libcrescent.a $(runtime_library) $(DESTDIR)$(libdir)
-	install -m 644 $(BUILD)/libcrescent.so $(DESTDIR)$(libdir)/libcrescent.so.$(version)
+	install $(BUILD)/$(LUA)/crescent $(DESTDIR)$(bindir)
+	install -m 644 $(BUILD)/$(LUA)/libcrescent.a $(runtime_library) $(DESTDIR)$(libdir)
+	install -m 644 $(BUILD)/$(LUA)/libcrescent.so $(DESTDIR)$(libdir)/libcrescent.so.$(version)
 	ln -sf libcrescent.so.$(version) $(DESTDIR)$(libdir)/libcrescent.so.$(soversion)
 	ln -sf libcrescent.so.$(soversion) $(DESTDIR)$(libdir)/libcrescent.so
-	install -m 644 $(BUILD)/crescent.pc $(DESTDIR)$(libdir)/pkgconfig
+	install -m 644 $(BUILD)/$(LUA)/crescent.pc $(DESTDIR)$(libdir)/pkgconfig
 	install -m 644 compiler/crescent.h $(DESTDIR)$(includedir)
-	$(BUILD)/crescent help --man >$(DESTDIR)$(mandir)/man1/crescent.1
+	$(BUILD)/$(LUA)/crescent help --man >$(DESTDIR)$(mandir)/man1/crescent.1
 	for verb in $(verbs); do \
-	    $(BUILD)/crescent help --man $$verb >$(DESTDIR)$(mandir)/man1/crescent-$$verb.1 || exit; \
+	    $(BUILD)/$(LUA)/crescent help --man $$verb >$(DESTDIR)$(mandir)/man1/crescent-$$verb.1 || exit; \
 	done
-	$(BUILD)/crescent help --completion bash >$(DESTDIR)$(datadir)/bash-completion/completions/crescent
-	$(BUILD)/crescent help --completion zsh >$(DESTDIR)$(datadir)/zsh/site-functions/_crescent
-	$(BUILD)/crescent help --completion fish \
+	$(BUILD)/$(LUA)/crescent help --completion bash >$(DESTDIR)$(datadir)/bash-completion/completions/crescent
+	$(BUILD)/$(LUA)/crescent help --completion zsh >$(DESTDIR)$(datadir)/zsh/site-functions/_crescent
+	$(BUILD)/$(LUA)/crescent help --completion fish \
 	    >$(DESTDIR)$(datadir)/fish/vendor_completions.d/crescent.fish
 	for file in $(scripts); do \
 	    install -m 644 $$file $(DESTDIR)$(datadir)/crescent/$$file || exit; \
 	done
 
 # What install made, and folders that nothing else is in.
-uninstall: all
+uninstall:
+	rm -f $(DESTDIR)$(mandir)/man1/crescent-*.1
 	rm -f $(addprefix $(DESTDIR),$(installed) $(scripts:%=$(datadir)/crescent/%))
 	-rmdir --ignore-fail-on-non-empty -p $(addprefix $(DESTDIR),$(sort \
 	    $(dir $(scripts:%=$(datadir)/crescent/%)) $(dir $(installed)))) 2>/dev/null
@@ -495,4 +500,4 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
-    uninstall test train-demo train-fables accuracy tsan unicode valgrind variants
+    install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants

@@ -27,7 +27,7 @@ expect() {
     report $status "$*: expected '$text'"
 }
 
-install install
+install install-built
 report $? 'make install'
 
 # ---- the program ----
