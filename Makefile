@@ -13,6 +13,10 @@ OBJCOPY ?= objcopy
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
 LUA    ?= $(shell cat $(BUILD)/obj/lua 2>/dev/null || echo lua5.4)
 endif
+# LUA_INCDIR, a folder of Lua's headers, as LuaRocks gives it, says which Lua they are of.
+ifneq ($(LUA_INCDIR),)
+LUA    ?= $(if $(wildcard $(LUA_INCDIR)/luajit.h),luajit,lua5.4)
+endif
 LUA    ?= lua5.4
 
 # Where things are installed, as the GNU coding standards call it.
@@ -51,12 +55,15 @@ lua_name_lua5.4 := lua5.4
 lua_name_luajit := luajit-5.1
 pc_name_lua5.4  := lua5.4
 pc_name_luajit  := luajit
-lua_flags = $(shell pkg-config --cflags $(1))
+lua_abi_lua5.4  := 5.4
+lua_abi_luajit  := 5.1
+lua_flags = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell pkg-config --cflags $(1)))
 libraries = $(call static,$(lua_name_$(1))) $(call static,tcc) $(call static,jansson) \
             $(call static,pcre2-8) $(call static,utf8proc) \
             -ldl -lpthread -lm
 # The same for a shared library, but that of TinyCC, which is in it.
-shared_libraries = -l$(lua_name_$(1)) -lpcre2-8 -lutf8proc -ldl -lpthread -lm
+shared_libraries = -l$(lua_name_$(1)) $(module_libraries)
+module_libraries = -lpcre2-8 -lutf8proc -ldl -lpthread -lm
 check_flags = $(shell pkg-config --cflags check)
 check_libraries = $(shell pkg-config --libs check)
 
@@ -67,12 +74,14 @@ streams_source   := compiler/exec/tcc_streams.c
 compiler_sources := $(filter-out $(streams_source),$(foreach d,files ir tokenizer passes emit exec library,$(wildcard compiler/$(d)/*.c)))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
+module_sources   := $(wildcard compiler/lua/*.c)
 runtime_sources  := $(wildcard runtime/*.c)
 test_sources     := $(wildcard tests/test_*.c)
 fuzz_sources     := $(wildcard tests/fuzz/*.c)
 
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
+module   = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(module_sources))
 suites   = $(patsubst tests/%.c,$(BUILD)/$(1)/tests/%,$(test_sources))
 fuzzers  = $(fuzz_targets:%=$(BUILD)/$(1)/fuzz/%)
 
@@ -98,7 +107,7 @@ embedded_runtime := $(wildcard runtime/*.[ch] runtime/*.inc compiler/files/*.[ch
 
 # ---- Building ------------------------------------------------------------------------
 
-all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so $(runtime_library)
+all: $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so $(runtime_library) lua-module
 
 # A row without its function, and a function without its row, are errors.
 complete = $(if $(filter compiler/% runtime/%,$<),-Werror=implicit-function-declaration \
@@ -112,7 +121,7 @@ archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
 
 $(BUILD)/obj/flags: always
-	$(call remember,$(CC) $(FLAGS) $(CFLAGS) $(SANITIZE))
+	$(call remember,$(CC) $(FLAGS) $(CFLAGS) $(SANITIZE) $(LUA_INCDIR))
 
 $(BUILD)/obj/lua: always
 	$(call remember,$(LUA))
@@ -137,7 +146,7 @@ $(BUILD)/obj/tinycc.o: $(BUILD)/obj/flags
 
 # The rules of one Lua, $(1).
 define rules_of_a_lua
-$(call frontend,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags
+$(call frontend,$(1)) $(call module,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags
 	$$(compile) $$(call lua_flags,$(1)) -c $$< -o $$@
 
 $(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
@@ -150,6 +159,13 @@ $(BUILD)/$(1)/libcrescent.so: $(compiler_objects) $(call frontend,$(1)) $(runtim
 	$$(link) -shared -Wl,-soname,libcrescent.so.$(soversion) $$(if $$(SANITIZE),,-Wl,-z$$(comma)defs) \
 	    -Wl,--version-script=compiler/crescent.map $$(filter %.o,$$^) -o $$@ \
 	    $$(call shared_libraries,$(1))
+
+# The module for Lua: the same objects, but the names of Lua are the host's.  It stays when a state is
+# closed, as threads of its own may be asleep in it.
+$(BUILD)/$(1)/crescent.so: $(compiler_objects) $(call frontend,$(1)) $(call module,$(1)) \
+    $(runtime_objects) $(BUILD)/obj/tinycc.o $(call object,$(streams_source)) compiler/lua/crescent.map
+	$$(link) -shared -Wl,-z$$(comma)nodelete -Wl,--version-script=compiler/lua/crescent.map \
+	    $$(filter %.o,$$^) -o $$@ $$(module_libraries)
 
 $(BUILD)/$(1)/crescent: $(cli_objects) $(BUILD)/$(1)/libcrescent.a $(runtime_library)
 	$$(link) $$^ -o $$@ $$(call libraries,$(1))
@@ -175,6 +191,8 @@ $(foreach lua,$(LUAS),$(eval $(call rules_of_a_lua,$(lua))))
 
 $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)/obj/lua
 	@cp -f $< $@
+
+lua-module: $(BUILD)/$(LUA)/crescent.so
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
@@ -205,11 +223,14 @@ suites_of = '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
     $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
+    $(call module_suite,$(1)) \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
     '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
-built_for = $(BUILD)/$(1)/libcrescent.so $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent \
+# An interpreter is no program with sanitizers in it, as a module with them asks for.
+module_suite = $(if $(SANITIZE),,'CRESCENT=$(BUILD)/$(1)/crescent sh tests/lua_module.sh $(BUILD)/$(1)/crescent.so $(1)')
+built_for = $(BUILD)/$(1)/libcrescent.so $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent $(BUILD)/$(1)/crescent.so \
     $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library
 
 # What random graphs found before, and a look at some; see `fuzz` below.
@@ -457,6 +478,12 @@ install-built: $(BUILD)/$(LUA)/crescent.pc
 	    install -m 644 $$file $(DESTDIR)$(datadir)/crescent/$$file || exit; \
 	done
 
+# The module alone, where `require` of that Lua looks; LuaRocks says where that is.
+LIBDIR ?= $(libdir)/lua/$(lua_abi_$(LUA))
+install-lua: lua-module
+	install -d $(DESTDIR)$(LIBDIR)
+	install $(BUILD)/$(LUA)/crescent.so $(DESTDIR)$(LIBDIR)
+
 # What install made, and folders that nothing else is in.
 uninstall:
 	rm -f $(DESTDIR)$(mandir)/man1/crescent-*.1
@@ -470,6 +497,7 @@ clean:
 help:
 	@echo 'make                   build/crescent, build/libcrescent.a, build/libcrescent_rt.a'
 	@echo 'make LUA=luajit        the same with LuaJIT in place of Lua 5.4'
+	@echo 'make lua-module        build/LUA/crescent.so, the module for Lua; install-lua LIBDIR='
 	@echo 'make demo              set up, build, run a GPT-2 block against PyTorch, tell a story'
 	@echo 'make train-demo        train a small GPT that sorts digits, and ask it; MODEL=llama: a Llama'
 	@echo 'make accuracy          measure what narrow weights cost in trained models'
@@ -499,5 +527,6 @@ help:
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
-    demo docs experiments format fuzz fuzz-readers generated help install layers run-fuzzers setup \
+    demo docs experiments format fuzz fuzz-readers generated help install install-lua layers \
+    lua-module run-fuzzers setup \
     install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants

@@ -14,13 +14,14 @@
 #     compiler/ but cli may see runtime/*.h; runtime/ sees libc and its own folder only
 #     no other folder's *.inc, but for two: exec/draw.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
-#     lua.h only in frontend/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
+#     lua, the module for Lua, sees crescent.h only
+#     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     machine instructions only in runtime/ and in exec/peak.c, which measures the machine
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
 # is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
-# frontend/ are below OBJECTS/LUA.  The last line is "N passed, M failed".
+# frontend/ and lua/ are below OBJECTS/LUA.  The last line is "N passed, M failed".
 set -u
 
 # violations FOLDER: a line for each include of FOLDER's compiler/ and runtime/ that
@@ -48,7 +49,9 @@ violations() {
             if (name ~ /(^|\/)\.\.?\//) complain("a path begins at the top folder")
             else if (name !~ /^(compiler|runtime)\//) complain("no folder of this project")
             else if (layer == "runtime") complain("runtime/ names its own files only")
-            else if (layer == "cli") {
+            else if (layer == "lua") {
+                if (target != "lua" && target != "public") complain("lua sees crescent.h only")
+            } else if (layer == "cli") {
                 if (target != "cli" && target != "public" && !(name in helpers))
                     complain("cli sees crescent.h and its helpers only")
             } else if (layer == "files" && target == "runtime") complain("files does not see runtime")
@@ -59,7 +62,8 @@ violations() {
         }
         function check_system(name) {
             if (name ~ /^(lua[a-z]*|lauxlib)\.h(pp)?$/) {
-                if (layer != "frontend") complain("Lua belongs to compiler/frontend/")
+                if (layer != "frontend" && layer != "lua")
+                    complain("Lua belongs to compiler/frontend/ and compiler/lua/")
             } else if (name == "libtcc.h") {
                 if (FILENAME != "compiler/exec/jit_tcc.c")
                     complain("TinyCC belongs to compiler/exec/jit_tcc.c")
@@ -148,6 +152,9 @@ expect caught compiler/ir/graph.c '#include CR_COMPUTED'
 expect caught compiler/emit/body.c '#include "runtime/runtime.inc"'
 expect caught compiler/emit/body.c '#include <immintrin.h>'
 expect caught compiler/cli/run.c '#include <lua.h>'
+expect caught compiler/lua/model.c '#include "compiler/frontend/script.h"'
+expect caught compiler/lua/model.c '#include "compiler/ir/mem.h"'
+expect caught compiler/library/run.c '#include "compiler/lua/tensor.h"'
 expect caught compiler/exec/ref.c '#include <libtcc.h>'
 expect caught compiler/ir/print.c '#include <jansson.h>'
 expect caught runtime/runtime.c '#include "compiler/ir/graph.h"'
@@ -174,6 +181,8 @@ expect allowed compiler/tokenizer/document.c '#include "compiler/files/json.h"'
 expect allowed compiler/library/tokenizer.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/passes/fuse.c '#include "compiler/ir/graph.h"'
 expect allowed compiler/frontend/script.c '#include <lauxlib.h>'
+expect allowed compiler/lua/model.c '#include <lua.h>'
+expect allowed compiler/lua/model.c '#include "compiler/crescent.h"'
 expect allowed compiler/exec/jit_tcc.c '#include <libtcc.h>'
 expect allowed compiler/cli/bench.c '#include <jansson.h>'
 expect allowed compiler/cli/run.c '#include "compiler/crescent.h"'
@@ -268,7 +277,7 @@ unused() {
         $2 == "T" { defined[$3] = 1 }
         $2 == "U" { used[$3] = 1 }
         END { for (d in defined) if (!(d in used)) print d }' |
-        grep -v -e '^main$' -e '^cr_text_' -e '^cr_builtin_lib_' -e '^cr_builtin_model_' -e '^__' | sort >"$T/defined"
+        grep -v -e '^main$' -e '^luaopen_crescent$' -e '^cr_text_' -e '^cr_builtin_lib_' -e '^cr_builtin_model_' -e '^__' | sort >"$T/defined"
     find tests -name '*.[ch]' -exec cat {} + | cat - compiler/crescent.h compiler/emit/*.c |
         grep -o '[A-Za-z_][A-Za-z_0-9]*' | sort -u | comm -23 "$T/defined" -
 }
@@ -295,7 +304,7 @@ if [ -n "$objects" ]; then
     for folder in compiler/*/ runtime; do
         folder=${folder%/}
         case $folder in
-        compiler/frontend) set -- $(built "$lua" $folder) ;;
+        compiler/frontend | compiler/lua) set -- $(built "$lua" $folder) ;;
         *) set -- $(built "$objects" $folder) ;;
         esac
         all="$all $*"

@@ -20,6 +20,8 @@ libc6-dev|compiles stdio.h|C library headers
 pkg-config|have pkg-config|finds the libraries below
 liblua5.4-dev|pkg-config --exists lua5.4|Lua 5.4, the language of model scripts
 libluajit-5.1-dev|pkg-config --exists luajit|LuaJIT, the other Lua that Crescent runs with
+lua5.4|have lua5.4|runs the tests of the module for Lua
+luajit|have luajit|runs them, too
 libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memory
 libjansson-dev|links jansson.h json_null jansson|JSON, what --json prints
 libpcre2-dev|pkg-config --exists libpcre2-8|PCRE2, the patterns of tokenizers

@@ -1,0 +1,13 @@
+/* classes.h - the classes of the Lua module; each adds its functions to the table on top of the
+ * stack.  That of tensors is in tensor.h. */
+#ifndef CR_LUA_CLASSES_H
+#define CR_LUA_CLASSES_H
+
+#include <lua.h>
+
+void cr_lua_add_models(lua_State *L);     /* crescent.open, crescent.model */
+void cr_lua_add_trainers(lua_State *L);   /* crescent.trainer */
+void cr_lua_add_tokenizers(lua_State *L); /* crescent.tokenizer */
+void cr_lua_add_generators(lua_State *L); /* crescent.generator */
+
+#endif

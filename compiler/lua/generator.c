@@ -1,0 +1,327 @@
+/* generator.c - crescent.generator: a model that goes on with a text. */
+#include <string.h>
+
+#include "classes.h"
+#include "opening.h"
+#include "ports.h"
+#include "tokenizer.h"
+
+static const char class_name[] = "crescent.generator";
+
+/* A model of one text, and the tokenizer if there is one. */
+struct cr_lua_generator {
+    crescent_generator *generator;
+    crescent_tokenizer *tokenizer;
+    crescent_text_stream *stream; /* of the text that is being made */
+    int busy;                     /* a call of generate is under way */
+};
+
+/* ---- opening ---- */
+
+static int close_generator(lua_State *L)
+{
+    struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
+    if (g->busy)
+        return luaL_error(L, "the generator is in use");
+    crescent_text_stream_close(g->stream);
+    crescent_tokenizer_close(g->tokenizer);
+    crescent_generator_close(g->generator);
+    *g = (struct cr_lua_generator){0};
+    return 0;
+}
+
+/* What no longer has a caller is closed whatever it was doing. */
+static int collect(lua_State *L)
+{
+    struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
+    g->busy = 0;
+    return close_generator(L);
+}
+
+static struct cr_lua_generator *self(lua_State *L)
+{
+    struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
+    if (!g->generator)
+        luaL_argerror(L, 1, "the generator is closed");
+    return g;
+}
+
+/* Whether a path is that of a script, which has no tokenizer of its own. */
+static int is_script(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".lua") == 0;
+}
+
+/* crescent.generator(path, options): a folder, a GGUF file or a script */
+static int open_generator(lua_State *L)
+{
+    static const char *const more[] = {"context", "chunk", "tokenizer", NULL};
+    struct cr_lua_opening o;
+    crescent_generator_status status;
+    const char *path = luaL_checkstring(L, 1);
+    lua_settop(L, 2);
+    struct cr_lua_generator *g = cr_lua_new(L, sizeof *g, class_name);
+    cr_lua_read_opening(L, 2, more, &o);
+    if (o.grads || o.n_taps || o.keep > 0)
+        cr_lua_fail(L, "generator: expected none of the options grads, cotangents, taps, keep");
+    const crescent_generation how = {.context = cr_lua_integer_option(L, 2, "context", 0),
+                                     .chunk = cr_lua_integer_option(L, 2, "chunk", 0)};
+    const char *tokenizer = cr_lua_string_option(L, 2, "tokenizer");
+    cr_lua_pass(L, crescent_generator_open(cr_lua_context(L), path, &o.script, &o.config, &how,
+                                           &g->generator));
+    cr_lua_pass(L, crescent_generator_look(g->generator, &status));
+    if (status.texts != 1)
+        cr_lua_fail(L, "%.400s: %lld texts, expected one", path, (long long)status.texts);
+    if (!tokenizer && !is_script(path))
+        tokenizer = path;
+    if (tokenizer)
+        cr_lua_pass(L, crescent_tokenizer_open(cr_lua_context(L), tokenizer, &g->tokenizer));
+    cr_lua_fill_weights(L, crescent_generator_model(g->generator), o.weights, o.n_weights, o.seed);
+    lua_pushvalue(L, 3);
+    return 1;
+}
+
+/* ---- generating ---- */
+
+/* One call of g:generate. */
+struct generation {
+    struct cr_lua_generator *g;
+    crescent_generator_status about;
+    crescent_sampling sampling;
+    struct cr_lua_ids prompt;
+    int64_t limit; /* tokens of the continuation */
+    int ignore_eos;
+    int callback;   /* where the callback is on the stack, or 0 */
+    int pieces;     /* ... and a table of the pieces of text */
+    int n_pieces;
+    int32_t *ids;   /* of the continuation */
+    int64_t n;
+};
+
+/* What the prompt is: a text, ids, or nothing; a text without one begins with the token that the
+ * model, or its tokenizer, has for it. */
+static void read_prompt(lua_State *L, struct generation *r)
+{
+    struct cr_lua_generator *g = r->g;
+    int type = lua_type(L, 2);
+    size_t length = 0;
+    if (type == LUA_TSTRING)
+        lua_tolstring(L, 2, &length);
+    if (type == LUA_TSTRING && !g->tokenizer)
+        cr_lua_fail(L, "generate: found a text, expected ids, or a generator with the option tokenizer");
+    if (type == LUA_TTABLE)
+        r->prompt = cr_lua_read_ids(L, 2);
+    else if (type == LUA_TSTRING)
+        r->prompt = cr_lua_encode(L, g->tokenizer, 2, CRESCENT_FRAMED);
+    else if (type != LUA_TNIL)
+        cr_lua_fail(L, "generate: found %s, expected a text, or a table of ids",
+                    luaL_typename(L, 2));
+    if (!r->prompt.n && r->about.begin != CRESCENT_NONE) {
+        r->prompt.items = cr_lua_scratch(L, 1, sizeof *r->prompt.items);
+        r->prompt.items[0] = (int32_t)r->about.begin;
+        r->prompt.n = 1;
+    } else if (!r->prompt.n && g->tokenizer) {
+        lua_pushliteral(L, "");
+        r->prompt = cr_lua_encode(L, g->tokenizer, lua_gettop(L), CRESCENT_FRAMED);
+    }
+    if (!r->prompt.n)
+        cr_lua_fail(L, "generate: no prompt, and no bos_token_id to begin with: expected one of them");
+    if ((int64_t)r->prompt.n > r->about.context)
+        cr_lua_fail(L, "generate: a prompt of %lld tokens, expected at most the %lld of the context",
+                    (long long)r->prompt.n, (long long)r->about.context);
+}
+
+/* The options of the table at 3. */
+static void read_options(lua_State *L, struct generation *r)
+{
+    static const char *const known[] = {"tokens", "temperature", "top_k",      "top_p",
+                                        "seed",   "on_token",    "ignore_eos", NULL};
+    cr_lua_check_options(L, 3, known, NULL);
+    r->limit = cr_lua_integer_option(L, 3, "tokens", -1);
+    r->sampling = (crescent_sampling){.temperature = cr_lua_number_option(L, 3, "temperature", 0),
+                                      .top_k = cr_lua_integer_option(L, 3, "top_k", 0),
+                                      .top_p = cr_lua_number_option(L, 3, "top_p", 0),
+                                      .seed = cr_lua_integer_option(L, 3, "seed", 0)};
+    r->ignore_eos = cr_lua_flag_option(L, 3, "ignore_eos", 0);
+    if (r->sampling.top_p > 1)
+        cr_lua_fail(L, "top_p %g: expected a number from 0 to 1", r->sampling.top_p);
+    if (lua_isnoneornil(L, 3))
+        return;
+    lua_getfield(L, 3, "on_token");
+    if (!lua_isnil(L, -1))
+        r->callback = lua_gettop(L);
+}
+
+/* A piece of text is kept, and told to the callback; 0 if that wants no more. */
+static int say(lua_State *L, struct generation *r, const char *text, size_t length, int32_t id)
+{
+    int more = 1;
+    lua_pushlstring(L, text, length);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, r->pieces, ++r->n_pieces);
+    if (r->callback) {
+        lua_pushvalue(L, r->callback);
+        lua_insert(L, -2);
+        if (id == CRESCENT_NONE)
+            lua_pushnil(L);
+        else
+            lua_pushinteger(L, id);
+        lua_call(L, 2, 1);
+        more = lua_type(L, -1) != LUA_TBOOLEAN || lua_toboolean(L, -1);
+    }
+    lua_pop(L, 1);
+    return more;
+}
+
+/* The text that a token makes certain; none where there is no tokenizer. */
+static int say_token(lua_State *L, struct generation *r, int32_t id)
+{
+    const char *text = "";
+    size_t length = 0;
+    if (r->g->stream)
+        cr_lua_pass(L, crescent_text_stream_add(r->g->stream, id, &text, &length));
+    return say(L, r, text, length, id);
+}
+
+/* What is left at the end. */
+static void say_end(lua_State *L, struct generation *r)
+{
+    const char *text;
+    size_t length = 0;
+    if (r->g->stream && r->n)
+        cr_lua_pass(L, crescent_text_stream_end(r->g->stream, &text, &length));
+    if (length)
+        say(L, r, text, length, CRESCENT_NONE);
+}
+
+static int is_end(const struct generation *r, int32_t id)
+{
+    const struct cr_lua_generator *g = r->g;
+    int n = g->tokenizer && !r->about.ends ? crescent_end_count(g->tokenizer) : 0;
+    for (int i = 0; i < n; i++)
+        if (crescent_end_at(g->tokenizer, i) == id)
+            return 1;
+    return crescent_generator_is_end(g->generator, id);
+}
+
+/* A new text, whose stream knows what stands before the continuation. */
+static void begin(lua_State *L, struct generation *r)
+{
+    struct cr_lua_generator *g = r->g;
+    const char *text;
+    size_t length;
+    crescent_text_stream_close(g->stream);
+    g->stream = NULL;
+    cr_lua_pass(L, crescent_generator_reset(g->generator));
+    if (g->tokenizer)
+        cr_lua_pass(L, crescent_text_stream_open(g->tokenizer, CRESCENT_SPECIALS_NONE, &g->stream));
+    for (size_t i = 0; g->stream && i < r->prompt.n; i++)
+        cr_lua_pass(L, crescent_text_stream_add(g->stream, r->prompt.items[i], &text, &length));
+    cr_lua_pass(L, crescent_generator_feed(g->generator, r->prompt.items, (int64_t)r->prompt.n, NULL));
+}
+
+/* Until a token ends the text, there is no room, enough was said, or the callback wants no more. */
+static void go_on(lua_State *L, struct generation *r)
+{
+    int ended = r->limit == 0;
+    while (!ended) {
+        int32_t *id = &r->ids[r->n];
+        cr_lua_pass(L, crescent_generator_choose(r->g->generator, &r->sampling, id));
+        r->n++;
+        ended = !say_token(L, r, *id) || r->n == r->limit || (!r->ignore_eos && is_end(r, *id));
+        if (!ended)
+            cr_lua_pass(L, crescent_generator_feed(r->g->generator, id, 1, NULL));
+    }
+}
+
+/* All that may raise while the generator is busy. */
+static int generate_protected(lua_State *L)
+{
+    struct generation *r = lua_touserdata(L, 4);
+    cr_lua_pass(L, crescent_generator_look(r->g->generator, &r->about));
+    read_options(L, r);
+    read_prompt(L, r);
+    int64_t room = r->about.context - (int64_t)r->prompt.n + 1;
+    if (r->limit < 0 || r->limit > room)
+        r->limit = room;
+    r->ids = cr_lua_scratch(L, (size_t)r->limit, sizeof *r->ids);
+    lua_newtable(L);
+    r->pieces = lua_gettop(L);
+    luaL_checkstack(L, 12, "crescent");
+    begin(L, r);
+    go_on(L, r);
+    say_end(L, r);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (int i = 1; i <= r->n_pieces; i++) {
+        lua_rawgeti(L, r->pieces, i);
+        luaL_addvalue(&b);
+    }
+    luaL_pushresult(&b);
+    cr_lua_push_ids(L, r->ids, (size_t)r->n);
+    return 2;
+}
+
+/* g:generate(prompt, options): the text that follows, and its ids.  The prompt is a text or a table of
+ * ids.  on_token(text, id) is called for each token with the text that it makes certain; if it returns
+ * false, that was the last one. */
+static int generate(lua_State *L)
+{
+    struct generation r = {.g = self(L)};
+    if (r.g->busy)
+        return luaL_error(L, "the generator is in use");
+    lua_settop(L, 3);
+    lua_pushcfunction(L, generate_protected);
+    lua_insert(L, 1);
+    lua_pushvalue(L, 2); /* keeps the generator until the call is over */
+    lua_insert(L, 1);
+    lua_pushlightuserdata(L, &r);
+    r.g->busy = 1;
+    int status = lua_pcall(L, 4, 2, 0);
+    r.g->busy = 0;
+    return status ? lua_error(L) : 2;
+}
+
+/* ---- what it says of itself ---- */
+
+static int report(lua_State *L)
+{
+    crescent_generator_status status;
+    struct cr_lua_generator *g = self(L);
+    cr_lua_pass(L, crescent_generator_look(g->generator, &status));
+    cr_lua_push_report(L, crescent_generator_model(g->generator));
+    cr_lua_set_integer(L, "context", status.context);
+    cr_lua_set_integer(L, "used", status.used);
+    cr_lua_set_integer(L, "vocabulary", status.vocabulary);
+    return 1;
+}
+
+/* g:logits(): of the last token, [vocabulary]; nil before the first. */
+static int logits(lua_State *L)
+{
+    crescent_generator_status status;
+    struct cr_lua_generator *g = self(L);
+    const float *numbers = crescent_generator_logits(g->generator);
+    cr_lua_pass(L, crescent_generator_look(g->generator, &status));
+    crescent_port port = {.type = CRESCENT_F32, .rank = 1, .shape = {status.vocabulary}};
+    if (!numbers) {
+        lua_pushnil(L);
+        return 1;
+    }
+    struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
+    memcpy(t->data, numbers, (size_t)status.vocabulary * sizeof *numbers);
+    return 1;
+}
+
+void cr_lua_add_generators(lua_State *L)
+{
+    static const luaL_Reg methods[] = {{"generate", generate}, {"logits", logits},
+                                       {"report", report},     {"close", close_generator},
+                                       {NULL, NULL}};
+    static const luaL_Reg metamethods[] = {{"__gc", collect}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"generator", open_generator}, {NULL, NULL}};
+    static const struct cr_lua_class class = {class_name, methods, metamethods};
+    cr_lua_add_class(L, &class);
+    cr_lua_add_functions(L, functions);
+}

@@ -1,0 +1,437 @@
+/* model.c - crescent.open and crescent.model: compiled graphs, their weights and runs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "classes.h"
+#include "opening.h"
+#include "ports.h"
+
+static const char class_name[] = "crescent.model";
+
+/* A graph, and what was compiled from it. */
+struct cr_lua_model {
+    crescent_graph *graph;
+    crescent_model *model;
+    int64_t seed;
+    int filled; /* there are weights */
+};
+
+/* ---- opening ---- */
+
+static int close_model(lua_State *L)
+{
+    struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);
+    crescent_close(m->model);
+    crescent_graph_close(m->graph);
+    *m = (struct cr_lua_model){0};
+    return 0;
+}
+
+/* The first argument. */
+static struct cr_lua_model *self(lua_State *L)
+{
+    struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);
+    if (!m->model)
+        luaL_argerror(L, 1, "the model is closed");
+    return m;
+}
+
+/* From the graph on.  Weights can be saved unless they are kept in a narrow format. */
+static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_opening *o)
+{
+    for (int i = 0; i < o->n_taps; i++)
+        cr_lua_pass(L, crescent_graph_tap(m->graph, o->taps[i], "taps"));
+    if (o->grads)
+        cr_lua_pass(L, crescent_graph_gradients(m->graph, o->cotangents, o->n_cotangents));
+    cr_lua_pass(L, crescent_compile(m->graph, &o->config, &m->model));
+    if (o->keep < 0 ? !o->config.format : o->keep)
+        cr_lua_pass(L, crescent_keep_weights(m->model));
+    if (o->n_weights)
+        cr_lua_fill_weights(L, m->model, o->weights, o->n_weights, m->seed);
+    m->filled = o->n_weights > 0;
+}
+
+/* crescent.open(path, options) */
+static int open_path(lua_State *L)
+{
+    struct cr_lua_opening o;
+    const char *path = luaL_checkstring(L, 1);
+    lua_settop(L, 2);
+    struct cr_lua_model *m = cr_lua_new(L, sizeof *m, class_name);
+    cr_lua_read_opening(L, 2, NULL, &o);
+    m->seed = o.seed;
+    cr_lua_pass(L, crescent_graph_open(cr_lua_context(L), path, &o.script, &m->graph));
+    compile(L, m, &o);
+    lua_pushvalue(L, 3);
+    return 1;
+}
+
+/* crescent.model(text, options): a script as a string; the option `name` stands for its path. */
+static int open_text(lua_State *L)
+{
+    static const char *const more[] = {"name", NULL};
+    struct cr_lua_opening o;
+    size_t length;
+    luaL_checktype(L, 1, LUA_TSTRING);
+    const char *text = lua_tolstring(L, 1, &length);
+    lua_settop(L, 2);
+    struct cr_lua_model *m = cr_lua_new(L, sizeof *m, class_name);
+    cr_lua_read_opening(L, 2, more, &o);
+    const char *name = cr_lua_string_option(L, 2, "name");
+    m->seed = o.seed;
+    cr_lua_pass(L, crescent_graph_open_text(cr_lua_context(L), name ? name : "model", text, length,
+                                            &o.script, &m->graph));
+    compile(L, m, &o);
+    lua_pushvalue(L, 3);
+    return 1;
+}
+
+/* ---- weights ---- */
+
+/* m:load(paths, {strict = true}): the model, how many tensors it does not have, and the first of them. */
+static int load(lua_State *L)
+{
+    static const char *const known[] = {"strict", NULL};
+    struct cr_lua_model *m = self(L);
+    crescent_surplus surplus = {0};
+    int n;
+    lua_settop(L, 3);
+    cr_lua_check_options(L, 3, known, NULL);
+    int strict = cr_lua_flag_option(L, 3, "strict", 0);
+    const char **paths = cr_lua_strings(L, 2, "load", &n);
+    const char *own = crescent_weights_path(m->model);
+    if (!n && own) {
+        paths[0] = own; /* there is room for one */
+        n = 1;
+    }
+    m->filled = 0;
+    cr_lua_pass(L, crescent_load_weights(m->model, paths, n,
+                                         strict ? CRESCENT_MODEL_TENSORS_ONLY : CRESCENT_ANY_TENSORS,
+                                         &surplus));
+    m->filled = 1;
+    lua_pushvalue(L, 1);
+    cr_lua_push_integer(L, surplus.count);
+    lua_pushstring(L, surplus.count ? surplus.name : NULL);
+    return 3;
+}
+
+/* Weights that nobody gave are the folder's own, or drawn. */
+static void fill_weights(lua_State *L, struct cr_lua_model *m)
+{
+    if (!m->filled)
+        cr_lua_fill_weights(L, m->model, NULL, 0, m->seed);
+    m->filled = 1;
+}
+
+/* m:draw(seed) */
+static int draw(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    cr_lua_pass(L, crescent_draw_weights(m->model, (int64_t)luaL_optnumber(L, 2, 0)));
+    m->filled = 1;
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* m:save(path) */
+static int save(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    const char *path = luaL_checkstring(L, 2);
+    fill_weights(L, m);
+    cr_lua_pass(L, crescent_save_weights(m->model, path));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* m:weight(name): a copy; m:weight(name, tensor): it becomes that. */
+static int weight(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    lua_settop(L, 3);
+    int number = cr_lua_port_named(L, m->model, CRESCENT_PARAM, 2);
+    crescent_port port = cr_lua_port(L, m->model, CRESCENT_PARAM, number);
+    fill_weights(L, m);
+    if (lua_isnil(L, 3)) {
+        struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
+        cr_lua_pass(L, crescent_get_weight(m->model, number, t->data));
+        return 1;
+    }
+    struct cr_lua_tensor *t = cr_lua_take_tensor(L, 3, &port, port.name);
+    cr_lua_pass(L, crescent_set_weight(m->model, number, t->data));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* ---- runs ---- */
+
+/* Every name of the table at `index` is that of an input; with `cotangents` that of a value that has
+ * one. */
+static void check_names(lua_State *L, const struct cr_lua_model *m, int index, int cotangents)
+{
+    int number;
+    if (lua_isnil(L, index))
+        return;
+    luaL_checktype(L, index, LUA_TTABLE);
+    lua_pushnil(L);
+    while (lua_next(L, index)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            cr_lua_fail(L, "run: found an input without a name, expected {x = tensor}");
+        const char *name = lua_tostring(L, -2);
+        int known = 0;
+        for (int i = 0; cotangents && i < crescent_port_count(m->model, CRESCENT_INPUT); i++) {
+            const char *of = cr_lua_port(L, m->model, CRESCENT_INPUT, i).of;
+            known |= of && strcmp(of, name) == 0;
+        }
+        if (!cotangents)
+            cr_lua_pass(L, crescent_input_find(m->model, name, NULL, &number));
+        else if (!known)
+            cr_lua_fail(L, "run: the cotangent of %.200s, expected one that open was told of", name);
+        lua_pop(L, 1);
+    }
+}
+
+/* What the caller gave for an input, pushed; a cotangent that is not given is of ones. */
+static struct cr_lua_tensor *take_input(lua_State *L, const crescent_port *port)
+{
+    char what[200], shape[100];
+    int table = port->of ? 3 : 2;
+    snprintf(what, sizeof what, "%s %.150s", port->of ? "cotangent" : "input",
+             port->of ? port->of : port->name);
+    if (lua_isnil(L, table))
+        lua_pushnil(L);
+    else
+        lua_getfield(L, table, port->of ? port->of : port->name);
+    if (lua_isnil(L, -1) && port->of)
+        lua_pushnumber(L, 1);
+    if (lua_isnil(L, -1))
+        cr_lua_fail(L, "%s: found no tensor, expected one of %s %s", what,
+                    crescent_type_name(port->type),
+                    crescent_shape_text(shape, sizeof shape, port->rank, port->shape));
+    return cr_lua_take_tensor(L, -1, port, what);
+}
+
+/* An output goes into the table of outputs, or into that of gradients, which lie at these indices. */
+static void *add_output(lua_State *L, const crescent_port *port, int outputs, int gradients)
+{
+    struct cr_lua_tensor *t = cr_lua_new_tensor(L, port);
+    lua_setfield(L, port->of ? gradients : outputs, port->of ? port->of : port->name);
+    return t->data;
+}
+
+/* m:run(inputs, cotangents): a table of outputs, and one of gradients if they were asked for. */
+static int run(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    lua_settop(L, 3);
+    check_names(L, m, 2, 0);
+    check_names(L, m, 3, 1);
+    fill_weights(L, m);
+    int n_inputs = crescent_port_count(m->model, CRESCENT_INPUT), some = 0;
+    int n_outputs = crescent_port_count(m->model, CRESCENT_OUTPUT);
+    const void **inputs = cr_lua_scratch(L, (size_t)n_inputs, sizeof *inputs);
+    void **outputs = cr_lua_scratch(L, (size_t)n_outputs, sizeof *outputs);
+    lua_newtable(L); /* keeps the inputs */
+    int kept = lua_gettop(L);
+    for (int i = 0; i < n_inputs; i++) {
+        crescent_port port = cr_lua_port(L, m->model, CRESCENT_INPUT, i);
+        inputs[i] = take_input(L, &port)->data;
+        lua_rawseti(L, kept, i + 1);
+        lua_settop(L, kept);
+    }
+    lua_newtable(L);
+    lua_newtable(L);
+    for (int i = 0; i < n_outputs; i++) {
+        crescent_port port = cr_lua_port(L, m->model, CRESCENT_OUTPUT, i);
+        outputs[i] = add_output(L, &port, kept + 1, kept + 2);
+        some |= port.of != NULL;
+    }
+    cr_lua_pass(L, crescent_run(m->model, inputs, outputs));
+    lua_settop(L, kept + 1 + some);
+    return 1 + some;
+}
+
+/* m:input(name, seed): an input as `crescent run` draws it. */
+static int input(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    int number = cr_lua_port_named(L, m->model, CRESCENT_INPUT, 2);
+    int64_t seed = (int64_t)luaL_optnumber(L, 3, (lua_Number)m->seed);
+    crescent_port port = cr_lua_port(L, m->model, CRESCENT_INPUT, number);
+    struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
+    cr_lua_pass(L, crescent_draw_input(m->model, number, seed, t->data));
+    return 1;
+}
+
+/* m:state(name): a copy; m:state(name, tensor): it becomes that. */
+static int state(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    lua_settop(L, 3);
+    int number = cr_lua_port_named(L, m->model, CRESCENT_STATE, 2);
+    crescent_port port = cr_lua_port(L, m->model, CRESCENT_STATE, number);
+    if (lua_isnil(L, 3)) {
+        struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
+        cr_lua_pass(L, crescent_get_state(m->model, number, t->data));
+        return 1;
+    }
+    struct cr_lua_tensor *t = cr_lua_take_tensor(L, 3, &port, port.name);
+    cr_lua_pass(L, crescent_set_state(m->model, number, t->data));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* m:reset(): states are zeros again. */
+static int reset(lua_State *L)
+{
+    cr_lua_pass(L, crescent_reset_states(self(L)->model));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* ---- what a model says of itself ---- */
+
+static int params(lua_State *L)
+{
+    cr_lua_push_ports(L, self(L)->model, CRESCENT_PARAM);
+    return 1;
+}
+
+static int inputs(lua_State *L)
+{
+    cr_lua_push_ports(L, self(L)->model, CRESCENT_INPUT);
+    return 1;
+}
+
+static int outputs(lua_State *L)
+{
+    cr_lua_push_ports(L, self(L)->model, CRESCENT_OUTPUT);
+    return 1;
+}
+
+static int states(lua_State *L)
+{
+    cr_lua_push_ports(L, self(L)->model, CRESCENT_STATE);
+    return 1;
+}
+
+static int report(lua_State *L)
+{
+    cr_lua_push_report(L, self(L)->model);
+    return 1;
+}
+
+/* m:options(): what the script declared, and the values, as text. */
+static int options(lua_State *L)
+{
+    const crescent_graph *graph = self(L)->graph;
+    crescent_setting option;
+    lua_newtable(L);
+    for (int i = 0; i < crescent_graph_option_count(graph); i++) {
+        cr_lua_pass(L, crescent_graph_option_at(graph, i, &option));
+        cr_lua_set_string(L, option.key, option.value);
+    }
+    return 1;
+}
+
+/* ---- C ---- */
+
+/* A text of the library as a string, also where there is no memory for one. */
+static int to_string(lua_State *L)
+{
+    char **text = lua_touserdata(L, 1);
+    lua_pushstring(L, *text);
+    return 1;
+}
+
+/* Pushes a text and frees it. */
+static void push_text(lua_State *L, char *text)
+{
+    lua_pushcfunction(L, to_string);
+    lua_pushlightuserdata(L, &text);
+    int status = lua_pcall(L, 1, 1, 0);
+    crescent_free(text);
+    if (status)
+        lua_error(L);
+}
+
+static const char *const emit_options[] = {"skip", "max_arena", "format", "arithmetic", "target",
+                                           "train", NULL};
+
+/* What counts for C of the options at `index`. */
+static crescent_config emit_config(lua_State *L, int index)
+{
+    cr_lua_check_options(L, index, emit_options, NULL);
+    crescent_config config = {.format = cr_lua_string_option(L, index, "format"),
+                              .arithmetic = cr_lua_string_option(L, index, "arithmetic"),
+                              .target = cr_lua_string_option(L, index, "target"),
+                              .max_arena = cr_lua_integer_option(L, index, "max_arena", 0)};
+    if (!lua_isnoneornil(L, index)) {
+        lua_getfield(L, index, "skip");
+        config.skip = cr_lua_strings(L, -1, "skip", &config.n_skip);
+    }
+    return config;
+}
+
+/* m:emit("f.c", options) writes f.c and f.h; m:emit(nil, options) returns them as two strings. */
+static int emit(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    char *source, *header;
+    lua_settop(L, 3);
+    const char *path = luaL_optstring(L, 2, NULL);
+    crescent_config config = emit_config(L, 3);
+    crescent_emit_kind kind =
+        cr_lua_flag_option(L, 3, "train", 0) ? CRESCENT_EMIT_STEP : CRESCENT_EMIT_RUN;
+    if (path) {
+        cr_lua_pass(L, crescent_emit(m->graph, &config, kind, path, NULL));
+        lua_settop(L, 1);
+        return 1;
+    }
+    char name[300];
+    snprintf(name, sizeof name, "%.250s.h", crescent_graph_name(m->graph));
+    cr_lua_pass(L, crescent_emit_text(m->graph, &config, kind, name, &source, &header));
+    luaL_checkstack(L, 8, "crescent");
+    push_text(L, source);
+    push_text(L, header);
+    return 2;
+}
+
+/* m:dump(pass, options): what there is after a pass, as `crescent dump --after` prints it. */
+static int dump(lua_State *L)
+{
+    struct cr_lua_model *m = self(L);
+    char *text;
+    const char *pass = luaL_checkstring(L, 2);
+    lua_settop(L, 3);
+    crescent_config config = emit_config(L, 3);
+    cr_lua_pass(L, crescent_dump(m->graph, &config, pass, &text));
+    push_text(L, text);
+    return 1;
+}
+
+static int describe(lua_State *L)
+{
+    struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);
+    lua_pushfstring(L, "crescent.model (%s)", m->graph ? crescent_graph_name(m->graph) : "closed");
+    return 1;
+}
+
+/* ---- the class ---- */
+
+/* The class, and the functions that make objects of it. */
+void cr_lua_add_models(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"load", load},       {"draw", draw},       {"save", save},       {"weight", weight},
+        {"run", run},         {"input", input},     {"state", state},     {"reset", reset},
+        {"params", params},   {"inputs", inputs},   {"outputs", outputs}, {"states", states},
+        {"options", options}, {"report", report},   {"emit", emit},       {"dump", dump},
+        {"close", close_model}, {NULL, NULL}};
+    static const luaL_Reg metamethods[] = {
+        {"__gc", close_model}, {"__tostring", describe}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"open", open_path}, {"model", open_text}, {NULL, NULL}};
+    static const struct cr_lua_class class = {class_name, methods, metamethods};
+    cr_lua_add_class(L, &class);
+    cr_lua_add_functions(L, functions);
+}

@@ -1,0 +1,258 @@
+/* opening.c - options of the Lua module; see opening.h. */
+#include "opening.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- single options ---- */
+
+/* Pushes an option; nil if there is no table. */
+static int push_option(lua_State *L, int index, const char *key)
+{
+    if (lua_isnoneornil(L, index))
+        lua_pushnil(L);
+    else
+        lua_getfield(L, index, key);
+    return lua_type(L, -1);
+}
+
+static void wrong_type(lua_State *L, const char *key, const char *expected)
+{
+    cr_lua_fail(L, "option %s: found %s, expected %s", key, luaL_typename(L, -1), expected);
+}
+
+const char *cr_lua_string_option(lua_State *L, int index, const char *key)
+{
+    int type = push_option(L, index, key);
+    if (type != LUA_TNIL && type != LUA_TSTRING)
+        wrong_type(L, key, "a string");
+    const char *value = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+double cr_lua_number_option(lua_State *L, int index, const char *key, double otherwise)
+{
+    int type = push_option(L, index, key);
+    if (type != LUA_TNIL && type != LUA_TNUMBER)
+        wrong_type(L, key, "a number");
+    double value = type == LUA_TNIL ? otherwise : lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+int64_t cr_lua_integer_option(lua_State *L, int index, const char *key, int64_t otherwise)
+{
+    double value = cr_lua_number_option(L, index, key, (double)otherwise);
+    if (!(fabs(value) <= 0x1p53) || value != floor(value))
+        cr_lua_fail(L, "option %s: found %.17g, expected a whole number", key, value);
+    return (int64_t)value;
+}
+
+int cr_lua_flag_option(lua_State *L, int index, const char *key, int otherwise)
+{
+    int type = push_option(L, index, key);
+    if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+        wrong_type(L, key, "true or false");
+    int value = type == LUA_TNIL ? otherwise : lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+static int holds(const char *const *list, const char *key)
+{
+    for (; list && *list; list++)
+        if (strcmp(*list, key) == 0)
+            return 1;
+    return 0;
+}
+
+static int unknown_option(lua_State *L, const char *key, const char *const *known,
+                          const char *const *more)
+{
+    char names[600] = "";
+    size_t at = 0;
+    for (int i = 0; i < 2; i++)
+        for (const char *const *name = i ? more : known; name && *name && at < sizeof names; name++)
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", *name);
+    return cr_lua_fail(L, "option %.100s: not known, expected one of %s", key, names);
+}
+
+void cr_lua_check_options(lua_State *L, int index, const char *const *known,
+                          const char *const *more)
+{
+    if (lua_isnoneornil(L, index))
+        return;
+    luaL_checktype(L, index, LUA_TTABLE);
+    lua_pushnil(L);
+    while (lua_next(L, index)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[1]";
+        if (!holds(known, key) && !holds(more, key))
+            unknown_option(L, key, known, more);
+        lua_pop(L, 1);
+    }
+}
+
+/* ---- lists ---- */
+
+const char **cr_lua_strings(lua_State *L, int index, const char *what, int *n)
+{
+    index = cr_lua_absolute(L, index);
+    int table = lua_type(L, index) == LUA_TTABLE;
+    *n = lua_isnoneornil(L, index) ? 0 : table ? (int)lua_rawlen(L, index) : 1;
+    const char **strings = cr_lua_scratch(L, (size_t)*n, sizeof *strings);
+    for (int i = 0; i < *n; i++) {
+        if (table)
+            lua_rawgeti(L, index, i + 1);
+        else
+            lua_pushvalue(L, index);
+        if (lua_type(L, -1) != LUA_TSTRING)
+            cr_lua_fail(L, "%s: found %s, expected a string, or a table of strings", what,
+                        luaL_typename(L, -1));
+        strings[i] = lua_tostring(L, -1); /* the table keeps it */
+        lua_pop(L, 1);
+    }
+    return strings;
+}
+
+static const char **strings_option(lua_State *L, int index, const char *key, int *n)
+{
+    push_option(L, index, key);
+    return cr_lua_strings(L, -1, key, n);
+}
+
+/* ---- settings ---- */
+
+/* The value on top of the stack becomes text, as --set would have it. */
+static void to_text(lua_State *L, const char *key)
+{
+    char text[40];
+    int type = lua_type(L, -1);
+    double value = lua_tonumber(L, -1);
+    if (type == LUA_TBOOLEAN) {
+        snprintf(text, sizeof text, "%s", lua_toboolean(L, -1) ? "true" : "false");
+    } else if (type == LUA_TNUMBER && value == floor(value) && fabs(value) < 0x1p53) {
+        snprintf(text, sizeof text, "%.0f", value);
+    } else if (type == LUA_TNUMBER) {
+        snprintf(text, sizeof text, "%.15g", value);
+        lua_pushstring(L, text);
+        if (lua_tonumber(L, -1) != value)
+            snprintf(text, sizeof text, "%.17g", value);
+        lua_pop(L, 1);
+    } else if (type == LUA_TSTRING) {
+        return;
+    } else {
+        cr_lua_fail(L, "option set: found %s for %.100s, expected a number, a string, true or false",
+                    luaL_typename(L, -1), key);
+    }
+    lua_pop(L, 1);
+    lua_pushstring(L, text);
+}
+
+/* The settings of the option `set`; a table that is left on the stack keeps their texts. */
+static void read_settings(lua_State *L, int index, crescent_script *script)
+{
+    int n = 0;
+    lua_newtable(L);
+    int kept = lua_gettop(L);
+    if (push_option(L, index, "set") == LUA_TNIL)
+        return;
+    int set = lua_gettop(L);
+    if (lua_type(L, set) != LUA_TTABLE)
+        wrong_type(L, "set", "a table such as {T = 8}");
+    for (lua_pushnil(L); lua_next(L, set); lua_pop(L, 1))
+        n++;
+    crescent_setting *settings = cr_lua_scratch(L, (size_t)n, sizeof *settings);
+    n = 0;
+    lua_pushnil(L);
+    while (lua_next(L, set)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            cr_lua_fail(L, "option set: found a value without a name, expected {T = 8}");
+        settings[n].key = lua_tostring(L, -2);
+        to_text(L, settings[n].key);
+        settings[n].value = lua_tostring(L, -1);
+        lua_rawseti(L, kept, ++n);
+    }
+    script->settings = settings;
+    script->n_settings = n;
+}
+
+/* ---- all of them ---- */
+
+/* How many processors this process may use. */
+static int cores(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n < 1 ? 1 : n > 256 ? 256 : n;
+}
+
+/* The backend that an option names; TinyCC if there is none. */
+static crescent_backend read_backend(lua_State *L, int index)
+{
+    char names[100] = "";
+    size_t at = 0;
+    const char *name = cr_lua_string_option(L, index, "backend");
+    for (int i = 0; i < CRESCENT_BACKENDS; i++) {
+        const char *known = crescent_backend_name((crescent_backend)i);
+        if (name && strcmp(name, known) == 0)
+            return (crescent_backend)i;
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", known);
+    }
+    if (name)
+        cr_lua_fail(L, "backend %.60s: not known, expected one of %s", name, names);
+    return CRESCENT_TCC;
+}
+
+/* How the graph is compiled: what the command line has options of the same names for. */
+static void read_config(lua_State *L, int index, crescent_config *config)
+{
+    int64_t threads = cr_lua_integer_option(L, index, "threads", cores());
+    if (threads < 1 || threads > 256)
+        cr_lua_fail(L, "threads %lld: expected 1 to 256", (long long)threads);
+    config->backend = read_backend(L, index);
+    config->threads = (int)threads;
+    config->isa = cr_lua_string_option(L, index, "isa");
+    config->format = cr_lua_string_option(L, index, "format");
+    config->arithmetic = cr_lua_string_option(L, index, "arithmetic");
+    config->target = cr_lua_string_option(L, index, "target");
+    config->max_arena = cr_lua_integer_option(L, index, "max_arena", 0);
+    config->skip = strings_option(L, index, "skip", &config->n_skip);
+}
+
+void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
+                         struct cr_lua_opening *o)
+{
+    static const char *const known[] = {"set",   "seed",   "entry",      "config",  "backend",
+                                        "isa",   "format", "arithmetic", "threads", "target",
+                                        "skip",  "max_arena", "weights", "grads",   "cotangents",
+                                        "taps",  "keep",   NULL};
+    *o = (struct cr_lua_opening){0};
+    cr_lua_check_options(L, index, known, more);
+    luaL_checkstack(L, 16, "crescent");
+    o->seed = cr_lua_integer_option(L, index, "seed", 0);
+    o->script.seed = o->seed;
+    o->script.entry = cr_lua_string_option(L, index, "entry");
+    o->script.config = cr_lua_string_option(L, index, "config");
+    read_settings(L, index, &o->script);
+    read_config(L, index, &o->config);
+    o->weights = strings_option(L, index, "weights", &o->n_weights);
+    o->cotangents = strings_option(L, index, "cotangents", &o->n_cotangents);
+    o->taps = strings_option(L, index, "taps", &o->n_taps);
+    o->grads = cr_lua_flag_option(L, index, "grads", o->n_cotangents > 0);
+    o->keep = cr_lua_flag_option(L, index, "keep", -1);
+}
+
+void cr_lua_fill_weights(lua_State *L, crescent_model *model, const char *const *paths, int n,
+                         int64_t seed)
+{
+    const char *own = crescent_weights_path(model);
+    if (n)
+        cr_lua_pass(L, crescent_load_weights(model, paths, n, CRESCENT_ANY_TENSORS, NULL));
+    else if (own)
+        cr_lua_pass(L, crescent_load_weights(model, &own, 1, CRESCENT_ANY_TENSORS, NULL));
+    else
+        cr_lua_pass(L, crescent_draw_weights(model, seed));
+}

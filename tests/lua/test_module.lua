@@ -1,0 +1,372 @@
+-- test_module.lua FOLDER PROGRAM - the Lua module, against what the program prints and writes.
+-- FOLDER is for files, PROGRAM is crescent, built with the same Lua.
+local crescent = require "crescent"
+local check = dofile "tests/lua/check.lua"
+local test, equal, fails = check.test, check.equal, check.fails
+local folder, program = arg[1], arg[2]
+local floor = math.floor
+
+-- What a command prints, standard error too, without the last end of line.
+local function output(command)
+    local pipe = assert(io.popen(program .. " " .. command .. " 2>&1"))
+    local text = pipe:read("*a")
+    pipe:close()
+    return (text:gsub("\n$", ""))
+end
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+-- A .npy file, of which only the numbers are looked at.
+local function numbers_of(path, count) return read(path):sub(-4 * count) end
+
+-- Of the globals there were, none was changed, and none is new.
+local globals = {}
+for name, value in pairs(_G) do globals[name] = value end
+
+-- ---- tensors ----
+
+test("a tensor from a nested table", function()
+    local t = crescent.tensor({2, 3}, {{1, 2, 3}, {4, 5, 6}})
+    equal(t.shape, {2, 3})
+    equal(t.dtype, "f32")
+    equal(#t, 2)
+    equal(t:count(), 6)
+    equal(t:get(2, 1), 4)
+    equal(tostring(t), "tensor f32 [2, 3]: 1 2 3 4 5 6")
+    equal(#t:totable(), 6)
+    equal(t:totable("nested")[2][3], 6)
+end)
+
+test("a tensor from a flat table, a number, bytes, another tensor", function()
+    local t = crescent.tensor({2, 2}, {1, 2, 3, 4})
+    equal(t:get(2, 1), 3)
+    equal(tostring(crescent.tensor({2}, 7, "i32")), "tensor i32 [2]: 7 7")
+    equal(tostring(crescent.tensor(3)), "tensor f32 [3]: 0 0 0")
+    equal(crescent.tensor({4}, t:bytes()):get(4), 4)
+    equal(crescent.tensor({2, 2}, "\1\0\0\0\2\0\0\0\3\0\0\0\255\255\255\255", "i32"):get(2, 2), -1)
+    local copy = crescent.tensor({4}, t, "i32")
+    copy:set(1, 9)
+    equal(t:get(1, 1), 1)
+    equal(crescent.tensor({}, 5):get(), 5)
+    equal(crescent.tensor({0, 3}):count(), 0)
+end)
+
+test("rows share memory with their tensor", function()
+    local t = crescent.tensor({2, 2}, {1, 2, 3, 4})
+    t[2][1] = 30
+    equal(t:get(2, 1), 30)
+    t[1] = {10, 20}
+    equal(t:totable(), crescent.tensor({4}, {10, 20, 30, 4}):totable())
+    local sum, rows = 0, 0
+    for i, row in t:each() do
+        rows = i
+        for _, value in row:each() do sum = sum + value end
+    end
+    equal(rows, 2)
+    equal(sum, 64)
+    equal(t[3], nil)
+    local row = t[2]
+    t = nil
+    collectgarbage()
+    collectgarbage()
+    equal(row[1], 30)
+    equal(tostring(row:reshape{2, 1}), "tensor f32 [2, 1]: 30 4")
+end)
+
+test("what is no tensor is refused", function()
+    fails("axis 2", crescent.tensor, {2, 2}, {{1, 2}, {3}})
+    fails("found 3 elements, expected 4", crescent.tensor, {2, 2}, {1, 2, 3})
+    fails("string of 3 bytes, expected 4", crescent.tensor, {1}, "abc")
+    fails("found table, expected a number", crescent.tensor, {1}, {{1}})
+    fails("found string, expected a number", crescent.tensor, {1}, {"x"})
+    fails("no type f64", crescent.tensor, {1}, 1, "f64")
+    fails("whole number", crescent.tensor, {1}, 1.5, "i32")
+    fails("memory", crescent.tensor, {-1})
+    fails("memory", crescent.tensor, {2 ^ 30, 2 ^ 30})
+    fails("9 axes", crescent.tensor, {1, 1, 1, 1, 1, 1, 1, 1, 1})
+    local t = crescent.tensor({2}, 0)
+    fails("axis 1", t.get, t, 3)
+    fails("axis 1", t.get, t, 0)
+    fails("2 indices", t.get, t, 1, 1)
+    fails("expected", t.get, {}, 1)
+    fails("[2], expected [3]", t.reshape, t, {3})
+end)
+
+test("a pointer of the FFI is used without a copy", function()
+    local there, ffi = pcall(require, "ffi")
+    if not there then return end
+    local memory = ffi.new("float[4]", {1, 2, 3, 4})
+    local t = crescent.tensor({2, 2}, memory)
+    equal(t:get(2, 2), 4)
+    memory[3] = 40
+    equal(t:get(2, 2), 40)
+    t:set(1, 1, 10)
+    equal(memory[0], 10)
+    equal(ffi.cast("float *", t:pointer())[3], 40)
+    local pointer = crescent.tensor({2}, ffi.cast("float *", memory) + 2)
+    equal(pointer[2], 40)
+    memory = nil
+    collectgarbage()
+    equal(t:get(1, 2), 2)
+end)
+
+-- ---- models ----
+
+local block = {set = {B = 2, T = 4, n_embd = 12, n_head = 3}, threads = 2}
+local flags = " --set B=2 --set T=4 --set n_embd=12 --set n_head=3"
+
+test("a run has the bits of the program's", function()
+    local m = crescent.open("graphs/gpt2_block.lua", block)
+    local y = m:run{x = m:input("x")}.y
+    equal(y.shape, {2, 4, 12})
+    output("run graphs/gpt2_block.lua" .. flags .. " --output y=" .. folder .. "/y.npy")
+    equal(y:bytes() == numbers_of(folder .. "/y.npy", y:count()), true)
+    local again = m:run{x = m:input("x"):totable("nested")}.y
+    equal(again:bytes() == y:bytes(), true)
+    local one = crescent.open("graphs/gpt2_block.lua", {set = block.set, threads = 1, backend = "tcc"})
+    equal(one:run{x = m:input("x")}.y:bytes() == y:bytes(), true)
+end)
+
+test("weights are saved, loaded and changed", function()
+    local m, path = crescent.open("graphs/gpt2_block.lua", block), folder .. "/w.safetensors"
+    local x = m:input("x", 7)
+    m:draw(5):save(path)
+    local y = m:run{x = x}.y:bytes()
+    local n = crescent.open("graphs/gpt2_block.lua", block)
+    local same, ignored = n:load(path, {strict = true})
+    equal(same == n and ignored, 0)
+    equal(n:run{x = x}.y:bytes() == y, true)
+    equal(crescent.open("graphs/gpt2_block.lua", {set = block.set, weights = {path}})
+        :run{x = x}.y:bytes() == y, true)
+    local bias = n:weight("ln_1.bias")
+    n:weight("ln_1.bias", bias:fill(3))
+    equal(n:weight("ln_1.bias"):get(12), 3)
+    equal(n:run{x = x}.y:bytes() == y, false)
+    local small = crescent.model('return {y = param("a", {2}) * 1}', {})
+    fails("no tensor", small.load, small, path)
+end)
+
+test("what a model says of itself", function()
+    local m = crescent.open("graphs/gpt2_block.lua", block)
+    equal(#m:params(), 12)
+    equal(m:params()[1].name, "ln_1.weight")
+    equal(m:params()[3].shape, {12, 36})
+    equal(m:inputs()[1].name .. m:outputs()[1].name, "xy")
+    equal(m:options().n_head, "3")
+    equal(m:report().threads, 2)
+    equal(m:report().kernels > 0, true)
+    equal(tostring(m), "crescent.model (gpt2_block)")
+end)
+
+test("the C that is emitted is the program's", function()
+    local m = crescent.open("graphs/gpt2_block.lua", block)
+    m:emit(folder .. "/gpt2_block.c")
+    local c, h = m:emit()
+    output("emit graphs/gpt2_block.lua" .. flags .. " -o " .. folder .. "/theirs.c")
+    equal(read(folder .. "/gpt2_block.c"):gsub("gpt2_block%.h", "theirs.h"),
+        (read(folder .. "/theirs.c")))
+    equal(c == read(folder .. "/gpt2_block.c"), true)
+    equal(h == read(folder .. "/gpt2_block.h"), true)
+    equal(m:dump("script"), output("dump graphs/gpt2_block.lua --after script" .. flags) .. "\n")
+end)
+
+test("gradients", function()
+    local square = 'local x = input("x", {2}); return {y = x * x * param("w", {2})}'
+    local m = crescent.model(square, {grads = true})
+    m:weight("w", crescent.tensor({2}, {1, 10}))
+    local out, grads = m:run{x = {3, 4}}
+    equal(out.y:totable(), crescent.tensor({2}, {9, 160}):totable())
+    equal(grads.x:totable(), crescent.tensor({2}, {6, 80}):totable())
+    equal(grads.w:totable(), crescent.tensor({2}, {9, 16}):totable())
+    m = crescent.model(square, {cotangents = {"y"}, name = "square"})
+    m:weight("w", {1, 1})
+    out, grads = m:run({x = {3, 4}}, {y = {0, 2}})
+    equal(grads.x:totable(), crescent.tensor({2}, {0, 16}):totable())
+    equal(select(2, m:run{x = {3, 4}}).x:get(1), 6)
+    fails("cotangent of z", m.run, m, {x = {3, 4}}, {z = {1, 1}})
+end)
+
+test("states are kept from run to run", function()
+    local m = crescent.open("docs/session.lua", {entry = "decode"})
+    equal(#m:states() > 0, true)
+    local name = m:states()[1].name
+    local state = m:state(name):fill(1)
+    m:state(name, state)
+    equal(m:state(name):bytes() == state:bytes(), true)
+    m:reset()
+    equal(m:state(name):bytes() == state:bytes(), false)
+end)
+
+-- ---- mistakes ----
+
+test("a mistake is the line that the program prints", function()
+    local function same(command, ...) equal(fails("", ...), output(command)) end
+    same("run graphs/gpt2_blok.lua", crescent.open, "graphs/gpt2_blok.lua")
+    same("run graphs/gpt2_block.lua --set U=1", crescent.open, "graphs/gpt2_block.lua",
+        {set = {U = 1}})
+    same("run graphs/gpt2_block.lua --set n_head=7", crescent.open, "graphs/gpt2_block.lua",
+        {set = {n_head = 7}})
+    same("run graphs/gpt2_block.lua --isa none", crescent.open, "graphs/gpt2_block.lua",
+        {isa = "none"})
+    same("run graphs/gpt2_block.lua --weights none", crescent.open, "graphs/gpt2_block.lua",
+        {weights = "none"})
+    same("generate none", crescent.generator, "none")
+end)
+
+test("what a run is given must fit", function()
+    local m = crescent.open("graphs/gpt2_block.lua", block)
+    fails("z: no input of that name", m.run, m, {z = 1})
+    fails("input x: found no tensor, expected one of f32 [2, 4, 12]", m.run, m, {})
+    fails("input x: found shape [2], expected [2, 4, 12]", m.run, m, {x = crescent.tensor({2})})
+    fails("input x: found 1 elements, expected 96", m.run, m, {x = {1}})
+    fails("input x: found function", m.run, m, {x = print})
+    local ids = crescent.model('return {y = input("i", {2}, "i32") + 1}')
+    equal(ids:run{i = crescent.tensor({2}, {4, 5})}.y:get(2), 6)
+    fails("1.5", ids.run, ids, {i = crescent.tensor({2}, 1.5)})
+end)
+
+test("options must be known", function()
+    fails("option theads: not known", crescent.open, "graphs/gpt2_block.lua", {theads = 1})
+    fails("backend x", crescent.open, "graphs/gpt2_block.lua", {backend = "x"})
+    fails("threads 0", crescent.open, "graphs/gpt2_block.lua", {threads = 0})
+    fails("option threads: found string", crescent.open, "graphs/gpt2_block.lua", {threads = "x"})
+    fails("option set: found table", crescent.open, "graphs/gpt2_block.lua", {set = {T = {}}})
+end)
+
+test("a script has no way out", function()
+    fails("model:1: 'os' is not defined", crescent.model, "os.exit(1)")
+    fails("model: the script returned nothing", crescent.model, "return")
+    fails("mine.lua:2:", crescent.model, "\nreturn nothing.x", {name = "mine.lua"})
+    fails("model:1: the script takes more than", crescent.model, "while true do end")
+end)
+
+test("what is closed is not used", function()
+    local m = crescent.model('return {y = input("x", {1}) + 1}')
+    m:close()
+    m:close()
+    fails("closed", m.run, m, {})
+    fails("expected", m.run, crescent.tensor({1}), {})
+end)
+
+test("the collector closes what nobody holds", function()
+    for i = 1, 20 do
+        local m = crescent.open("graphs/gpt2_block.lua", block)
+        m:run{x = 0}
+        m = nil
+        collectgarbage()
+    end
+    collectgarbage("collect")
+    local before = collectgarbage("count")
+    for i = 1, 200 do crescent.tensor({1000, 1000}, 0) end
+    collectgarbage("collect")
+    equal(collectgarbage("count") < before + 100, true)
+end)
+
+-- ---- training ----
+
+test("a training goes on from its checkpoint with the same bits", function()
+    local path = folder .. "/state.safetensors"
+    local t = crescent.trainer("graphs/train_add.lua", {threads = 1, set = {steps = 50}})
+    local first = t:step()
+    local last = t:step(20)
+    equal(last < first, true)
+    equal(t:status().step, 21)
+    t:save(path)
+    local there = t:step(5)
+    local u = crescent.trainer("graphs/train_add.lua", {threads = 1, resume = path})
+    equal(u:status().step, 21)
+    equal(u:step(5), there)
+    equal(crescent.trainer("graphs/train_add.lua"):resume(path):step(5), there)
+    t:save_weights(folder .. "/trained.safetensors")
+    equal(u:weight("output.bias"):bytes() == t:weight("output.bias"):bytes(), true)
+    output("train graphs/train_add.lua --steps 21 --save " .. folder .. "/theirs.safetensors")
+    local v = crescent.trainer("graphs/train_add.lua")
+    v:step(21)
+    v:save_weights(folder .. "/ours.safetensors")
+    equal(read(folder .. "/ours.safetensors") == read(folder .. "/theirs.safetensors"), true)
+end)
+
+test("a training is fed from memory", function()
+    local text = 'local x, w = input("x", {2}), param("w", {2})\n' ..
+        'return {w = w - x, loss = sum(x, 1):reshape{}}'
+    local t = crescent.trainer("steps", {text = text})
+    fails("x", t.step, t)
+    local w = crescent.trainer("steps", {text = text}):feed{x = {1, 2}}
+    local before = w:weight("w"):totable()
+    equal(w:step(), 3)
+    equal(floor((before[2] - w:weight("w"):get(2)) * 1000 + 0.5), 2000)
+    fails("no input of that name", w.feed, w, {z = {1, 2}})
+    fails("found 3 elements", w.feed, w, {x = {1, 2, 3}})
+end)
+
+-- ---- text ----
+
+test("a generator says what the program says", function()
+    local g = crescent.generator("graphs/fables", {threads = 1})
+    local pieces, ids = {}, {}
+    local text, all = g:generate("The fox", {
+        tokens = 12, temperature = 0.7, top_k = 20, top_p = 0.9, seed = 3,
+        on_token = function(piece, id) pieces[#pieces + 1], ids[#ids + 1] = piece, id end,
+    })
+    local sampling = " --tokens 12 --temperature 0.7 --top-k 20 --top-p 0.9 --seed 3"
+    equal(text, output("generate graphs/fables --prompt 'The fox'" .. sampling))
+    equal(table.concat(pieces), text)
+    equal(all, ids)
+    equal(table.concat(all, " "), output("generate graphs/fables --ids --prompt 'The fox'" .. sampling))
+    equal(g:generate(nil, {tokens = 5}), output("generate graphs/fables --tokens 5"))
+    local tokenizer = crescent.tokenizer("graphs/fables")
+    local prompt = tokenizer:encode("The fox")
+    equal(select(2, g:generate(prompt, {tokens = 3})), select(2, g:generate("The fox", {tokens = 3})))
+    equal(#g:logits(), g:report().vocabulary)
+end)
+
+test("a callback ends a text, by false or by an error", function()
+    local g = crescent.generator("graphs/fables")
+    local n = 0
+    local _, ids = g:generate("", {on_token = function() n = n + 1; return n < 3 end})
+    equal(#ids, 3)
+    fails("enough", g.generate, g, "", {on_token = function() error("enough", 0) end})
+    fails("in use", g.generate, g, "", {on_token = function() g:close() end})
+    fails("in use", g.generate, g, "", {on_token = function() g:generate("") end})
+    equal(#select(2, g:generate("", {tokens = 4})), 4)
+    fails("option top", g.generate, g, "", {top = 1})
+    fails("expected a text", g.generate, g, print)
+    fails("ids: found 1.5", g.generate, g, {1.5})
+    fails("top_p", g.generate, g, "", {top_p = 2})
+end)
+
+test("a tokenizer", function()
+    local t = crescent.tokenizer("graphs/fables")
+    local ids = t:encode("The fox and the crow")
+    equal(table.concat(ids, " "), output("tokenize graphs/fables --text 'The fox and the crow'"))
+    equal(t:decode(ids), "The fox and the crow")
+    equal(t:token(ids[2]) ~= nil, true)
+    equal(t:id(t:token(ids[2])), ids[2])
+    equal(t:id("no such token"), nil)
+    equal(#t:encode("x", {framed = false}) <= #t:encode("x"), true)
+    fails("UTF-8", t.encode, t, "\255")
+end)
+
+-- ---- the host ----
+
+test("the host's globals and hooks are as they were", function()
+    for name, value in pairs(_G) do equal(globals[name], value) end
+    for name, value in pairs(globals) do equal(_G[name], value) end
+    equal(debug.gethook(), nil)
+end)
+
+test("a module that is loaded again, and a coroutine", function()
+    local before = crescent.tensor({1}, 2)
+    package.loaded.crescent = nil
+    local again = require "crescent"
+    local m = again.model('return {y = input("x", {1}) * 3}')
+    local run = coroutine.wrap(function() coroutine.yield(m:run{x = before}.y[1]) end)
+    equal(run(), 6)
+end)
+
+check.conclude()

@@ -1,0 +1,47 @@
+#!/bin/sh
+# lua_module.sh MODULE LUA - the module for Lua, MODULE (crescent.so), in the interpreter LUA.
+#
+# symbols    of the library nothing is seen but what `require` calls, and what it lacks is Lua's and libc's
+# tests      tests/lua/test_*.lua, and the session and the examples of docs/lua.md
+# $CRESCENT is the program, built with the same Lua.  The last line is "N passed, M failed".
+set -u
+
+module="$1" lua="$2"
+crescent=$(realpath "${CRESCENT:-build/crescent}")
+. "$(dirname "$0")/report.sh"
+
+[ "$(nm -D --defined-only "$module" | awk '{ print $3 }')" = luaopen_crescent ]
+report $? 'other names than luaopen_crescent are seen'
+nm -D -u "$module" | awk '{ print $2 }' | grep '^lua' | grep -v -e '^lua_' -e '^luaL_' -e '^luaopen_' >"$log"
+[ ! -s "$log" ]
+report $? 'names of Lua that are no part of its interface'
+! readelf -d "$module" | grep NEEDED | grep -i lua >"$log"
+report $? 'a Lua of its own'
+
+if ! command -v "$lua" >/dev/null 2>&1; then
+    echo "skipped: there is no $lua"
+    conclude
+    exit
+fi
+LUA_CPATH="$(dirname "$(realpath "$module")")/?.so"
+export LUA_CPATH
+unset LUA_PATH LUA_INIT LUA_CPATH_5_4 LUA_PATH_5_4
+
+# Each program of tests prints what it counted.
+for program in tests/lua/test_*.lua; do
+    "$lua" "$program" "$T" "$crescent" >"$log" 2>&1
+    status=$?
+    last=$(tail -n 1 "$log")
+    case "$last" in
+    *' passed, '*' failed')
+        passed=$((passed + ${last%% *}))
+        [ $status -eq 0 ] || report 1 "$program: $last" ;;
+    *) report 1 "$program: ended with status $status" ;;
+    esac
+done
+
+"$lua" docs/train_xor.lua >"$T/xor" 2>"$log" && grep -q '^1 xor 0 = 1' "$T/xor"
+report $? 'docs/train_xor.lua'
+printf 'The fox\n' | "$lua" docs/chat.lua graphs/fables 8 >"$T/chat" 2>"$log" && grep -q fox "$T/chat"
+report $? 'docs/chat.lua'
+conclude
