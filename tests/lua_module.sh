@@ -3,6 +3,7 @@
 #
 # symbols    of the library nothing is seen but what `require` calls, and what it lacks is Lua's and libc's
 # tests      tests/lua/test_*.lua, and the session and the examples of docs/lua.md
+# states     a program with two states of Lua in it, tests/lua/two_states.c
 # $CRESCENT is the program, built with the same Lua.  The last line is "N passed, M failed".
 set -u
 
@@ -39,6 +40,12 @@ for program in tests/lua/test_*.lua; do
     *) report 1 "$program: ended with status $status" ;;
     esac
 done
+
+flags=$(pkg-config --cflags --libs "$lua")
+# shellcheck disable=SC2086
+${CC:-cc} -std=c11 -Wall -Wextra -Werror tests/lua/two_states.c -o "$T/two_states" -Wl,-E $flags -lpthread \
+    >"$log" 2>&1 && "$T/two_states" >"$log" 2>&1 && [ "$(cat "$log")" = '15 15' ]
+report $? 'tests/lua/two_states.c'
 
 "$lua" docs/train_xor.lua >"$T/xor" 2>"$log" && grep -q '^1 xor 0 = 1' "$T/xor"
 report $? 'docs/train_xor.lua'
