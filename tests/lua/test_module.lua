@@ -253,6 +253,17 @@ test("what is closed is not used", function()
     fails("expected", m.run, crescent.tensor({1}), {})
 end)
 
+test("the end of a scope closes", function()
+    if _VERSION < "Lua 5.4" then return end
+    local scope = assert(load [[
+        local m = ...
+        local model <close> = m
+        return model:report().kernels]])
+    local m = crescent.model('return {y = input("x", {1}) + 1}')
+    equal(scope(m) > 0, true)
+    fails("closed", m.run, m, {x = 1})
+end)
+
 test("the collector closes what nobody holds", function()
     for i = 1, 20 do
         local m = crescent.open("graphs/gpt2_block.lua", block)
