@@ -436,7 +436,6 @@ format:
 # ---- Installing ----------------------------------------------------------------------
 
 verbs     = $(shell $(BUILD)/$(LUA)/crescent help | sed -n '/^verbs:/,/^$$/s/^  \([a-z]*\) .*/\1/p')
-shared    = $(datadir)/crescent/graphs
 installed = $(bindir)/crescent $(libdir)/libcrescent.a $(libdir)/libcrescent_rt.a \
     $(libdir)/libcrescent.so.$(version) $(libdir)/libcrescent.so.$(soversion) $(libdir)/libcrescent.so \
     $(libdir)/pkgconfig/crescent.pc $(includedir)/crescent.h \
