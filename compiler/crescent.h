@@ -917,6 +917,48 @@ void crescent_file_close(crescent_file *file);
 int crescent_read_npy(crescent_context *context, const char *path, const crescent_port *port,
                       double *tensor);
 
+/* ---- what is in a file ---------------------------------------------------------------- */
+
+/* What a file of tensors, or a folder of some, has in it. */
+typedef struct crescent_contents crescent_contents;
+
+/* A tensor under the name that the file has for it.  Strings and shape live as long as the contents. */
+typedef struct {
+    const char *name; /* "" in a .npy file, which has one tensor */
+    const char *type; /* as the file calls it: "F32", "<f4", "Q8_0", ... */
+    const char *file; /* that it stands in: of shards one */
+    int rank;
+    const int64_t *shape;
+    int64_t elements, bytes;
+} crescent_tensor;
+
+/* Opens a .safetensors file, the index.json of its shards, a GGUF or .npy file, or a folder in Hugging
+ * Face's layout.  Which it is is seen by what is in it.  No tensor is read. */
+int crescent_contents_open(crescent_context *context, const char *path,
+                           crescent_contents **contents);
+void crescent_contents_close(crescent_contents *contents);
+
+/* "safetensors", "GGUF", ... */
+const char *crescent_contents_kind(const crescent_contents *contents);
+
+/* The tensors, in order of their names with numbers by value. */
+int crescent_contents_count(const crescent_contents *contents);
+int crescent_contents_at(const crescent_contents *contents, int index, crescent_tensor *tensor);
+
+/* What the file says besides, as text: its metadata; of a folder its model_type. */
+int crescent_fact_count(const crescent_contents *contents);
+int crescent_fact_at(const crescent_contents *contents, int index, crescent_setting *fact);
+
+/* Of the elements of a tensor, 0 if there are none: those that are finite, but for the first two. */
+typedef struct {
+    int64_t nans, infinities;
+    double min, max, mean, deviation; /* the deviation divides by the number of elements */
+} crescent_statistics;
+
+/* Reads the whole tensor.  Refuses one of a type that no weight is read from. */
+int crescent_contents_measure(crescent_contents *contents, int index,
+                              crescent_statistics *statistics);
+
 /* Memory for a tensor, aligned to 64 bytes, to be freed with crescent_free; a size beyond the
  * machine's is refused before any of it is touched.  `what` names it in the error. */
 int crescent_memory(crescent_context *context, int64_t bytes, const char *what, void **memory);

@@ -166,13 +166,16 @@ static const struct option_row rows[] = {
      "positions there is room for, those of the prompt included (default: the model's)"},
     {"chunk", 0, COUNT, "N", CR_VERB_TEXTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
      "tokens of the prompt that go through the model at a time; no bit of a result depends on it"},
-    {"stats", 0, FLAG, "", CR_VERB_GENERATE, FIELD(stats), 0, 0,
-     "say on stderr how long it took, also where that is no terminal"},
+    {"stats", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_INSPECT, FIELD(stats), 0, 0,
+     "of generate: say on stderr how long it took, also where that is no terminal;\n"
+     "                            of inspect: read the tensors, and print their range, mean, deviation"},
+    {"all", 0, FLAG, "", CR_VERB_INSPECT, FIELD(all), 0, 0, "print a row for each tensor"},
     {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
      "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "",
-     CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE, FIELD(json), 0, 0,
+     CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT,
+     FIELD(json), 0, 0,
      "print the result as JSON"},
     {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE | CR_VERB_TEXTS | CR_VERB_EMIT,
      FIELD(tokenizer), 0, 0,
@@ -435,7 +438,7 @@ int cr_options_parse(struct cr_options *o, const struct cr_verb *verb, int argc,
         o->seed = 0;
     if (o->help)
         return 0;
-    if (!(verb->bit & (CR_VERB_MODELS | CR_VERB_TOKENIZE)))
+    if (!(verb->bit & (CR_VERB_MODELS | CR_VERB_TOKENIZE | CR_VERB_INSPECT)))
         return optind == argc ? 0
                               : cr_fail(error, "%s: '%.200s': expected options only", verb->name,
                                         argv[optind]);

@@ -63,6 +63,11 @@ static const struct cr_verb verbs[] = {
      "are listed.\n"},
     {"params", CR_VERB_PARAMS, cr_verb_params, "MODEL [options]",
      "list the parameters: name, shape, count, total", ""},
+    {"inspect", CR_VERB_INSPECT, cr_verb_inspect, "FILE [options]",
+     "list what is in a file of tensors",
+     "FILE is a .safetensors file, the index.json of its shards, a GGUF or .npy file, or a folder in\n"
+     "Hugging Face's layout.  Tensors whose names differ in one number, and nothing else, are one\n"
+     "row, with the range: h.{0..11}.ln_1.weight.\n"},
     {"bench", CR_VERB_BENCH, cr_verb_bench, "MODEL [options]",
      "measure the run time against the machine's limits",
      "Runs alternate with measurements of the machine, in this process and on as many threads:\n"

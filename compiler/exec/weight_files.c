@@ -49,7 +49,7 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
 
 /* An index that is being read, whose shards begin at file number `first`. */
 struct index {
-    const char *folder;
+    const char *folder, *asked; /* asked: the path of the caller that led to it */
     char *path;
     struct cr_mapping text;
     struct cr_json json; /* at the first member of weight_map */
@@ -130,7 +130,7 @@ static int read_index(struct cr_weight_files *files, struct index *x, struct cr_
     for (int i = 0; (more = next_member(x, i, error)) > 0; i++)
         add_shard(x, x->file);
     for (int i = 0; !more && i < x->n_shards; i++)
-        more = open_file(files, cr_path_in(x->folder, x->shards[i]), x->folder, error);
+        more = open_file(files, cr_path_in(x->folder, x->shards[i]), x->asked, error);
     if (!more && !x->n_shards)
         return fail_json(x, "expected tensors in weight_map", error);
     x->json = members;
@@ -139,11 +139,11 @@ static int read_index(struct cr_weight_files *files, struct index *x, struct cr_
     return more;
 }
 
-/* Opens what the index of a folder lists, whose path is `path`. */
-static int open_shards(struct cr_weight_files *files, const char *folder, char *path,
-                       struct cr_error *error)
+/* Opens what an index lists, whose path is `path`: files of a folder. */
+static int open_shards(struct cr_weight_files *files, const char *folder, const char *asked,
+                       char *path, struct cr_error *error)
 {
-    struct index x = {.folder = folder, .path = path, .first = files->n};
+    struct index x = {.folder = folder, .asked = asked, .path = path, .first = files->n};
     if (cr_map_file(&x.text, path, error->text, sizeof error->text))
         return -1;
     const char *text = (const char *)x.text.bytes;
@@ -176,14 +176,45 @@ static int open_folder(struct cr_weight_files *files, const char *folder, struct
     free(whole);
     char *index = cr_path_in(folder, INDEX);
     int status = has_file(index)
-                     ? open_shards(files, folder, index, error)
+                     ? open_shards(files, folder, folder, index, error)
                      : cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE,
                                INDEX);
     free(index);
     return status;
 }
 
+/* Whether a path is that of an index: WHOLE's, or one of another name that ends so. */
+static bool is_index(const char *path)
+{
+    static const char end[] = ".index.json";
+    const size_t n = strlen(path);
+    return n >= sizeof end - 1 && strcmp(path + n - (sizeof end - 1), end) == 0;
+}
+
+/* The shards are beside the index. */
+static int open_index(struct cr_weight_files *files, const char *path, struct cr_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = cr_strdup(slash ? path : "."), *copy = cr_strdup(path);
+    if (slash)
+        folder[slash - path + (slash == path)] = 0;
+    int status = open_shards(files, folder, path, copy, error);
+    free(folder);
+    free(copy);
+    return status;
+}
+
 /* ---- all of them ---- */
+
+/* The path of a folder, of an index, or of a file of weights. */
+static int open_path(struct cr_weight_files *files, const char *path, struct cr_error *error)
+{
+    if (cr_is_folder(path))
+        return open_folder(files, path, error);
+    if (is_index(path))
+        return open_index(files, path, error);
+    return open_file(files, cr_strdup(path), path, error);
+}
 
 int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
                          struct cr_error *error)
@@ -191,8 +222,7 @@ int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths
     *files = (struct cr_weight_files){0};
     int status = 0;
     for (int i = 0; i < n && !status; i++)
-        status = cr_is_folder(paths[i]) ? open_folder(files, paths[i], error)
-                                     : open_file(files, cr_strdup(paths[i]), paths[i], error);
+        status = open_path(files, paths[i], error);
     if (status)
         cr_weight_files_close(files);
     return status;

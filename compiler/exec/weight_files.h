@@ -1,6 +1,7 @@
 /*
  * weight_files.h - the files that parameters come from: of safetensors, of GGUF, and folders in Hugging
- * Face's layout, which have model.safetensors, or shards that model.safetensors.index.json lists.
+ * Face's layout, which have model.safetensors, or shards that model.safetensors.index.json lists; or
+ * such an index.
  */
 #ifndef CR_WEIGHT_FILES_H
 #define CR_WEIGHT_FILES_H

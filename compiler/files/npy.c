@@ -4,19 +4,28 @@
 
 #include "numbers.h"
 
+double cr_npy_number(const struct cr_npy *file, int64_t i)
+{
+    const unsigned char *at = cr_npy_at(file, i);
+    switch (file->type) {
+    case CR_NPY_F8:
+        return cr_number_double(file->big, at);
+    case CR_NPY_I4:
+        return (double)cr_number_integer(CR_NUMBER_I32, file->big, at);
+    case CR_NPY_I8:
+        return (double)cr_number_integer(CR_NUMBER_I64, file->big, at);
+    case CR_NPY_F2:
+        return (double)cr_number_float(CR_NUMBER_F16, file->big, at);
+    case CR_NPY_F4:
+        break;
+    }
+    return (double)cr_number_float(CR_NUMBER_F32, file->big, at);
+}
+
 void cr_npy_read_f64(const struct cr_npy *file, double *out)
 {
-    for (int64_t i = 0; i < file->elements; i++) {
-        const unsigned char *at = cr_npy_at(file, i);
-        if (file->type == CR_NPY_F8)
-            out[i] = cr_number_double(file->big, at);
-        else if (file->type == CR_NPY_I4 || file->type == CR_NPY_I8)
-            out[i] = (double)cr_number_integer(
-                file->type == CR_NPY_I8 ? CR_NUMBER_I64 : CR_NUMBER_I32, file->big, at);
-        else
-            out[i] = (double)cr_number_float(
-                file->type == CR_NPY_F2 ? CR_NUMBER_F16 : CR_NUMBER_F32, file->big, at);
-    }
+    for (int64_t i = 0; i < file->elements; i++)
+        out[i] = cr_npy_number(file, i);
 }
 
 /* ---- writing ---- */

@@ -9,6 +9,9 @@
 #include "npy_read.h"
 #include "writer.h"
 
+/* Element i in C order, of any type. */
+double cr_npy_number(const struct cr_npy *file, int64_t i);
+
 /* Copies the elements of any type to out[elements], in C order. */
 void cr_npy_read_f64(const struct cr_npy *file, double *out);
 

@@ -1,0 +1,244 @@
+/* inspect.c - crescent inspect: what is in a file of tensors. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "report.h"
+#include "verbs.h"
+
+/* ---- rows ---- */
+
+/* Tensors of one type and shape whose names differ in one number: from `first` to `last`, `n` of them
+ * without a gap; or a single one, whose name has no number or whose row is its own. */
+struct row {
+    crescent_tensor tensor; /* the first of them */
+    int number;             /* where the number stands in its name; -1: nowhere */
+    int64_t first, last;
+    int n;
+    crescent_statistics statistics; /* of all their elements */
+};
+
+struct rows {
+    struct row *items;
+    int n, cap;
+};
+
+/* Where the first part of a dotted name stands that is a number, as layers have it; -1: nowhere. */
+static int find_number(const char *name)
+{
+    for (const char *part = name; *part;) {
+        const size_t n = strcspn(part, ".");
+        if (n && n < 10 && strspn(part, "0123456789") == n && (n == 1 || *part != '0'))
+            return (int)(part - name);
+        part += n + (part[n] == '.');
+    }
+    return -1;
+}
+
+/* Whether a tensor is the next one of a row. */
+static bool continues(const struct row *row, const crescent_tensor *t, int number)
+{
+    if (row->number < 0 || row->number != number || t->rank != row->tensor.rank ||
+        strcmp(t->type, row->tensor.type) != 0 ||
+        memcmp(t->shape, row->tensor.shape, (size_t)t->rank * sizeof *t->shape) != 0 ||
+        strncmp(t->name, row->tensor.name, (size_t)number) != 0)
+        return false;
+    return strtoll(t->name + number, NULL, 10) == row->last + 1 &&
+           strcmp(t->name + number + strcspn(t->name + number, "."),
+                  row->tensor.name + number + strcspn(row->tensor.name + number, ".")) == 0;
+}
+
+/* Adds the statistics of as many elements as each of the n tensors before has. */
+static void add_statistics(crescent_statistics *s, const crescent_statistics *more, int n)
+{
+    const double square = s->deviation * s->deviation + s->mean * s->mean;
+    const double other = more->deviation * more->deviation + more->mean * more->mean;
+    s->nans += more->nans;
+    s->infinities += more->infinities;
+    s->min = fmin(s->min, more->min);
+    s->max = fmax(s->max, more->max);
+    s->mean += (more->mean - s->mean) / (n + 1);
+    s->deviation = sqrt(fmax(square + (other - square) / (n + 1) - s->mean * s->mean, 0));
+}
+
+/* To the row that it continues, or as a row of its own. */
+static void add_tensor(struct rows *rows, const crescent_tensor *t,
+                       const crescent_statistics *statistics, bool fold)
+{
+    const int number = fold ? find_number(t->name) : -1;
+    for (int i = 0; i < rows->n; i++) {
+        struct row *row = &rows->items[i];
+        if (!continues(row, t, number))
+            continue;
+        add_statistics(&row->statistics, statistics, row->n);
+        row->last++;
+        row->n++;
+        return;
+    }
+    const int64_t value = number < 0 ? 0 : strtoll(t->name + number, NULL, 10);
+    *CR_PUSH(rows->items, rows->n, rows->cap) =
+        (struct row){*t, number, value, value, 1, *statistics};
+}
+
+/* A tensor whose elements cannot be read has none. */
+static int make_rows(const struct cr_options *o, crescent_contents *c, struct rows *rows,
+                     struct cr_error *error)
+{
+    for (int i = 0; i < crescent_contents_count(c); i++) {
+        crescent_tensor tensor;
+        crescent_statistics statistics = {0};
+        crescent_contents_at(c, i, &tensor);
+        if (o->stats && cr_passed(o, crescent_contents_measure(c, i, &statistics), error))
+            return -1;
+        add_tensor(rows, &tensor, &statistics, !o->all && !o->json);
+    }
+    return 0;
+}
+
+/* ---- printing ---- */
+
+/* h.{0..11}.ln_1.weight; freed by the caller. */
+static char *name_of(const struct row *row)
+{
+    const char *name = row->tensor.name, *rest = name;
+    const size_t size = strlen(name) + 32;
+    char *text = cr_calloc(size, 1);
+    if (row->n == 1) {
+        snprintf(text, size, "%s", *name ? name : "(the array)");
+        return text;
+    }
+    rest += row->number + (int)strcspn(name + row->number, ".");
+    snprintf(text, size, "%.*s{%lld..%lld}%s", row->number, name, (long long)row->first,
+             (long long)row->last, rest);
+    return text;
+}
+
+static crescent_port shape_of(const crescent_tensor *t)
+{
+    crescent_port port = {.rank = t->rank < CRESCENT_MAX_RANK ? t->rank : CRESCENT_MAX_RANK};
+    memcpy(port.shape, t->shape, (size_t)port.rank * sizeof *port.shape);
+    return port;
+}
+
+static void print_statistics(const crescent_statistics *s)
+{
+    printf("  %12.5g %12.5g %12.5g %12.5g", s->min, s->max, s->mean, s->deviation);
+    if (s->nans)
+        printf("  %s NaN", cr_thousands(s->nans).text);
+    if (s->infinities)
+        printf("  %s infinite", cr_thousands(s->infinities).text);
+}
+
+/* Names are as wide as the longest. */
+static void print_table(const struct rows *rows, bool statistics)
+{
+    int width = 4;
+    for (int i = 0; i < rows->n; i++) {
+        char *name = name_of(&rows->items[i]);
+        width = (int)strlen(name) > width ? (int)strlen(name) : width;
+        free(name);
+    }
+    printf("%-*s  %-6s %-16s %16s", width, "name", "type", "shape", "count");
+    if (statistics)
+        printf("  %12s %12s %12s %12s", "min", "max", "mean", "deviation");
+    putchar('\n');
+    for (int i = 0; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+        const crescent_port port = shape_of(&row->tensor);
+        char *name = name_of(row);
+        printf("%-*s  %-6s %-16s %16s", width, name, row->tensor.type, cr_port_shape(&port).text,
+               cr_thousands(row->tensor.elements * row->n).text);
+        if (statistics)
+            print_statistics(&row->statistics);
+        putchar('\n');
+        free(name);
+    }
+}
+
+/* Elements and bytes of all tensors. */
+static void count_all(const struct rows *rows, int64_t *elements, int64_t *bytes)
+{
+    *elements = *bytes = 0;
+    for (int i = 0; i < rows->n; i++) {
+        *elements += rows->items[i].tensor.elements * rows->items[i].n;
+        *bytes += rows->items[i].tensor.bytes * rows->items[i].n;
+    }
+}
+
+/* Long values, such as templates of chats, are cut. */
+static void print_facts(const crescent_contents *c)
+{
+    enum { MOST = 72 };
+    crescent_setting fact;
+    for (int i = 0; crescent_fact_at(c, i, &fact) == CRESCENT_OK; i++) {
+        printf("  %s: ", fact.key);
+        int n = 0;
+        for (const char *at = fact.value; *at && n < MOST; at++, n++)
+            putchar(iscntrl((unsigned char)*at) ? ' ' : *at);
+        printf("%s\n", strlen(fact.value) > MOST ? "..." : "");
+    }
+}
+
+static void print_text(const struct cr_options *o, const crescent_contents *c,
+                       const struct rows *rows)
+{
+    int64_t elements, bytes;
+    count_all(rows, &elements, &bytes);
+    printf("%s: %s, %s tensors, %s elements, %s\n", o->model, crescent_contents_kind(c),
+           cr_thousands(crescent_contents_count(c)).text, cr_thousands(elements).text,
+           cr_bytes(bytes).text);
+    print_facts(c);
+    print_table(rows, o->stats);
+}
+
+/* A tensor; statistics only where they were asked for. */
+static json_t *json_of(const struct row *row, bool statistics)
+{
+    const crescent_port port = shape_of(&row->tensor);
+    const crescent_statistics *s = &row->statistics;
+    json_t *json = json_pack("{s:s, s:s, s:o, s:I, s:I, s:s}", "name", row->tensor.name, "type",
+                             row->tensor.type, "shape", cr_json_shape(&port), "count",
+                             (json_int_t)row->tensor.elements, "bytes",
+                             (json_int_t)row->tensor.bytes, "file", row->tensor.file);
+    if (statistics)
+        json_object_update_new(
+            json, json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "min", cr_json_number(s->min), "max",
+                            cr_json_number(s->max), "mean", cr_json_number(s->mean), "deviation",
+                            cr_json_number(s->deviation), "nans", (json_int_t)s->nans,
+                            "infinities", (json_int_t)s->infinities));
+    return json;
+}
+
+/* Every tensor is a row, as no names were folded. */
+static void print_json(const struct cr_options *o, const crescent_contents *c,
+                       const struct rows *rows)
+{
+    int64_t elements, bytes;
+    crescent_setting fact;
+    json_t *tensors = json_array(), *facts = json_object();
+    count_all(rows, &elements, &bytes);
+    for (int i = 0; i < rows->n; i++)
+        json_array_append_new(tensors, json_of(&rows->items[i], o->stats));
+    for (int i = 0; crescent_fact_at(c, i, &fact) == CRESCENT_OK; i++)
+        json_object_set_new_nocheck(facts, fact.key, json_string(fact.value));
+    cr_print_json(json_pack("{s:s, s:s, s:o, s:o, s:I, s:I}", "file", o->model, "kind",
+                            crescent_contents_kind(c), "facts", facts, "tensors", tensors, "count",
+                            (json_int_t)elements, "bytes", (json_int_t)bytes));
+}
+
+/* Nothing is printed before all is read. */
+int cr_verb_inspect(const struct cr_options *o, struct cr_error *error)
+{
+    crescent_contents *c = NULL;
+    struct rows rows = {0};
+    int status = cr_passed(o, crescent_contents_open(o->context, o->model, &c), error);
+    if (!status)
+        status = make_rows(o, c, &rows, error);
+    if (!status)
+        (o->json ? print_json : print_text)(o, c, &rows);
+    free(rows.items);
+    crescent_contents_close(c);
+    return status ? 2 : 0;
+}

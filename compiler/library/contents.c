@@ -1,0 +1,418 @@
+/* contents.c - what is in files of tensors; see crescent.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/weight_files.h"
+#include "compiler/files/gguf.h"
+#include "compiler/files/npy.h"
+#include "compiler/frontend/natural_order.h"
+#include "compiler/ir/mem.h"
+#include "folder.h"
+#include "handles.h"
+
+/* A tensor, and where its elements come from: one of these by the kind of the file. */
+struct item {
+    crescent_tensor tensor;
+    const struct cr_st_tensor *weight;
+    const struct cr_weight_file *file;
+    const struct cr_gguf_tensor *block;
+};
+
+struct fact {
+    char *key, *value;
+};
+
+struct crescent_contents {
+    crescent_context *context;
+    char *path;
+    const struct kind *kind;
+    struct cr_weight_files files;
+    struct cr_gguf gguf;
+    struct cr_npy npy;
+    struct item *items;
+    struct fact *facts;
+    int n_items, cap_items, n_facts, cap_facts;
+};
+
+/* A kind of file: how its tensors are listed, closed, and read. */
+struct kind {
+    const char *name;
+    bool (*is)(const char *path);
+    /* Lists what there is; a failure leaves nothing to close. */
+    int (*open)(crescent_contents *contents, struct cr_error *error);
+    void (*close)(crescent_contents *contents);
+    /* Whether its elements can be read, and n of them from `first` on. */
+    int (*check)(const crescent_contents *contents, const struct item *item,
+                 struct cr_error *error);
+    int (*read)(const crescent_contents *contents, const struct item *item, int64_t first,
+                int64_t n, double *out);
+};
+
+/* A copy of n bytes as a string. */
+static char *copy_of(const char *text, size_t n)
+{
+    char *copy = cr_calloc(n + 1, 1);
+    memcpy(copy, text, n);
+    return copy;
+}
+
+static void add_fact(crescent_contents *c, const char *key, size_t n_key, const char *value,
+                     size_t n_value)
+{
+    *CR_PUSH(c->facts, c->n_facts, c->cap_facts) =
+        (struct fact){copy_of(key, n_key), copy_of(value, n_value)};
+}
+
+/* ---- safetensors, and folders of them ---- */
+
+/* Of shards, the metadata of the first. */
+static int open_weights(crescent_contents *c, struct cr_error *error)
+{
+    const char *path = c->path;
+    if (cr_weight_files_open(&c->files, &path, 1, error))
+        return -1;
+    for (int i = 0; i < c->files.n; i++) {
+        const struct cr_weight_file *file = &c->files.items[i];
+        for (int j = 0; j < file->file.n_tensors; j++) {
+            const struct cr_st_tensor *t = &file->file.tensors[j];
+            const crescent_tensor tensor = {t->name,  cr_st_type_name(t->type), file->path, t->rank,
+                                            t->shape, t->elements, (int64_t)t->bytes};
+            *CR_PUSH(c->items, c->n_items, c->cap_items) =
+                (struct item){.tensor = tensor, .weight = t, .file = file};
+        }
+        for (int j = 0; i == 0 && j < file->file.n_metadata; j++) {
+            const struct cr_st_metadata *m = &file->file.metadata[j];
+            add_fact(c, m->key, strlen(m->key), m->value, strlen(m->value));
+        }
+    }
+    return 0;
+}
+
+static void close_weights(crescent_contents *c)
+{
+    cr_weight_files_close(&c->files);
+}
+
+static int check_weight(const crescent_contents *c, const struct item *item, struct cr_error *error)
+{
+    (void)c;
+    return cr_safetensors_check(&item->file->file, item->weight, error->text, sizeof error->text);
+}
+
+/* As double-precision numbers; a chunk of floats at a time. */
+static int read_weight(const crescent_contents *c, const struct item *item, int64_t first,
+                       int64_t n, double *out)
+{
+    float chunk[256];
+    (void)c;
+    for (int64_t i = 0; i < n; i += 256) {
+        const int64_t m = n - i < 256 ? n - i : 256;
+        if (cr_st_read(&item->file->file, item->weight, first + i, m, chunk))
+            return -1;
+        for (int64_t j = 0; j < m; j++)
+            out[i + j] = chunk[j];
+    }
+    return 0;
+}
+
+/* The model_type is worth knowing, and a folder may be without it. */
+static int open_folder(crescent_contents *c, struct cr_error *error)
+{
+    struct cr_error ignored = {0};
+    if (open_weights(c, error))
+        return -1;
+    char *model_type = cr_folder_model_type(c->path, &ignored);
+    if (model_type)
+        add_fact(c, "model_type", 10, model_type, strlen(model_type));
+    free(model_type);
+    return 0;
+}
+
+/* ---- GGUF ---- */
+
+/* A value as text: the items of an array are counted. */
+static void add_value(crescent_contents *c, const struct cr_gguf_value *value)
+{
+    char text[64];
+    int64_t integer;
+    double real;
+    bool truth;
+    const unsigned char *at = value->data;
+    struct cr_gguf_string string = {text, 0};
+    if (value->is_array)
+        snprintf(text, sizeof text, "%llu items: %.32s", (unsigned long long)value->n,
+                 cr_gguf_kind_of(value));
+    else if (value->kind == CR_GGUF_STRING)
+        string = cr_gguf_next_string(&at);
+    else if (cr_gguf_integer(value, 0, &integer))
+        snprintf(text, sizeof text, "%lld", (long long)integer);
+    else if (cr_gguf_bool(value, &truth))
+        snprintf(text, sizeof text, "%s", truth ? "true" : "false");
+    else if (cr_gguf_real(value, 0, &real))
+        snprintf(text, sizeof text, "%.9g", real);
+    else
+        snprintf(text, sizeof text, "%.60s", cr_gguf_kind_of(value));
+    add_fact(c, value->key.text, value->key.length, string.text,
+             string.text == text ? strlen(text) : string.length);
+}
+
+/* Names in the file have no zero behind them: they are copied. */
+static int open_gguf(crescent_contents *c, struct cr_error *error)
+{
+    if (cr_gguf_open(&c->gguf, c->path, error->text, sizeof error->text))
+        return -1;
+    for (int i = 0; i < c->gguf.n_values; i++)
+        add_value(c, &c->gguf.values[i]);
+    for (int i = 0; i < c->gguf.n_tensors; i++) {
+        const struct cr_gguf_tensor *t = &c->gguf.tensors[i];
+        const crescent_tensor tensor = {copy_of(t->name.text, t->name.length),
+                                        t->type->name, c->path, t->rank, t->shape,
+                                        t->elements, (int64_t)t->bytes};
+        *CR_PUSH(c->items, c->n_items, c->cap_items) = (struct item){.tensor = tensor, .block = t};
+    }
+    return 0;
+}
+
+/* Its names are copies. */
+static void close_gguf(crescent_contents *c)
+{
+    for (int i = 0; i < c->n_items; i++)
+        free((char *)c->items[i].tensor.name);
+    cr_gguf_close(&c->gguf);
+}
+
+static int check_block(const crescent_contents *c, const struct item *item, struct cr_error *error)
+{
+    if (item->block->type->floats)
+        return 0;
+    return cr_fail(error, "%.300s: %s is in %s, expected a type that weights are read from",
+                   c->path, cr_show(item->tensor.name, strlen(item->tensor.name)).text,
+                   item->tensor.type);
+}
+
+/* `first` is the first of a block, as chunks are whole blocks. */
+static int read_block(const crescent_contents *c, const struct item *item, int64_t first, int64_t n,
+                      double *out)
+{
+    const struct cr_gguf_type *type = item->block->type;
+    float chunk[256];
+    (void)c;
+    for (int64_t i = 0; i < n; i += 256) {
+        const int64_t m = n - i < 256 ? n - i : 256;
+        const int64_t block = (first + i) / type->elements;
+        type->floats(item->block->data + block * type->bytes, (first + i) % type->elements, m,
+                     chunk);
+        for (int64_t j = 0; j < m; j++)
+            out[i + j] = chunk[j];
+    }
+    return 0;
+}
+
+/* ---- NumPy ---- */
+
+static bool is_npy(const char *path)
+{
+    struct cr_mapping map;
+    char error[16];
+    if (cr_is_folder(path) || cr_map_file(&map, path, error, sizeof error))
+        return false;
+    const bool is = map.size >= 6 && memcmp(map.bytes, "\x93NUMPY", 6) == 0;
+    cr_unmap_file(&map);
+    return is;
+}
+
+/* The type as NumPy spells it. */
+static const char *npy_type(const struct cr_npy *npy)
+{
+    static const char *const names[][2] = {
+        [CR_NPY_F4] = {"<f4", ">f4"}, [CR_NPY_F8] = {"<f8", ">f8"}, [CR_NPY_I4] = {"<i4", ">i4"},
+        [CR_NPY_I8] = {"<i8", ">i8"}, [CR_NPY_F2] = {"<f2", ">f2"}};
+    return names[npy->type][npy->big != 0];
+}
+
+static int open_npy(crescent_contents *c, struct cr_error *error)
+{
+    if (cr_npy_open(&c->npy, c->path, error->text, sizeof error->text))
+        return -1;
+    const crescent_tensor tensor = {"", npy_type(&c->npy), c->path, c->npy.rank, c->npy.shape,
+                                    c->npy.elements,
+                                    c->npy.elements * (int64_t)cr_npy_width(c->npy.type)};
+    *CR_PUSH(c->items, c->n_items, c->cap_items) = (struct item){.tensor = tensor};
+    return 0;
+}
+
+static void close_npy(crescent_contents *c)
+{
+    cr_npy_close(&c->npy);
+}
+
+static int check_npy(const crescent_contents *c, const struct item *item, struct cr_error *error)
+{
+    (void)c, (void)item, (void)error;
+    return 0;
+}
+
+static int read_npy(const crescent_contents *c, const struct item *item, int64_t first, int64_t n,
+                    double *out)
+{
+    (void)item;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = cr_npy_number(&c->npy, first + i);
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+static bool is_any(const char *path)
+{
+    (void)path;
+    return true;
+}
+
+/* The first that a path is one of. */
+static const struct kind kinds[] = {
+    {"folder", cr_is_folder, open_folder, close_weights, check_weight, read_weight},
+    {"GGUF", cr_is_gguf, open_gguf, close_gguf, check_block, read_block},
+    {"NumPy", is_npy, open_npy, close_npy, check_npy, read_npy},
+    {"safetensors", is_any, open_weights, close_weights, check_weight, read_weight},
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return cr_compare_names(((const struct item *)a)->tensor.name,
+                            ((const struct item *)b)->tensor.name);
+}
+
+/* The handle is made last, so that nothing else has to be closed. */
+static int open_contents(crescent_context *context, const char *path, crescent_contents **contents,
+                         struct cr_error *error)
+{
+    const struct kind *kind = kinds;
+    while (!kind->is(path))
+        kind++;
+    crescent_contents *c = cr_calloc(1, sizeof *c);
+    c->kind = kind;
+    c->path = cr_strdup(path);
+    if (kind->open(c, error)) {
+        free(c->path);
+        free(c);
+        return -1;
+    }
+    if (c->n_items)
+        qsort(c->items, (size_t)c->n_items, sizeof *c->items, by_name);
+    c->context = cr_refer(context);
+    *contents = c;
+    return 0;
+}
+
+int crescent_contents_open(crescent_context *context, const char *path,
+                           crescent_contents **contents)
+{
+    if (contents)
+        *contents = NULL;
+    CR_REQUIRE_CONTEXT(context, path && contents);
+    CR_ENTER(context);
+    return cr_done(&guard, open_contents(context, path, contents, guard.error));
+}
+
+/* The kind closes what the file has, and lets go of it before the lists. */
+void crescent_contents_close(crescent_contents *contents)
+{
+    if (!contents)
+        return;
+    contents->kind->close(contents);
+    for (int i = 0; i < contents->n_facts; i++) {
+        free(contents->facts[i].key);
+        free(contents->facts[i].value);
+    }
+    cr_release(contents->context);
+    free(contents->facts);
+    free(contents->items);
+    free(contents->path);
+    free(contents);
+}
+
+const char *crescent_contents_kind(const crescent_contents *contents)
+{
+    return contents ? contents->kind->name : "";
+}
+
+int crescent_contents_count(const crescent_contents *contents)
+{
+    return contents ? contents->n_items : 0;
+}
+
+int crescent_contents_at(const crescent_contents *contents, int index, crescent_tensor *tensor)
+{
+    if (!contents || !tensor || index < 0 || index >= contents->n_items)
+        return CRESCENT_FAILED;
+    *tensor = contents->items[index].tensor;
+    return CRESCENT_OK;
+}
+
+int crescent_fact_count(const crescent_contents *contents)
+{
+    return contents ? contents->n_facts : 0;
+}
+
+int crescent_fact_at(const crescent_contents *contents, int index, crescent_setting *fact)
+{
+    if (!contents || !fact || index < 0 || index >= contents->n_facts)
+        return CRESCENT_FAILED;
+    *fact = (crescent_setting){contents->facts[index].key, contents->facts[index].value};
+    return CRESCENT_OK;
+}
+
+/* ---- statistics ---- */
+
+enum { CHUNK = 4096 };
+
+/* Adds n numbers; mean and deviation are still sums of the finite ones, and of their squares. */
+static void add_numbers(crescent_statistics *s, const double *x, int64_t n, int64_t *finite)
+{
+    for (int64_t i = 0; i < n; i++) {
+        s->nans += isnan(x[i]) != 0;
+        s->infinities += isinf(x[i]) != 0;
+        if (!isfinite(x[i]))
+            continue;
+        s->min = *finite && s->min < x[i] ? s->min : x[i];
+        s->max = *finite && s->max > x[i] ? s->max : x[i];
+        s->mean += x[i];
+        s->deviation += x[i] * x[i];
+        ++*finite;
+    }
+}
+
+/* A chunk at a time, so that a tensor may be larger than memory. */
+static int measure(const crescent_contents *c, const struct item *item, crescent_statistics *s,
+                   struct cr_error *error)
+{
+    double chunk[CHUNK];
+    int64_t finite = 0;
+    *s = (crescent_statistics){0};
+    if (c->kind->check(c, item, error))
+        return -1;
+    for (int64_t i = 0; i < item->tensor.elements; i += CHUNK) {
+        const int64_t n = item->tensor.elements - i < CHUNK ? item->tensor.elements - i : CHUNK;
+        if (c->kind->read(c, item, i, n, chunk))
+            return cr_fail(error, "%.400s: cannot be read any more, expected it unchanged",
+                           item->tensor.file);
+        add_numbers(s, chunk, n, &finite);
+    }
+    if (finite) {
+        s->mean /= (double)finite;
+        s->deviation = sqrt(fmax(s->deviation / (double)finite - s->mean * s->mean, 0));
+    }
+    return 0;
+}
+
+int crescent_contents_measure(crescent_contents *contents, int index,
+                              crescent_statistics *statistics)
+{
+    CR_REQUIRE(contents, statistics);
+    if (index < 0 || index >= contents->n_items)
+        return cr_refuse(contents->context, __func__, "no tensor has that number");
+    CR_ENTER(contents->context);
+    return cr_done(&guard, measure(contents, &contents->items[index], statistics, guard.error));
+}
