@@ -298,6 +298,13 @@ fuzz_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 ifneq ($(FUZZING),)
 $(BUILD)/obj/runtime/runtime.o: override SANITIZE :=
 endif
+# gcc 12 stores vectors of 64 bytes as if the stack for use after return were aligned for them.
+no_fake_stack := --param=asan-use-after-return=0
+ifneq ($(findstring address,$(SANITIZE)),)
+ifeq ($(shell $(CC) $(no_fake_stack) -fsyntax-only -x c /dev/null 2>&1),)
+$(BUILD)/obj/runtime/runtime.o: override SANITIZE += $(no_fake_stack)
+endif
+endif
 
 fuzz-readers:
 	@mkdir -p $(BUILD)/fuzz
