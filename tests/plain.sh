@@ -1,11 +1,42 @@
 # plain.sh - a shorter form of emitted C; scripts of tests read it with `.`
 #
-# The runtime stands in an emitted file once for each set of vectors.  Those of x86 take a C compiler
-# two thirds of its time, and their text is the same in all files but for the list of ops.  So a suite
-# compiles a few files as they are, with each compiler and level, and others with plain C alone.
+# The runtime stands in an emitted file once for each set of vectors, and a machine runs one of them:
+# that of its fastest instructions.  The others take a C compiler most of its time, and their text is the
+# same in all files but for the list of ops.  So a suite compiles a few files as they are, with each
+# compiler and level, and others with one set alone: with plain C, which has no vectors, what is about the
+# model; with the set that runs where they are, what is about the bits; and with AVX2 what would else run
+# on other machines only.
 
-# plain FILE.c FOLDER: FILE.c and FILE.h in the folder, without the vectors of x86.
+# only SET FILE.c FOLDER: FILE.c and FILE.h in the folder, with one of plain, avx2, avx512 and neon.
+only() {
+    awk -v kept="$1" '
+        /^static int cr_has_/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
+        /^ *\{&cr_runtime_/ && $0 !~ "cr_runtime_" kept "," { next }
+        /^#if/ { depth++ }
+        /^#if CR_(X86|NEON)$/ || /^\/\* clang-format on \*\/$/ { other = 0 }
+        /^#endif/ && --depth < outer { other = outer = 0 } # of all sets of a processor
+        begun { # a comment
+            if (/^ \* vector_(plain|avx2|avx512|neon)\.h - /) { other = $0 !~ "_" kept "\\."; outer = depth }
+            if (!other) print "/*"
+            begun = 0
+        }
+        $0 == "/*" { begun = 1; next }
+        !other && !dropped { print }
+        /^}$/ { dropped = 0 }' "$2" >"$3/$(basename "$2")" &&
+        grep -q "{&cr_runtime_$1, cr_has_$1}" "$3/$(basename "$2")" &&
+        [ "$(grep -c '{&cr_runtime_' "$3/$(basename "$2")")" -eq 1 ] &&
+        [ "$(grep -c '^ \* vector_[a-z0-9]*\.h - the ' "$3/$(basename "$2")")" -eq 1 ] &&
+        cp "${2%.c}.h" "$3"
+}
+
+# plain FILE.c FOLDER: without vectors.
 plain() {
-    sed 's/^#define CR_X86 1$/#define CR_X86 0/' "$1" >"$2/$(basename "$1")" &&
-        ! cmp -s "$1" "$2/$(basename "$1")" && cp "${1%.c}.h" "$2"
+    only plain "$1" "$2"
+}
+
+# fastest CRESCENT: the set that emitted C without narrow formats runs here.
+fastest() {
+    for isa in avx512 avx2 neon plain; do
+        ! "$1" run graphs/tiny_block.lua --isa $isa >/dev/null 2>&1 || { echo $isa; return; }
+    done
 }

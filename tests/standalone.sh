@@ -7,9 +7,8 @@
 #            train` makes
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
-# Each compiler at each level has files as they were emitted: those of generated/ at -O1, the fixture
-# gpt2_long at -O0, -O2 and -O3; with integers, train_add at -O1, integers at -O2, and at -O3 the step of
-# train_c.sh.  What is about a model is compiled with the plain runtime alone, see plain.sh.
+# Files as they were emitted are compiled by gcc at each level, and by clang at -O0 and -O1; those with
+# one set of vectors, see plain.sh, by both: with what runs fastest here, with AVX2, with plain C.
 #
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
 # program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
@@ -21,10 +20,12 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 jobs="$scratch/jobs"
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
-short="$scratch/plain"
-mkdir "$short"
+short="$scratch/plain" fast="$scratch/fast" avx2="$scratch/avx2" neon="$scratch/neon"
+mkdir "$short" "$fast" "$avx2" "$neon"
 : >"$jobs"
 . "$(dirname "$0")/plain.sh"
+isa=$(fastest "$crescent")
+[ "$isa" = avx512 ] || [ "$isa" = avx2 ] || avx2=$short # which other machines cannot run
 
 have() {
     command -v "$1" >/dev/null 2>&1 || { echo "skipped: $1 is not installed"; return 1; }
@@ -53,10 +54,14 @@ upper() {
 
 # ---- generated/ ----
 
-# build COMPILER OPTIONS SOURCE: compiles, and throws away.
+# build COMPILER OPTIONS SOURCE: compiles, and throws away.  What clang warns of does not depend on the
+# level, but for loops, which the programs below have, too.
 build() {
     fresh
-    job "$1 $strict $2 -c $3 -o $out.o && rm $out.o"
+    case $1 in
+    clang) job "$1 $strict $2 -fsyntax-only $3" ;;
+    *) job "$1 $strict $2 -c $3 -o $out.o && rm $out.o" ;;
+    esac
 }
 
 tcc=
@@ -72,13 +77,7 @@ for source in generated/*.c; do
     for compiler in $compilers; do
         build "$compiler" "-O2" "$short/$name.c"
         case $name in
-        heads_block)
-            for level in 0 1 2 3; do
-                build "$compiler" "-O$level $main $threads" "$short/$name.c"
-            done
-            ;;
-        gpt2_stack)
-            build "$compiler" "-O1 $main $threads" "$source"
+        gpt2_stack) # both together, at each level, are below
             build "$compiler" "-O0" "$short/$name.c"
             build "$compiler" "-O1 $main" "$short/$name.c"
             build "$compiler" "-O3 $threads" "$short/$name.c"
@@ -97,13 +96,12 @@ $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fope
 }
 END
 
-# symbols FOLDER NAME OPTIONS.  Constants that hold addresses count as data where code may be moved:
-# hence no PIC.  And without optimisation a compiler keeps what its own headers define, _mm_malloc for
-# one, where they are those of vectors.
+# symbols NAME: with the plain runtime; all vectors are with `hundred_here` below.  Constants that hold
+# addresses count as data where code may be moved: hence no PIC.
 symbols() {
     fresh
-    job "cc -fno-pic -fno-pie $3 -D$(upper "$2")_THREADS=2 -c $1/$2.c -o $out.o &&" \
-        "nm $out.o | awk -v name=$2 -f $scratch/symbols.awk"
+    job "cc -fno-pic -fno-pie -O0 -D$(upper "$1")_THREADS=2 -c $short/$1.c -o $out.o &&" \
+        "nm $out.o | awk -v name=$1 -f $scratch/symbols.awk"
 }
 
 # A caller in C++ links, which it cannot unless the header says that this is C.
@@ -118,17 +116,19 @@ END
 }
 
 for header in generated/*.h; do
-    name=$(basename "$header" .h)
-    case $name in
-    gpt2_stack | train_add) symbols generated "$name" -O1 ;;
-    *) symbols "$short" "$name" -O0 ;;
-    esac
+    symbols "$(basename "$header" .h)"
 done
 if have g++; then
     cplusplus gpt2_stack
 fi
 
 # ---- the main of a fixture's model ----
+
+# sets FILE.c: the file with one set of vectors, in the folders of those.
+sets() {
+    only "$isa" "$1" "$fast" && only avx2 "$1" "$scratch/avx2" && only neon "$1" "$neon" &&
+        plain "$1" "$short"
+}
 
 # emit CASE [OPTION...]: its C as $scratch/CASE.c and its output as $scratch/CASE.npy.  Sets `macro`,
 # the model's name in capitals, and `files`, the arguments of its main.
@@ -143,7 +143,7 @@ emit() {
     done <"tests/fixtures/$case/case.txt"
     files="--weights tests/fixtures/$case/model.safetensors --input x=tests/fixtures/$case/x.npy"
     "$crescent" emit $arguments "$@" -o "$scratch/$case.c" >/dev/null &&
-        plain "$scratch/$case.c" "$short" &&
+        sets "$scratch/$case.c" &&
         "$crescent" run $arguments $files --output "y=$scratch/$case.npy" >/dev/null \
             2>"$scratch/log"
 }
@@ -162,33 +162,29 @@ bits() {
 # What a user may have in CFLAGS that would change the bits of a file that did not say no.
 daring="-march=native -ffp-contract=fast"
 
-# every_way FILE.c: each compiler at each level, with all vectors, with threads and without.
+# every_way CASE: each compiler at each level, with the vectors that run here, with AVX2 and without, with
+# threads and without.
 every_way() {
     for compiler in $compilers; do
-        bits "$1" "$compiler" 2 "$strict -O3 $daring"
-        bits "$1" "$compiler" 2 "$strict -O0"
-        bits "$1" "$compiler" 1 "$strict -O0 $daring"
-        bits "$1" "$compiler" 3 "$strict -O2"
+        case $compiler in
+        gcc) high=$scratch low=$fast ;;
+        *) high=$fast low=$scratch ;;
+        esac
+        bits "$high/$1.c" "$compiler" 2 "$strict -O3 $daring"
+        bits "$avx2/$1.c" "$compiler" 3 "$strict -O2"
+        bits "$low/$1.c" "$compiler" 1 "$strict -O0 $daring"
     done
+    bits "$short/$1.c" cc 1 "$strict -O2"
     if [ -d /proc/self/task ]; then
-        bits "$1" cc 2 "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
+        bits "$fast/$1.c" cc 2 "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
     else
         echo "skipped: sanitizers need /proc"
     fi
     for cpu in aarch64 riscv64; do
         if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
-            bits "$1" $cpu-linux-gnu-gcc 1 "$strict -O2 -static" qemu-$cpu
-            bits "$1" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
+            bits "$scratch/$1.c" $cpu-linux-gnu-gcc 2 "$strict -O3 -static -ffp-contract=fast" qemu-$cpu
         fi
     done
-}
-
-# all_vectors LIST: the next of the compilers, in turn; the others take the plain file.
-turn=0
-all_vectors() {
-    turn=$((turn + 1))
-    shift $(((turn - 1) % $#))
-    whole=$1
 }
 
 passed=0 failed=0
@@ -203,28 +199,28 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
         bits "$scratch/$case.c" tcc 1 "-Wall -Werror"
     fi
     if [ "$case" = gpt2_long ]; then
-        every_way "$scratch/$case.c"
-        bits "$short/$case.c" cc 1 "$strict -O2"
+        every_way "$case"
         continue
     fi
-    all_vectors ${compilers:-none}
     for compiler in $compilers; do
-        case $compiler in
-        "$whole") bits "$scratch/$case.c" "$compiler" 2 "$strict -O1 $daring" ;;
+        case $case-$compiler in
+        decoder-gcc | heads-clang) bits "$scratch/$case.c" "$compiler" 2 "$strict -O1 $daring" ;;
+        stack_linear-gcc | stream-clang) bits "$fast/$case.c" "$compiler" 2 "$strict -O1" ;;
+        stream-gcc | tiny_nobias-clang) bits "$avx2/$case.c" "$compiler" 2 "$strict -O1" ;;
         *) bits "$short/$case.c" "$compiler" 2 "$strict -O3 $daring" ;;
         esac
     done
     if [ "$case" = stack_linear ] && have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        bits "$scratch/$case.c" aarch64-linux-gnu-gcc 2 "$strict -O1 -static" qemu-aarch64
+        bits "$neon/$case.c" aarch64-linux-gnu-gcc 2 "$strict -O1 -static" qemu-aarch64
     fi
 done
 
 # ---- a backward pass, whose gradients are outputs ----
 
-# gradients CASE COMPILER OPTIONS [EMULATOR]: the main of the C with a backward pass writes, for every
-# output, what `crescent run` writes.
+# gradients FOLDER CASE COMPILER OPTIONS [EMULATOR]: the main of the C with a backward pass writes, for
+# every output, what `crescent run` writes.
 gradients() {
-    emit "$1" --grads none || return 1
+    emit "$2" --grads none || return 1
     fresh
     ours= theirs= compare=
     for name in y gradient:x \
@@ -234,14 +230,14 @@ gradients() {
         compare="$compare && cmp $out.$name $out.$name.npy"
     done
     "$crescent" run $arguments $files --grads none $theirs >/dev/null 2>"$scratch/log" || return 1
-    job "$2 $strict $3 -D${macro}_MAIN -D${macro}_THREADS=2 -pthread $scratch/$1.c" \
-        "-o $out -lm && ${4-} $out $files $ours 2>$out.log $compare"
+    job "$3 $strict $4 -D${macro}_MAIN -D${macro}_THREADS=2 -pthread $1/$2.c" \
+        "-o $out -lm && ${5-} $out $files $ours 2>$out.log $compare"
 }
 
 gradients_made() {
-    gradients tiny cc "-O2 $daring" || return 1
+    gradients "$fast" tiny cc "-O2 $daring" || return 1
     if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        gradients tiny aarch64-linux-gnu-gcc "-O1 -static -ffp-contract=fast" qemu-aarch64
+        gradients "$neon" tiny aarch64-linux-gnu-gcc "-O1 -static -ffp-contract=fast" qemu-aarch64
     fi
 }
 
@@ -274,7 +270,7 @@ END
 "$crescent" run "$scratch/given.lua" --output "table=$scratch/table.npy" \
     --output "x=$scratch/x.npy" --output "ids=$scratch/ids.npy" >"$scratch/log" &&
     "$crescent" emit tests/golden/integers.lua -o "$scratch/integers.c" >"$scratch/log" &&
-    plain "$scratch/integers.c" "$short" &&
+    sets "$scratch/integers.c" &&
     "$crescent" run tests/golden/integers.lua --backend ref --input "table=$scratch/table.npy" \
         --input "x=$scratch/x.npy" --input "ids=$scratch/ids.npy" \
         --output "along=$scratch/integers.along" --output "down=$scratch/integers.down" \
@@ -286,11 +282,17 @@ if have tcc; then
     integers "$scratch" tcc "-Wall -Werror"
 fi
 for compiler in $compilers; do
-    integers "$scratch" "$compiler" "$strict -O2 $daring"
-    integers "$short" "$compiler" "$strict -O3 $daring"
+    case $compiler in
+    gcc) integers "$scratch" "$compiler" "$strict -O2 $daring" ;;
+    *)
+        integers "$avx2" "$compiler" "$strict -O2 $daring"
+        integers "$fast" "$compiler" "$strict -O3 $daring"
+        ;;
+    esac
 done
+integers "$short" cc "$strict -O3 $daring"
 if [ -d /proc/self/task ]; then
-    integers "$scratch" cc "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
+    integers "$fast" cc "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
 fi
 for cpu in aarch64 riscv64; do
     if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
@@ -303,23 +305,38 @@ done
 # hundred FOLDER COMPILER OPTIONS [EMULATOR]: a hundred steps end in the tensors of a checkpoint.
 hundred() {
     fresh
-    job "$2 $3 -Igenerated docs/call_training.c $1/train_add.c -o $out -lm &&" \
-        "${4-} $out $scratch/start 100 $out.tensors >$out.log &&" \
+    job "$2 $3 -Igenerated docs/call_training.c $1/train_add.c -o $out -lm && $(hundred_alike "${4-}")"
+}
+
+hundred_alike() {
+    echo "$1 $out $scratch/start 100 $out.tensors >$out.log &&" \
         "tail -c \$(wc -c <$out.tensors) $scratch/hundred | cmp - $out.tensors"
 }
 
-if "$crescent" train graphs/train_add.lua --steps 0 --checkpoint "$scratch/start" >"$scratch/log" &&
+# hundred_here FOLDER COMPILER OPTIONS: the same, and the symbols of the object.  Where there are vectors
+# a compiler that does not optimise keeps what its own headers define, _mm_malloc for one.
+hundred_here() {
+    fresh
+    job "$2 $3 -fno-pic -fno-pie -c $1/train_add.c -o $out.o &&" \
+        "nm $out.o | awk -v name=train_add -f $scratch/symbols.awk &&" \
+        "$2 $3 -Igenerated -fno-pie -no-pie docs/call_training.c $out.o -o $out -lm && $(hundred_alike '')"
+}
+
+if sets generated/train_add.c && "$crescent" train graphs/train_add.lua --steps 0 --checkpoint "$scratch/start" >"$scratch/log" &&
     "$crescent" train graphs/train_add.lua --steps 100 --checkpoint "$scratch/hundred" \
         >"$scratch/log"; then
     if have tcc; then
         hundred generated tcc "-std=c11 -Wall -Werror"
     fi
     for compiler in $compilers; do
-        hundred generated "$compiler" "$strict -O1"
-        hundred "$short" "$compiler" "$strict -O3 $daring -DTRAIN_ADD_THREADS=2 -pthread"
+        case $compiler in
+        gcc) hundred_here generated "$compiler" "$strict -O1" ;;
+        *) hundred_here "$avx2" "$compiler" "$strict -O1" ;;
+        esac
     done
+    hundred "$short" cc "$strict -O3 $daring -DTRAIN_ADD_THREADS=2 -pthread"
     if have aarch64-linux-gnu-gcc && have qemu-aarch64; then
-        hundred generated aarch64-linux-gnu-gcc "$strict -O1 -static" qemu-aarch64
+        hundred "$neon" aarch64-linux-gnu-gcc "$strict -O1 -static" qemu-aarch64
     fi
 else
     echo 'FAILED: graphs/train_add.lua: cannot be trained'
