@@ -2,8 +2,8 @@
 # train_c.sh - a step that was emitted, `crescent emit --train`, makes the bits of `crescent train`, by
 # every compiler at hand, and has no memory of its own.
 #
-# Each compiler has the whole file at -O3, and at -O2 the one with the plain runtime, see plain.sh.
-# $CRESCENT is the program.  The last line is "N passed, M failed".
+# Each compiler has one set of vectors, see plain.sh: at -O3 those that run here, at -O2 plain C; the
+# whole file is with standalone.sh, of another script.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -38,18 +38,19 @@ ten_in_c() {
     rm -f "$T/tensors"
 }
 
-mkdir "$T/plain"
+mkdir "$T/plain" "$T/fast"
 "$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$log" 2>&1 &&
     "$crescent" train $sort --steps 10 --checkpoint "$T/steps" >"$log" 2>&1
 report $? 'checkpoints of no step and of ten'
-"$crescent" emit --train $sort -o "$T/train_sort.c" >"$log" 2>&1 && plain "$T/train_sort.c" "$T/plain"
+"$crescent" emit --train $sort -o "$T/train_sort.c" >"$log" 2>&1 && plain "$T/train_sort.c" "$T/plain" &&
+    only "$(fastest "$crescent")" "$T/train_sort.c" "$T/fast"
 report $? 'emit --train'
 strict='-std=c11 -Wextra -Wpedantic'
 daring='-march=native -ffp-contract=fast' # which the file undoes
 for compiler in gcc clang; do
     if command -v $compiler >/dev/null 2>&1; then
         ten_in_c "$T/plain" $compiler "$strict -O2"
-        ten_in_c "$T" $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
+        ten_in_c "$T/fast" $compiler "$strict -O3 $daring -DTRAIN_SORT_THREADS=2 -pthread"
     else
         echo "skipped: $compiler is not installed"
     fi
@@ -60,7 +61,7 @@ else
     echo 'skipped: tcc is not installed'
 fi
 if [ -d /proc/self/task ]; then
-    ten_in_c "$T" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
+    ten_in_c "$T/fast" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
 else
     echo 'skipped: sanitizers need /proc'
 fi
