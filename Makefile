@@ -216,11 +216,10 @@ endif
 # are shared by suites, long ones come first.
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
 programs_of = $(foreach s,$(2),'CRESCENT=$(BUILD)/$(1)/crescent $(BUILD)/$(1)/tests/$(s)')
-suites_of = '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
-    $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
+suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
     $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) \
-    $(call script,$(1),malformed.sh) $(call script,$(1),train.sh) $(call script,$(1),depth.sh) $(call script,$(1),recompute.sh) \
-    $(call script,$(1),memory.sh) $(call script,$(1),golden.sh) \
+    $(call script,$(1),malformed.sh) $(call script,$(1),depth.sh) $(call script,$(1),memory.sh) \
+    $(call script,$(1),golden.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
     $(call module_suite,$(1)) \
@@ -230,7 +229,8 @@ suites_of = '$(BUILD)/$(1)/crescent-fuzz $(fuzz_look)' \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/fuzz_readers.sh $(call fuzzers,$(1))'
 # An interpreter is no program with sanitizers in it, as a module with them asks for.
 module_suite = $(if $(SANITIZE),,'CRESCENT=$(BUILD)/$(1)/crescent sh tests/lua_module.sh $(BUILD)/$(1)/crescent.so $(1)')
-built_for = $(BUILD)/$(1)/libcrescent.so $(call suites,$(1)) $(call fuzzers,$(1)) $(BUILD)/$(1)/crescent $(BUILD)/$(1)/crescent.so \
+built_for = $(BUILD)/$(1)/libcrescent.so $(with_lua:%=$(BUILD)/$(1)/tests/%) $(call fuzzers,$(1)) \
+    $(BUILD)/$(1)/crescent $(BUILD)/$(1)/crescent.so \
     $(BUILD)/$(1)/crescent-fuzz $(BUILD)/$(1)/call_library
 
 # What random graphs found before, and a look at some; see `fuzz` below.
@@ -245,23 +245,28 @@ comments = 'sh tests/check_comments.sh'
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
 
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand, a copy of the
-# tree that is extended, files, the runtime on other processors, what comes after a script, and programs
-# that are linked without a Lua.
+# tree that is extended, files, the runtime on other processors, what comes after a script, programs
+# that are linked without a Lua, and the numbers of graphs that scripts have built, as luas.sh holds that
+# both Luas build the same.
+numbers := arena attention bf16_product bodies emit_generate entries half incremental int8 lengths \
+    nonfinite places quantised state target variants verify verify_program
 without_lua := compare emit_tokenizer files gradient integers jit recompute_order ref runtime sampler \
     tokenizer
-with_lua    := $(filter-out $(without_lua:%=test_%),$(test_sources:tests/%.c=%))
+with_lua    := $(filter-out $(without_lua:%=test_%) $(numbers:%=test_%),$(test_sources:tests/%.c=%))
 standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
-    $(foreach s,scale names files fables,$(call script,$(LUA),$(s).sh)) \
+    $(call programs_of,$(LUA),$(numbers:%=test_%)) '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
+    $(foreach s,scale recompute names train files fables,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 
-test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) all
+test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)) all
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
+	    'sh tests/luas.sh $(LUAS:%=$(BUILD)/%/crescent)' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.
-check: $(call built_for,$(LUA))
+check: $(call built_for,$(LUA)) $(call suites,$(LUA))
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(call suites_of,$(LUA))
 
@@ -333,7 +338,7 @@ check-threads: $(foreach s,threads runtime,$(BUILD)/$(LUA)/tests/test_$(s))
 	CK_FORK=no TSAN_OPTIONS='halt_on_error=0 exitcode=66' sh tests/run.sh \
 	    $(foreach s,$^,"CRESCENT=$(BUILD)/$(LUA)/crescent $$run $(s)")
 
-valgrind: $(call built_for,$(LUA))
+valgrind: $(call built_for,$(LUA)) $(call suites,$(LUA))
 	@CK_FORK=no sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \
 	    'CRESCENT=$(BUILD)/$(LUA)/crescent valgrind -q --leak-check=full --error-exitcode=9 $(s)') \
 	    'valgrind -q --error-exitcode=9 $(BUILD)/$(LUA)/crescent-fuzz N=5 JOBS=1'
