@@ -211,8 +211,9 @@ typedef struct {
     const char *format; /* how weights are kept: rules with commas between, NAME of a format for all
                          * of them or GLOB=NAME for the parameters of such names; the last rule
                          * that matches counts.  Other formats than f32 are for weights that
-                         * nothing but products reads, or gathers of rows; the rest stays f32, as
-                         * all do for null.
+                         * nothing but products reads, or gathers of rows; the rest stays f32.
+                         * Weights that no rule is for, all of them for null, are in f32, but those
+                         * of a GGUF file in the format of their tensors unless there are gradients.
                          * Refused are other formats than f32 where there are gradients, and in
                          * a training */
     const char *arithmetic; /* how products by such weights are summed: rules as those of `format`.
@@ -262,7 +263,8 @@ typedef struct {
     int64_t shape[CRESCENT_MAX_RANK];
     int64_t ids; /* inputs of a model: elements are 0 to ids - 1, as they are rows of a table;
                   * 0: any */
-    const char *format; /* parameters of a model: how it is kept; others: null */
+    const char *format; /* parameters of a model: how it is kept; of a graph from a GGUF file: the
+                         * format of its tensor; others: null */
 } crescent_port;
 
 /* Ports are counted and numbered in the order the script made them, outputs in that of their

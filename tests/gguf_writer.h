@@ -17,6 +17,7 @@ enum {
     GGML_Q4_1 = 3,
     GGML_Q8_0 = 8,
     GGML_Q4_K = 12,
+    GGML_Q6_K = 14,
     GGML_BF16 = 30
 };
 

@@ -104,6 +104,32 @@ static void check_type(int number, const unsigned char *blocks, const float *exp
         }
 }
 
+/* Elements of two blocks of Q6_K: number i is low four and high two bits in bytes of their own, with the
+ * scale of its sixteen. */
+START_TEST(converts_large_blocks)
+{
+    const struct cr_gguf_type *type = cr_gguf_type_of(GGML_Q6_K);
+    unsigned char blocks[420] = {0};
+    float expected[512], out[512];
+    for (int i = 0; i < 512; i++) {
+        unsigned char *block = blocks + i / 256 * 210;
+        int in = i % 256, q = (i * 29 + i / 7) % 64, s = i / 16 * 37 % 256 - 128;
+        uint16_t d = i < 256 ? 0xc100 : 0x3800; /* -2.5 or 0.5 */
+        memcpy(block + 208, &d, 2);
+        block[192 + in / 16] = (unsigned char)s;
+        block[in / 128 * 64 + in % 64] |= (unsigned char)(q % 16 << (in % 128 < 64 ? 0 : 4));
+        block[128 + in / 128 * 32 + in % 32] |= (unsigned char)(q / 16 << in % 128 / 32 * 2);
+        expected[i] = (i < 256 ? -2.5f : 0.5f) * (float)s * (float)(q - 32);
+    }
+    for (int first = 0; first < 512; first += 31)
+        for (int end = first + 1; end <= 512; end += 7) {
+            type->floats(blocks + first / 256 * 210, first % 256, end - first, out);
+            for (int i = first; i < end; i++)
+                ck_assert(out[i - first] == expected[i]);
+        }
+}
+END_TEST
+
 START_TEST(converts_blocks)
 {
     unsigned char q8[68], q4[36], q41[40];
@@ -337,7 +363,7 @@ START_TEST(names_types_that_are_not_read)
     ck_assert_msg(parse(&file, &b) == 0, "%s", error);
     ck_assert_int_eq(cr_gguf_check(&file, &file.tensors[0], error, sizeof error), -1);
     check_message(
-        "tensor 'a' has type Q4_K, expected one of F32, F16, BF16, F64, Q8_0, Q4_0, Q4_1");
+        "tensor 'a' has type Q4_K, expected one of F32, F16, BF16, F64, Q8_0, Q4_0, Q4_1, Q6_K");
     close_parsed(&file);
     free(b.at);
 }
@@ -351,6 +377,7 @@ int main(void)
     TCase *tests = tcase_create("gguf");
     tcase_add_test(tests, has_what_is_in_it);
     tcase_add_test(tests, converts_blocks);
+    tcase_add_test(tests, converts_large_blocks);
     tcase_add_test(tests, puts_rows_in_order);
     tcase_add_test(tests, refuses_what_is_cut_off);
     tcase_add_test(tests, survives_any_byte);

@@ -1,17 +1,20 @@
 /* evaluate.c - crescent evaluate: how well a model predicts a text, and how formats change that. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model.h"
 #include "report.h"
 #include "texts.h"
 #include "verbs.h"
 
-/* The model with weights as --format says, and the same in f32. */
+/* The model as the options say, and the same in f32. */
 struct evaluate {
     const struct cr_options *options;
-    crescent_generator *generator, *plain; /* the second is null where the first one is plain */
+    crescent_generator *generator, *plain; /* the second is null if no format and no arithmetic is named */
+    const char *format;                    /* what the first one is called */
     crescent_surplus surplus;
     int32_t *ids; /* of the text */
     int64_t n;
@@ -48,7 +51,7 @@ static int read_text(struct evaluate *e, struct cr_error *error)
 }
 
 /* Opens one of the two models and gives it its weights. */
-static int open_model(struct evaluate *e, const char *format, crescent_generator **generator,
+static int open_model(struct evaluate *e, bool plain, crescent_generator **generator,
                       struct cr_error *error)
 {
     struct cr_options options = *e->options;
@@ -56,12 +59,24 @@ static int open_model(struct evaluate *e, const char *format, crescent_generator
                                      .chunk = options.chunk,
                                      .all_logits = 1,
                                      .least = e->n};
-    options.format = format;
-    if (!format)
+    if (plain) {
+        options.format = "f32";
         options.arithmetic = NULL;
+    }
     if (cr_generator_load(&options, &how, generator, error))
         return -1;
     return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
+}
+
+/* The format that was named; without one f32, or what the weights of a GGUF file have. */
+static void name_format(struct evaluate *e)
+{
+    crescent_port port;
+    crescent_model *model = crescent_generator_model(e->generator);
+    e->format = e->options->format ? e->options->format : "f32";
+    for (int i = 0; !e->options->format && !crescent_port_at(model, CRESCENT_PARAM, i, &port); i++)
+        if (strcmp(port.format, "f32") != 0)
+            e->format = "own";
 }
 
 /* A text that begins with the model's own first token has it in front of every window. */
@@ -81,7 +96,7 @@ static void print_row(const char *name, double loss)
     printf("%-10.200s %12.6g", name, exp(loss));
 }
 
-/* A line for f32, and one for the other format if there is one. */
+/* A line for f32, and one for what the options ask for; one line if they ask for nothing. */
 static void print_table(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -89,16 +104,16 @@ static void print_table(const struct evaluate *e)
            cr_thousands(e->window.tokens).text);
     printf("%-10s %12s%s\n", "format", "perplexity",
            e->plain ? "       ratio  divergence  same token" : "");
-    print_row("f32", e->plain ? r->reference : r->loss);
+    print_row(e->plain ? "f32" : e->format, e->plain ? r->reference : r->loss);
     putchar('\n');
     if (!e->plain)
         return;
-    print_row(e->options->format, r->loss);
+    print_row(e->format, r->loss);
     printf(" %11.6f  %10.3g  %9.2f%%\n", exp(r->loss - r->reference), r->divergence,
            100 * r->agreement);
 }
 
-/* `perplexity` is that in f32; what is of the other format stands behind it. */
+/* `perplexity` is that in f32 or, if nothing else is asked for, of the model as it is. */
 static void print_json(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -107,7 +122,7 @@ static void print_json(const struct evaluate *e)
                              (json_int_t)r->tokens, "window", (json_int_t)e->window.tokens,
                              "perplexity", cr_json_number(exp(plain)));
     if (e->plain) {
-        json_object_set_new(json, "format", json_string(e->options->format));
+        json_object_set_new(json, "format", json_string(e->format));
         json_object_set_new(json, "format_perplexity", cr_json_number(exp(r->loss)));
         json_object_set_new(json, "ratio", cr_json_number(exp(r->loss - plain)));
         json_object_set_new(json, "divergence", cr_json_number(r->divergence));
@@ -134,8 +149,9 @@ static int prepare(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
     return read_text(e, error) || check_sizes(e, error) ||
-                   open_model(e, o->format, &e->generator, error) ||
-                   (o->format && open_model(e, NULL, &e->plain, error)) || cut(e, error)
+                   open_model(e, false, &e->generator, error) ||
+                   ((o->format || o->arithmetic) && open_model(e, true, &e->plain, error)) ||
+                   cut(e, error)
                ? -1
                : 0;
 }
@@ -150,6 +166,7 @@ static int run(struct evaluate *e, struct cr_error *error)
                                    e->n - framed, &e->result);
     if (cr_passed(e->options, status, error))
         return 2;
+    name_format(e);
     cr_note_surplus(&e->surplus);
     if (e->options->json)
         print_json(e);

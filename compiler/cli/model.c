@@ -110,6 +110,7 @@ int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
     return load(o, cr_wants_grads(o) || o->train ? "" : NULL, graph, error);
 }
 
+/* Weights that are named may be others than those of the file whose formats the model would have. */
 crescent_config cr_config_of(const struct cr_options *o, crescent_backend backend)
 {
     return (crescent_config){.backend = backend,
@@ -118,7 +119,7 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .skip = o->skip.items,
                              .n_skip = o->skip.n,
                              .max_arena = o->max_arena,
-                             .format = o->format,
+                             .format = o->format || !o->weights.n ? o->format : "f32",
                              .arithmetic = o->arithmetic,
                              .target = o->target};
 }

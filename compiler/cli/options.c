@@ -95,7 +95,8 @@ static const struct option_row rows[] = {
          CR_VERB_PARAMS | CR_VERB_VARY,
      FIELD(format), 0, 0,
      "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with\n"
-     "                            commas between; the last rule that matches counts (default f32)"},
+     "                            commas between; the last rule that matches counts (default f32, of a GGUF file as its\n"
+     "                            tensors are)"},
     {"arithmetic", 0, TEXT, "RULES",
      CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,

@@ -1,11 +1,12 @@
 /* params.c - crescent params: the table of parameters. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "model.h"
 #include "report.h"
 #include "verbs.h"
 
-/* The parameters of a graph, or, if --format is given, of the model that knows what is kept how. */
+/* The parameters of a graph, or, if there are formats, of the model that knows what is kept how. */
 struct listing {
     crescent_graph *graph;
     crescent_model *model; /* or null */
@@ -57,7 +58,15 @@ static void print_table(const struct listing *l)
            cr_thousands(cr_count_parameters(l->graph)).text);
 }
 
-/* Only with --format is the graph compiled: what a weight is kept in is known no earlier. */
+/* Whether something is known of formats: by --format, or from the file of the model. */
+static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
+{
+    crescent_port port;
+    return o->format ||
+           (!crescent_graph_port_at(graph, CRESCENT_PARAM, 0, &port) && port.format);
+}
+
+/* Only for formats is the graph compiled: what a weight is kept in is known no earlier. */
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
     struct listing l = {0};
@@ -65,7 +74,9 @@ int cr_verb_params(const struct cr_options *o, struct cr_error *error)
         return 2;
     l.n = crescent_graph_port_count(l.graph, CRESCENT_PARAM);
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
-    int status = o->format ? cr_passed(o, crescent_compile(l.graph, &config, &l.model), error) : 0;
+    int status = l.n && has_formats(o, l.graph)
+                     ? cr_passed(o, crescent_compile(l.graph, &config, &l.model), error)
+                     : 0;
     if (!status)
         (o->json ? print_json : print_table)(&l);
     crescent_close(l.model);

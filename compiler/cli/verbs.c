@@ -28,10 +28,11 @@ static const struct cr_verb verbs[] = {
      "measure how well a model predicts a text",
      "Prints the perplexity: exp of the mean of -ln p of each token, given those before it.  The\n"
      "text is cut into windows of --context tokens, and the first token of a window is not\n"
-     "predicted; if a text begins with a token of its own, each window does.  With --format a\n"
-     "second line is that of the model whose weights are kept so: the ratio of the perplexities,\n"
-     "the mean of the Kullback-Leibler divergence from the model as it is in f32 (in nats), and\n"
-     "the share of tokens whose likeliest successor is the same in both (docs/accuracy.md).\n"},
+     "predicted; if a text begins with a token of its own, each window does.  With --format or\n"
+     "--arithmetic a second line is that of the model that has them: the ratio of the\n"
+     "perplexities, the mean of the Kullback-Leibler divergence from the model in f32 (in nats),\n"
+     "and the share of tokens whose likeliest successor is the same in both (docs/accuracy.md).\n"
+     "Without them a GGUF file's weights are in formats of its `own`, whose bits are those of f32.\n"},
     {"train", CR_VERB_TRAIN, cr_verb_train, "STEP.lua [options]",
      "make the steps of a training, save and resume it",
      "The script is one step: what it returns under the name of a parameter or an input is the\n"

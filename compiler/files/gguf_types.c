@@ -5,7 +5,7 @@
 
 #include "numbers.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32, LARGE = 256 };
 
 static float half_at(const unsigned char *at)
 {
@@ -68,14 +68,34 @@ static void q4_1_block(const unsigned char *block, float *out)
     }
 }
 
-/* Elements of blocks of `bytes`, from number `first` of the first one on. */
-static void each_block(void (*floats)(const unsigned char *block, float *out), size_t bytes,
-                       const unsigned char *blocks, int64_t first, int64_t n, float *out)
+/* ---- blocks of 256 ---- */
+
+/* Two halves of 128, each of 64 bytes with the low four bits and 32 with the upper two: four times 32
+ * elements q - 32.  Then 16 int8 s, one for 16 elements each, and a scale d for all: d s (q - 32), which
+ * a float holds exactly. */
+static void q6_k_block(const unsigned char *block, float *out)
 {
-    float block[BLOCK];
+    float d = half_at(block + 208);
+    for (int i = 0; i < LARGE; i++) {
+        int half = i / 128, part = i % 128 / 32, at = i % 32;
+        int low = block[64 * half + part % 2 * 32 + at] >> part / 2 * 4 & 15;
+        int high = block[128 + 32 * half + at] >> 2 * part & 3;
+        int scale = (signed char)block[192 + i / 16];
+        out[i] = d * (float)(scale * ((low | high << 4) - 32));
+    }
+}
+
+/* ---- parts of blocks ---- */
+
+/* Elements of blocks of `size`, `bytes` each, from number `first` of the first one on. */
+static void each_block(void (*floats)(const unsigned char *block, float *out), int size,
+                       size_t bytes, const unsigned char *blocks, int64_t first, int64_t n,
+                       float *out)
+{
+    float block[LARGE];
     for (; n > 0; blocks += bytes) {
-        int64_t some = BLOCK - first < n ? BLOCK - first : n;
-        bool whole = some == BLOCK;
+        int64_t some = size - first < n ? size - first : n;
+        bool whole = some == size;
         floats(blocks, whole ? out : block);
         for (int64_t i = 0; !whole && i < some; i++)
             out[i] = block[first + i];
@@ -87,17 +107,22 @@ static void each_block(void (*floats)(const unsigned char *block, float *out), s
 
 static void q8_0(const unsigned char *blocks, int64_t first, int64_t n, float *out)
 {
-    each_block(q8_0_block, 34, blocks, first, n, out);
+    each_block(q8_0_block, BLOCK, 34, blocks, first, n, out);
 }
 
 static void q4_0(const unsigned char *blocks, int64_t first, int64_t n, float *out)
 {
-    each_block(q4_0_block, 18, blocks, first, n, out);
+    each_block(q4_0_block, BLOCK, 18, blocks, first, n, out);
 }
 
 static void q4_1(const unsigned char *blocks, int64_t first, int64_t n, float *out)
 {
-    each_block(q4_1_block, 20, blocks, first, n, out);
+    each_block(q4_1_block, BLOCK, 20, blocks, first, n, out);
+}
+
+static void q6_k(const unsigned char *blocks, int64_t first, int64_t n, float *out)
+{
+    each_block(q6_k_block, LARGE, 210, blocks, first, n, out);
 }
 
 /* ---- the table ---- */
@@ -118,7 +143,7 @@ static const struct cr_gguf_type types[] = {
     {"Q3_K", 11, 256, 110, NULL},
     {"Q4_K", 12, 256, 144, NULL},
     {"Q5_K", 13, 256, 176, NULL},
-    {"Q6_K", 14, 256, 210, NULL},
+    {"Q6_K", 14, 256, 210, q6_k},
     {"Q8_K", 15, 256, 292, NULL},
     {"IQ2_XXS", 16, 256, 66, NULL},
     {"IQ2_XS", 17, 256, 74, NULL},

@@ -48,6 +48,7 @@ struct crescent_graph {
     struct cr_graph *graph;
     int n_script_outputs; /* what is behind them was asked for */
     bool has_gradients;
+    bool has_formats; /* its parameters have those of the file that it comes from */
     int64_t script_ns;
     cr_id *params, *inputs, *states; /* the nodes that are, in order */
     int n_params, n_inputs, n_states;

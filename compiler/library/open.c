@@ -15,6 +15,7 @@
 #include "gguf_model.h"
 #include "handles.h"
 #include "installed.h"
+#include "own_formats.h"
 
 /* ---- the file ---- */
 
@@ -104,7 +105,9 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, cresc
         cr_origin_release(origin);
         return -1;
     }
-    if (origin->entry && cr_choose_entry(script.graph, origin->entry, origin->path, error)) {
+    bool has_formats = origin->folder && cr_is_gguf(origin->folder);
+    if ((origin->entry && cr_choose_entry(script.graph, origin->entry, origin->path, error)) ||
+        (has_formats && cr_take_own_formats(script.graph, origin, error))) {
         cr_script_free(&script);
         cr_origin_release(origin);
         return -1;
@@ -114,6 +117,7 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, cresc
                           .origin = origin,
                           .graph = script.graph,
                           .n_script_outputs = cr_n_results(script.graph),
+                          .has_formats = has_formats,
                           .script_ns = cr_clock() - start};
     cr_index_ports(g);
     *graph = g;

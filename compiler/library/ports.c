@@ -176,6 +176,8 @@ int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind,
     found.name = kind == CRESCENT_OUTPUT ? cr_public_output(graph, index) : node->name;
     memcpy(found.shape, node->shape, sizeof found.shape);
     *port = public_port(&found);
+    if (kind == CRESCENT_PARAM && graph->has_formats && !graph->has_gradients)
+        port->format = cr_formats[node->format].name;
     return CRESCENT_OK;
 }
 

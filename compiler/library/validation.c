@@ -95,10 +95,12 @@ static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_
     crescent_graph *graph;
     if (cr_graph_again(t->context, t->model->origin, &on, 1, &graph))
         return -1;
+    crescent_config config = t->model->config;
+    config.format = "f32"; /* as what is trained, wherever it came from */
     int status = check_graph(graph, n_files, error);
     if (!status) {
-        status = cr_compile_graph(t->context, graph->origin, graph->graph, &t->model->config,
-                                  &v->model, error);
+        status = cr_compile_graph(t->context, graph->origin, graph->graph, &config, &v->model,
+                                  error);
         graph->graph = NULL;
     }
     crescent_graph_close(graph);

@@ -1,4 +1,5 @@
 /* model.c - crescent.open and crescent.model: compiled graphs, their weights and runs. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +37,17 @@ static struct cr_lua_model *self(lua_State *L)
     return m;
 }
 
-/* From the graph on.  Weights can be saved unless they are kept in a narrow format. */
+/* Whether all weights are floats. */
+static bool is_wide(const crescent_model *model)
+{
+    crescent_port port;
+    for (int i = 0; !crescent_port_at(model, CRESCENT_PARAM, i, &port); i++)
+        if (strcmp(port.format, "f32") != 0)
+            return false;
+    return true;
+}
+
+/* From the graph on.  Weights can be saved unless some are kept in a narrow format. */
 static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_opening *o)
 {
     for (int i = 0; i < o->n_taps; i++)
@@ -44,7 +55,7 @@ static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_op
     if (o->grads)
         cr_lua_pass(L, crescent_graph_gradients(m->graph, o->cotangents, o->n_cotangents));
     cr_lua_pass(L, crescent_compile(m->graph, &o->config, &m->model));
-    if (o->keep < 0 ? !o->config.format : o->keep)
+    if (o->keep < 0 ? is_wide(m->model) : o->keep)
         cr_lua_pass(L, crescent_keep_weights(m->model));
     if (o->n_weights)
         cr_lua_fill_weights(L, m->model, o->weights, o->n_weights, m->seed);

@@ -239,6 +239,8 @@ void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
     read_settings(L, index, &o->script);
     read_config(L, index, &o->config);
     o->weights = strings_option(L, index, "weights", &o->n_weights);
+    if (o->n_weights && !o->config.format)
+        o->config.format = "f32"; /* they may be others than those of the file that is opened */
     o->cotangents = strings_option(L, index, "cotangents", &o->n_cotangents);
     o->taps = strings_option(L, index, "taps", &o->n_taps);
     o->grads = cr_lua_flag_option(L, index, "grads", o->n_cotangents > 0);

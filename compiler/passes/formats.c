@@ -60,17 +60,12 @@ static const struct cr_node *first_rounded(const struct cr_graph *g)
     return NULL;
 }
 
-/* The derivative of rounding is 0 wherever there is one, so that nothing could be learned. */
-static int check_gradients(const struct cr_graph *g, const struct cr_node *rounded,
-                           const char *path, struct cr_error *error)
+static bool has_gradients(const struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].where.backward)
-            return cr_fail(error,
-                           "%.400s: --format: %.200s is to be kept in %s, and there are gradients, "
-                           "expected f32",
-                           path, rounded->name, cr_formats[rounded->format].name);
-    return 0;
+            return true;
+    return false;
 }
 
 /* The parameters that a weight matrix is made of, as they are met. */
@@ -93,6 +88,13 @@ static void see_piece(void *context, const struct cr_place_info *info)
 static void leave(struct cr_graph *g, cr_id param)
 {
     g->nodes[param].format = cr_format_of(CR_F32);
+}
+
+static void leave_all(struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_param)
+            leave(g, id);
 }
 
 static void leave_piece(void *context, const struct cr_place_info *info)
@@ -167,20 +169,27 @@ static void leave_known(struct cr_graph *g)
     free(plain);
 }
 
+/* The derivative of rounding is 0 wherever there is one, so that nothing could be learned. */
 int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, struct cr_error *error)
 {
     const char *text = rules;
     struct cr_name_rule rule;
     enum cr_format format;
+    bool gradients = has_gradients(g);
+    if (gradients)
+        leave_all(g);
     while (text)
         if (cr_read_name_rule(&rule, &text, "--format", path, error) ||
             read_format(&rule, &format, path, error) || apply_rule(g, &rule, format, path, error))
             return -1;
-    const struct cr_node *rounded = rules ? first_rounded(g) : NULL;
+    const struct cr_node *rounded = first_rounded(g);
     if (!rounded)
         return 0;
-    if (check_gradients(g, rounded, path, error))
-        return -1;
+    if (gradients)
+        return cr_fail(error,
+                       "%.400s: --format: %.200s is to be kept in %s, and there are gradients, "
+                       "expected f32",
+                       path, rounded->name, cr_formats[rounded->format].name);
     leave_known(g);
     return 0;
 }

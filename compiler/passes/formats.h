@@ -15,7 +15,8 @@
 /*
  * Gives each parameter the format that rules ask for, in cr_node.format.  Rules are a list with
  * commas between: "NAME" for all parameters, "GLOB=NAME" for those of a name; the last that
- * matches counts.  Null: no rules.  Refused, in the name of the script at `path`, are a NAME that
+ * matches counts.  Where none does, or for null, a parameter has the format that the graph came with,
+ * but f32 if there are gradients.  Refused, in the name of the script at `path`, are a NAME that
  * is no format of weights, a GLOB that matches no parameter, and gradients through what is rounded.
  */
 int cr_want_formats(struct cr_graph *graph, const char *rules, const char *path,

@@ -1,0 +1,42 @@
+/* own_formats.c - the formats that weights have in a file; see own_formats.h. */
+#include "own_formats.h"
+
+#include <string.h>
+
+#include "compiler/exec/quantised_columns.h"
+#include "compiler/exec/weight_names.h"
+
+/* The format whose numbers are those of a type.  F16 and BF16 have its name. */
+static enum cr_format format_of(const char *type)
+{
+    enum cr_quantised quantised;
+    if (cr_quantised_find(type, &quantised))
+        return cr_quantised_format(quantised);
+    enum cr_format format = cr_format_find(type, strlen(type));
+    return format < CR_FORMAT_COUNT ? format : CR_FORMAT_f32;
+}
+
+int cr_take_own_formats(struct cr_graph *g, const struct cr_origin *origin, struct cr_error *error)
+{
+    const char *path = origin->folder;
+    struct cr_weight_files files;
+    struct cr_names params = {0};
+    if (cr_weight_files_open(&files, &path, 1, error))
+        return -1;
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_param)
+            cr_names_add(&params, g->nodes[id].name);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_weight_file *file;
+        const struct cr_st_tensor *tensor =
+            g->nodes[id].op == CR_OP_param
+                ? cr_weight_find(&files, g->nodes[id].name, origin->family, &params, &file)
+                : NULL;
+        if (tensor)
+            g->nodes[id].format =
+                format_of(file->gguf->items[tensor - file->file.tensors].tensor->type->name);
+    }
+    cr_names_free(&params);
+    cr_weight_files_close(&files);
+    return 0;
+}
