@@ -437,17 +437,26 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
 /* Measures the machine's limits on as many threads as a model has. */
 typedef struct crescent_machine crescent_machine;
 
-/* Takes memory several times what the caches hold, of which no more is touched than is read.  Not while
- * the model runs. */
+/* Takes addresses of memory several times what the caches hold, of which no more is touched than
+ * crescent_machine_read reads.  Not while the model runs. */
 int crescent_machine_open(crescent_model *model, crescent_machine **machine);
 void crescent_machine_close(crescent_machine *machine);
 
 /* Floating-point operations a nanosecond (GFLOP/s), with the widest fused multiply-add. */
 double crescent_machine_flops(const crescent_machine *machine);
 
+/* Operations a nanosecond (GOP/s), two a product, of products in an arithmetic: "int8" by the instruction
+ * that the model's instruction set has for them, "bf16" by tiles where it has some, else, as "f32", by
+ * the widest fused multiply-add.  0 for another name. */
+double crescent_machine_products(const crescent_machine *machine, const char *arithmetic);
+
 /* Bytes a nanosecond (GB/s) when so many are read again and again, each thread its share: from
  * the cache that holds them, or from memory.  0: so many that no cache does. */
 double crescent_machine_read(crescent_machine *machine, int64_t bytes);
+
+/* The same when the first `bytes` bytes of the model's own weights are read where they lie, or, for 0 and
+ * where there are not so many, all of them: no memory is touched besides.  0 if it has none. */
+double crescent_machine_read_weights(const crescent_machine *machine, int64_t bytes);
 
 /* ---- comparing ------------------------------------------------------------------------ */
 

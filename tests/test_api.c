@@ -1054,7 +1054,15 @@ START_TEST(the_machine)
     crescent_machine *machine;
     GOOD(crescent_machine_open(model, &machine));
     ck_assert_double_gt(crescent_machine_flops(machine), 0);
+    ck_assert_double_gt(crescent_machine_products(machine, "f32"), 0);
+    ck_assert_double_gt(crescent_machine_products(machine, "int8"), 0);
+    ck_assert_double_gt(crescent_machine_products(machine, "bf16"), 0);
+    ck_assert_double_eq(crescent_machine_products(machine, "int9"), 0);
+    ck_assert_double_eq(crescent_machine_products(machine, NULL), 0);
     ck_assert_double_gt(crescent_machine_read(machine, 1 << 16), 0);
+    ck_assert_double_gt(crescent_machine_read_weights(machine, 0), 0);
+    ck_assert_double_gt(crescent_machine_read_weights(machine, (int64_t)1 << 40), 0);
+    ck_assert_double_eq(crescent_machine_read_weights(machine, -1), 0);
     ck_assert_double_eq(crescent_machine_read(machine, -1), 0);
     crescent_machine_close(machine);
     crescent_close(model);
@@ -1371,7 +1379,9 @@ START_TEST(questions_to_null)
     ck_assert_ptr_null(crescent_shape_text(NULL, 0, 0, NULL));
     ck_assert_ptr_null(crescent_exact_output(NULL, 0));
     ck_assert_double_eq(crescent_machine_flops(NULL), 0);
+    ck_assert_double_eq(crescent_machine_products(NULL, "int8"), 0);
     ck_assert_double_eq(crescent_machine_read(NULL, 1), 0);
+    ck_assert_double_eq(crescent_machine_read_weights(NULL, 1), 0);
     ck_assert_int_eq(crescent_same_bits(NULL, NULL, 1), 0);
     ck_assert_ptr_null(crescent_trainer_model(NULL));
     ck_assert_int_eq(crescent_loss_count(NULL, CRESCENT_STEP_LOSSES), 0);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -458,6 +459,39 @@ START_TEST(takes_a_folder_in_every_verb)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+/* The most memory that a model of 12 million parameters ever has, in megabytes. */
+static double most_memory(const char *option, const char *value)
+{
+    const char *crescent = getenv("CRESCENT");
+    const char *program = crescent ? crescent : "build/crescent";
+    struct rusage usage;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        freopen("/dev/null", "w", stdout);
+        freopen("/dev/null", "w", stderr);
+        execl(program, program, "generate", "graphs/gpt2.lua", "--set", "n_embd=256", "--set",
+              "n_head=4", "--set", "n_layer=2", "--set", "vocab_size=40000", "--context", "16",
+              "--prompt-ids", "1", "--ids", "--tokens", "3", "--threads", "1", option, value, NULL);
+        _exit(1);
+    }
+    ck_assert_int_eq(wait4(child, &status, 0, &usage), child);
+    ck_assert_int_eq(status, 0);
+    return (double)usage.ru_maxrss / 1024;
+}
+
+/* Weights that are narrow are never there as 47 MB of floats, and measuring takes no memory. */
+START_TEST(takes_the_memory_of_its_weights)
+{
+    double floats = most_memory("--format", "f32"), narrow = most_memory("--format", "q8");
+    double measured = most_memory("--format=q8", "--stats");
+    ck_assert_double_lt(narrow, floats - 30);
+    ck_assert_double_lt(measured, narrow + 4);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -564,6 +598,7 @@ int main(void)
     tcase_add_test(tests, ends_where_nobody_listens);
     tcase_add_test(tests, says_how_long_it_took);
     tcase_add_test(tests, takes_a_folder_in_every_verb);
+    tcase_add_test(tests, takes_the_memory_of_its_weights);
     tcase_add_loop_test(tests, refuses_in_one_line, 0, COUNT(faults));
     tcase_add_test(tests, refuses_folders_that_lack_a_file);
     tcase_add_test(tests, tells_the_story);

@@ -330,7 +330,8 @@ static double bytes_of_a_token(const struct generate *g)
     return bytes;
 }
 
-/* The speed of tokens behind the first one, and how much of what memory can give that is. */
+/* The speed of tokens behind the first one, and how much of that at which the model's weights can be read at
+ * best: they are read for it where they lie, so that statistics take no memory. */
 static void print_speed(const struct generate *g)
 {
     double seconds = (double)(g->end - g->chosen) / 1e9, each = (double)(g->n - 1) / seconds;
@@ -342,8 +343,8 @@ static void print_speed(const struct generate *g)
     else
         fprintf(stderr, "%s a second", cr_thousands((int64_t)(each + 0.5)).text);
     if (cr_report_of_model(g->model).compiled && !crescent_machine_open(g->model, &machine)) {
-        fprintf(stderr, ", reading %.3g GB/s, %.0f%% of what the machine can", speed,
-                100 * speed / crescent_machine_read(machine, (int64_t)bytes));
+        fprintf(stderr, ", reading %.3g GB/s, %.0f%% of what reading the weights alone gives", speed,
+                100 * speed / crescent_machine_read_weights(machine, (int64_t)bytes));
         crescent_machine_close(machine);
     }
     fputc('\n', stderr);

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -16,6 +17,9 @@
 #if defined(__aarch64__) && defined(__ARM_NEON)
 #define NEON 1
 #include <arm_neon.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #else
 #define NEON 0
 #endif
@@ -126,6 +130,228 @@ double cr_peak_work(void)
     double operations = widest()(&sink);
     if (sink > 1e30f)
         abort(); /* never: the test keeps the compiler from removing the chains */
+    return operations;
+}
+
+/* ---- products of integers, and of bf16 ---- */
+
+/* Returns the number of operations, two a product; what came of them goes to *sink. */
+typedef double products_function(int *sink);
+
+#if defined(__x86_64__)
+#define START_I512(i) __m512i a##i = _mm512_set1_epi32(i);
+#define START_I256(i) __m256i a##i = _mm256_set1_epi32(i);
+#define ADD_I512(i) sum = _mm512_add_epi32(sum, a##i);
+#define ADD_I256(i) sum = _mm256_add_epi32(sum, a##i);
+
+#define STEP_VNNI(i) a##i = _mm512_dpbusd_epi32(a##i, x, y);
+
+__attribute__((target("avx512f,avx512vnni"))) static double products_vnni(int *sink)
+{
+    __m512i x = _mm512_set1_epi32(0x01020304), y = _mm512_set1_epi32(*sink), sum = y;
+    EACH_CHAIN(START_I512)
+    for (int i = 0; i < ROUNDS; i++) {
+        EACH_CHAIN(STEP_VNNI)
+        __asm__ volatile("" : "+v"(x));
+    }
+    EACH_CHAIN(ADD_I512)
+    *sink = _mm_cvtsi128_si32(_mm512_castsi512_si128(sum));
+    return 2.0 * 64 * CHAINS * ROUNDS;
+}
+
+/* Pairs of 16 bits, and an addition. */
+#define STEP_PAIRS_512(i) a##i = _mm512_add_epi32(a##i, _mm512_madd_epi16(a##i, y));
+
+__attribute__((target("avx512f,avx512bw"))) static double products_avx512(int *sink)
+{
+    __m512i y = _mm512_set1_epi32(*sink), sum = y;
+    EACH_CHAIN(START_I512)
+    for (int i = 0; i < ROUNDS; i++) {
+        EACH_CHAIN(STEP_PAIRS_512)
+        __asm__ volatile("" : "+v"(y));
+    }
+    EACH_CHAIN(ADD_I512)
+    *sink = _mm_cvtsi128_si32(_mm512_castsi512_si128(sum));
+    return 2.0 * 32 * CHAINS * ROUNDS;
+}
+
+/* One after the other, so that sixteen registers are enough. */
+#define STEP_PAIRS_256(i)                                                                          \
+    a##i = _mm256_add_epi32(a##i, _mm256_madd_epi16(a##i, y));                                     \
+    __asm__ volatile("" : "+x"(a##i));
+
+__attribute__((target("avx2"))) static double products_avx2(int *sink)
+{
+    __m256i y = _mm256_set1_epi32(*sink), sum = y;
+    EACH_CHAIN(START_I256)
+    for (int i = 0; i < ROUNDS; i++) {
+        EACH_CHAIN(STEP_PAIRS_256)
+        __asm__ volatile("" : "+x"(y));
+    }
+    EACH_CHAIN(ADD_I256)
+    *sink = _mm_cvtsi128_si32(_mm256_castsi256_si128(sum));
+    return 2.0 * 16 * CHAINS * ROUNDS;
+}
+
+enum { TILE_ROUNDS = ROUNDS / 16, TILE_ROWS = 16, TILE_BYTES = 64 };
+
+/* Sums in tiles 0 to 3, operands in 4 to 7.  The runtime for tiles has asked for the permission. */
+#define TILES(product, name, extension)                                                            \
+    __attribute__((target("amx-tile," extension))) static double name(int *sink)                   \
+    {                                                                                              \
+        struct {                                                                                   \
+            unsigned char palette, start, zero[14];                                                \
+            unsigned short bytes[16];                                                              \
+            unsigned char rows[16];                                                                \
+        } config = {.palette = 1};                                                                 \
+        int sums[TILE_ROWS * TILE_BYTES / sizeof(int)] = {*sink};                                  \
+        for (int i = 0; i < 8; i++) {                                                              \
+            config.bytes[i] = TILE_BYTES;                                                          \
+            config.rows[i] = TILE_ROWS;                                                            \
+        }                                                                                          \
+        _tile_loadconfig(&config);                                                                 \
+        _tile_zero(0);                                                                             \
+        _tile_zero(1);                                                                             \
+        _tile_zero(2);                                                                             \
+        _tile_zero(3);                                                                             \
+        _tile_loadd(4, sums, TILE_BYTES);                                                          \
+        _tile_loadd(5, sums, TILE_BYTES);                                                          \
+        _tile_loadd(6, sums, TILE_BYTES);                                                          \
+        _tile_loadd(7, sums, TILE_BYTES);                                                          \
+        for (int i = 0; i < TILE_ROUNDS; i++) {                                                    \
+            product(0, 4, 6);                                                                      \
+            product(1, 4, 7);                                                                      \
+            product(2, 5, 6);                                                                      \
+            product(3, 5, 7);                                                                      \
+        }                                                                                          \
+        _tile_stored(0, sums, TILE_BYTES);                                                         \
+        _tile_release();                                                                           \
+        *sink = sums[0];                                                                           \
+        return 2.0 * TILE_ROWS * TILE_ROWS * 4 * TILE_ROUNDS;                                      \
+    }
+
+TILES(_tile_dpbssd, tiles_of_int8, "amx-int8")
+TILES(_tile_dpbf16ps, tiles_of_bf16, "amx-bf16")
+
+/* A step of one row of a tile and one of another: elements of 8 bits, of 16. */
+static double products_amx(int *sink)
+{
+    return tiles_of_int8(sink) * TILE_BYTES;
+}
+
+static double bf16_amx(int *sink)
+{
+    return tiles_of_bf16(sink) * (TILE_BYTES / 2);
+}
+#endif
+
+#if NEON
+#if !defined(__clang__) || __clang_major__ >= 16 || defined(__ARM_FEATURE_DOTPROD)
+#define SDOT 1
+#else
+#define SDOT 0
+#endif
+
+#if SDOT
+#define START_DOT(i) int32x4_t a##i = vdupq_n_s32(i), b##i = a##i;
+#define STEP_DOT(i) a##i = vdotq_s32(a##i, x, y), b##i = vdotq_s32(b##i, x, y);
+#define ADD_DOT(i) sum = vaddq_s32(sum, vaddq_s32(a##i, b##i));
+#if defined(__clang__)
+#define TARGET_DOT __attribute__((target("dotprod")))
+#else
+#define TARGET_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
+
+TARGET_DOT static double products_sdot(int *sink)
+{
+    int8x16_t x = vdupq_n_s8(3), y = vdupq_n_s8((signed char)*sink);
+    int32x4_t sum = vdupq_n_s32(0);
+    EACH_CHAIN(START_DOT)
+    for (int i = 0; i < ROUNDS; i++) {
+        EACH_CHAIN(STEP_DOT)
+        __asm__ volatile("" : "+w"(x));
+    }
+    EACH_CHAIN(ADD_DOT)
+    *sink = vgetq_lane_s32(sum, 0);
+    return 2.0 * 16 * 2 * CHAINS * ROUNDS;
+}
+#endif
+
+/* Products of 16 bits, and pairs of them added. */
+#define START_LONG(i) int32x4_t a##i = vdupq_n_s32(i);
+#define STEP_LONG(i) a##i = vpadalq_s16(a##i, vmull_s8(x, vget_low_s8(vreinterpretq_s8_s32(a##i))));
+#define ADD_LONG(i) sum = vaddq_s32(sum, a##i);
+
+static double products_smull(int *sink)
+{
+    int8x8_t x = vdup_n_s8((signed char)*sink);
+    int32x4_t sum = vdupq_n_s32(0);
+    EACH_CHAIN(START_LONG)
+    for (int i = 0; i < ROUNDS; i++) {
+        EACH_CHAIN(STEP_LONG)
+        __asm__ volatile("" : "+w"(x));
+    }
+    EACH_CHAIN(ADD_LONG)
+    *sink = vgetq_lane_s32(sum, 0);
+    return 2.0 * 8 * CHAINS * ROUNDS;
+}
+
+static products_function *products_neon(void)
+{
+#if SDOT && defined(__linux__)
+    if (getauxval(AT_HWCAP) >> 20 & 1) /* HWCAP_ASIMDDP */
+        return products_sdot;
+#elif SDOT && defined(__ARM_FEATURE_DOTPROD)
+    return products_sdot;
+#endif
+    return products_smull;
+}
+#endif
+
+/* In 32 bits, as plain C has them. */
+static double products_plain(int *sink)
+{
+    enum { LANES = 32, TIMES = ROUNDS / 4 };
+    unsigned a[LANES], x = 3, y = (unsigned)*sink;
+    for (unsigned i = 0; i < LANES; i++)
+        a[i] = i;
+    for (int round = 0; round < TIMES; round++)
+        for (int i = 0; i < LANES; i++)
+            a[i] = a[i] * x + y;
+    for (int i = 0; i < LANES; i++)
+        *sink += (int)(a[i] & 1);
+    return 2.0 * LANES * TIMES;
+}
+
+/* Of a level; that of bf16 without tiles is fma, and null. */
+static products_function *products_of(const char *isa, int bf16)
+{
+#if defined(__x86_64__)
+    if (strcmp(isa, "amx") == 0)
+        return bf16 ? bf16_amx : products_amx;
+    if (!bf16 && strcmp(isa, "vnni") == 0)
+        return products_vnni;
+    if (!bf16 && strcmp(isa, "avx512") == 0)
+        return products_avx512;
+    if (!bf16 && strcmp(isa, "avx2") == 0)
+        return products_avx2;
+#endif
+#if NEON
+    if (!bf16 && strcmp(isa, "neon") == 0)
+        return products_neon();
+#else
+    (void)isa;
+#endif
+    return bf16 ? NULL : products_plain;
+}
+
+double cr_peak_products(const char *isa, int bf16)
+{
+    products_function *products = products_of(isa, bf16);
+    volatile int sink = 1;
+    int some = sink;
+    double operations = products ? products(&some) : cr_peak_work();
+    sink = some;
     return operations;
 }
 

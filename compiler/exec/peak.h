@@ -6,6 +6,10 @@
  * thread.  Returns the number of floating-point operations done: two an element. */
 double cr_peak_work(void);
 
+/* The same of exact products of 8 bits, by the instruction that products in int8 have at a level of the
+ * runtime, which this machine has; or of bf16: with tiles by theirs, else float32 fused multiply-adds. */
+double cr_peak_products(const char *isa, int bf16);
+
 enum { CR_READ_STEP = 512 /* bytes */ };
 
 /* Reads `steps` times CR_READ_STEP bytes, aligned to 64, with the widest loads the machine has. */

@@ -28,11 +28,11 @@ struct crescent_machine {
     int64_t filled; /* of them: pages that were never written are all one */
 };
 
-/* Huge pages where the system has them, so that finding pages is no part of the limit. */
+/* Addresses, whose pages come as they are filled.  Huge pages where the system has them, so that finding pages is no part of the limit. */
 static char *new_buffer(int64_t bytes, struct cr_error *error)
 {
     void *memory =
-        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         cr_fail(error, "measuring memory needs %lld bytes, which could not be had",
                 (long long)bytes);
@@ -83,36 +83,58 @@ void crescent_machine_close(crescent_machine *machine)
     free(machine);
 }
 
-/* One item a thread; `args` has room for what each did. */
-static void flops_body(const void *args, long begin, long end, float *scratch)
+/* Which operations, and room for how many of them each thread did. */
+struct operating {
+    enum cr_arithmetic arithmetic;
+    const char *isa;
+    double *done;
+};
+
+/* One item a thread. */
+static void operate_body(const void *args, long begin, long end, float *scratch)
 {
-    double *const *operations = args;
+    const struct operating *o = args;
     (void)scratch;
     for (long i = begin; i < end; i++)
-        (*operations)[i] = cr_peak_work();
+        o->done[i] = o->arithmetic == CR_ARITHMETIC_f32
+                         ? cr_peak_work()
+                         : cr_peak_products(o->isa, o->arithmetic == CR_ARITHMETIC_bf16);
 }
 
-static double flops_speed(const struct cr_engine *e)
+static double operating_speed(const struct cr_engine *e, enum cr_arithmetic arithmetic)
 {
-    double operations[MAX_THREADS] = {0}, *args = operations, total = 0;
+    double done[MAX_THREADS] = {0}, total = 0;
+    const struct operating args = {arithmetic, e->rt->isa, done};
     int64_t start = cr_clock();
-    e->rt->parallel(e->pool, e->threads, e->threads, flops_body, &args, NULL, 0);
+    e->rt->parallel(e->pool, e->threads, e->threads, operate_body, &args, NULL, 0);
     int64_t time = cr_clock() - start;
     for (int i = 0; i < e->threads; i++)
-        total += operations[i];
+        total += done[i];
     return total / (double)time;
 }
 
 /* The fastest of a few: each is short, so that one of them goes through undisturbed even where
  * others want the processor, too. */
-double crescent_machine_flops(const crescent_machine *m)
+static double best_operating(const crescent_machine *m, enum cr_arithmetic arithmetic)
 {
     double best = 0;
-    for (int i = 0; m && i < TRIES; i++) {
-        double speed = flops_speed(&m->model->engine);
+    for (int i = 0; i < TRIES; i++) {
+        double speed = operating_speed(&m->model->engine, arithmetic);
         best = speed > best ? speed : best;
     }
     return best;
+}
+
+double crescent_machine_flops(const crescent_machine *m)
+{
+    return m ? best_operating(m, CR_ARITHMETIC_f32) : 0;
+}
+
+double crescent_machine_products(const crescent_machine *m, const char *name)
+{
+    enum cr_arithmetic arithmetic =
+        name ? cr_arithmetic_find(name, strlen(name)) : CR_ARITHMETIC_COUNT;
+    return m && arithmetic < CR_ARITHMETIC_COUNT ? best_operating(m, arithmetic) : 0;
 }
 
 /* A buffer read several times over. */
@@ -137,27 +159,53 @@ static double read_speed(const struct cr_engine *e, const struct reading *r, lon
     return (double)steps * CR_READ_STEP * (double)r->times / (double)(cr_clock() - start);
 }
 
-/* The fastest of a few readings: the buffer again and again where caches may hold it, after
- * once to bring it there, else one part of it after the other. */
+/* The fastest of a few readings of `steps` steps from an address on: again and again where caches may hold
+ * it, after once to bring it there. */
+static double best_reading(const crescent_machine *m, const char *from, long steps)
+{
+    const struct cr_engine *e = &m->model->engine;
+    struct reading reading = {from, 1};
+    double best = 0;
+    read_speed(e, &reading, steps);
+    reading.times += 2 * MEGABYTE / (steps * CR_READ_STEP);
+    for (int i = 0; i < TRIES; i++) {
+        double speed = read_speed(e, &reading, steps);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}
+
+/* The same of the whole buffer, one part of it after the other. */
+static double best_beyond(const crescent_machine *m)
+{
+    double best = 0;
+    long steps = m->bytes / TRIES / CR_READ_STEP;
+    for (int i = 0; i < TRIES; i++) {
+        const struct reading reading = {m->buffer + i * steps * CR_READ_STEP, 1};
+        double speed = read_speed(&m->model->engine, &reading, steps);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}
+
+/* Steps are one a thread at least. */
 double crescent_machine_read(crescent_machine *m, int64_t bytes)
 {
     if (!m || bytes < 0)
         return 0;
     bool beyond = !bytes || bytes >= m->bytes;
-    long steps = (beyond ? m->bytes / TRIES : bytes) / CR_READ_STEP;
+    long steps = bytes / CR_READ_STEP;
     steps = steps < m->model->engine.threads ? m->model->engine.threads : steps;
     fill(m, beyond ? m->bytes : steps * CR_READ_STEP);
-    double best = 0;
-    struct reading reading = {m->buffer, 1};
-    if (!beyond) {
-        read_speed(&m->model->engine, &reading, steps);
-        reading.times += 2 * MEGABYTE / (steps * CR_READ_STEP);
-    }
-    for (int i = 0; i < TRIES; i++) {
-        if (beyond)
-            reading.buffer = m->buffer + i * steps * CR_READ_STEP;
-        double speed = read_speed(&m->model->engine, &reading, steps);
-        best = speed > best ? speed : best;
-    }
-    return best;
+    return beyond ? best_beyond(m) : best_reading(m, m->buffer, steps);
+}
+
+double crescent_machine_read_weights(const crescent_machine *m, int64_t bytes)
+{
+    const struct cr_engine *e = m ? &m->model->engine : NULL;
+    if (!e || !e->program || !e->weights || bytes < 0)
+        return 0;
+    bool all = !bytes || bytes > e->program->weights_bytes;
+    long steps = (all ? e->program->weights_bytes : bytes) / CR_READ_STEP;
+    return steps ? best_reading(m, (const char *)e->weights, steps) : 0;
 }
