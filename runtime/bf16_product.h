@@ -12,11 +12,13 @@ enum {
     CR_BF16_BLOCK = 32,                  /* k of a block */
     CR_PAIRS = CR_BF16_BLOCK / 2,        /* of even and odd k */
     CR_BLOCK_UNITS = CR_BF16_BLOCK * 32, /* of a block of a panel */
-    CR_STRIP = 64,                  /* k of many rows that are widened at a time */
+    CR_STRIP = 256,                 /* k of many rows that are widened at a time */
     CR_STRIP_COLS = 128,            /* for so many columns */
     CR_FEW = 3,                     /* rows that are multiplied as panels lie in memory */
     CR_FEW_STRIP = 1024             /* k of theirs that are widened at a time */
 };
+
+#define CR_BF16_BLOCKS(K) (((K) + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK)
 
 /* What gemm_bf16_bf16 is given; see runtime.h. */
 struct cr_bf16_product {
