@@ -131,6 +131,8 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 
 $(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
 
+$(call object,compiler/library/explain_page.c): $(wildcard compiler/library/page/*)
+
 $(runtime_library): $(runtime_objects)
 	$(archive) $^
 

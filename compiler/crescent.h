@@ -881,6 +881,51 @@ int crescent_dump(const crescent_graph *graph, const crescent_config *config, co
 
 void crescent_free(void *text);
 
+/* ---- explaining ----------------------------------------------------------------------- */
+
+/*
+ * What a compilation did: the graph after each pass, kernels, the C of each, the arena; and what was
+ * measured of it.  docs/explain.md describes the document.
+ *
+ *     status = crescent_explain(graph, NULL, &e) ||
+ *              crescent_explanation_text(e, NULL, CRESCENT_EXPLAIN_HTML, &text, &length);
+ */
+typedef struct crescent_explanation crescent_explanation;
+
+/* Compiles a graph, which stays as it is, and keeps what each pass made of it.  The configuration is as
+ * of crescent_compile, its backend CRESCENT_TCC or CRESCENT_CC. */
+int crescent_explain(const crescent_graph *graph, const crescent_config *config,
+                     crescent_explanation **explanation);
+void crescent_explanation_close(crescent_explanation *explanation);
+
+/* The model, compiled when it is first asked for: to be given its weights.  It belongs to the explanation
+ * and is closed with it. */
+int crescent_explanation_model(crescent_explanation *explanation, crescent_model **model);
+
+/* Runs the model for about so many seconds: what each kernel takes, what the machine can do meanwhile,
+ * and when the calls of one run began and ended. */
+int crescent_explanation_measure(crescent_explanation *explanation, const void *const *inputs,
+                                 void *const *outputs, double seconds);
+
+/* Runs the model once, and holds what each call of a kernel stores against the interpreter in double
+ * precision.  The model's weights are kept (crescent_keep_weights); refused are models with lengths. */
+int crescent_explanation_check(crescent_explanation *explanation, const void *const *inputs,
+                               void *const *outputs);
+
+/* The document; a page that shows it and needs nothing else; or one run for Perfetto and chrome://tracing,
+ * of an explanation that was measured. */
+typedef enum {
+    CRESCENT_EXPLAIN_JSON,
+    CRESCENT_EXPLAIN_HTML,
+    CRESCENT_EXPLAIN_TRACE,
+    CRESCENT_EXPLAIN_FORMATS
+} crescent_explanation_format;
+
+/* The explanation, and beside it another one or null, as text to be freed with crescent_free. */
+int crescent_explanation_text(const crescent_explanation *explanation,
+                              const crescent_explanation *against,
+                              crescent_explanation_format format, char **text, size_t *length);
+
 /* ---- what there is -------------------------------------------------------------------- */
 
 typedef struct {

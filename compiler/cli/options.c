@@ -51,10 +51,11 @@ static const struct option_row rows[] = {
      "what an output or a tapped value should be (repeatable)"},
     {"cotangent", 0, PAIR, "NAME=F.npy", CR_VERB_RUNNING, FIELD(cotangent), 0, 0,
      "dL/d(output) for --grads, default ones (repeatable)"},
-    {"grads", 0, TEXT, "F.safetensors", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE,
+    {"grads", 0, TEXT, "F.safetensors", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE |
+                                     CR_VERB_EXPLAIN,
      FIELD(grads), 0, 0,
      "the backward pass, too: write the gradient of every parameter and float input; `none`\n"
-     "                            writes no file (emit, dump, bench and tune never do)"},
+     "                            writes no file (emit, dump, bench, tune and explain never do)"},
     {"expect-grads", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_grads), 0, 0,
      "what the gradients should be"},
     {"backends", 0, TEXT, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
@@ -92,19 +93,28 @@ static const struct option_row rows[] = {
      "                            bytes (or 512K, 64M, 2G); weights and scratch are apart"},
     {"format", 0, TEXT, "RULES",
      CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
-         CR_VERB_PARAMS | CR_VERB_VARY,
+         CR_VERB_PARAMS | CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(format), 0, 0,
      "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with\n"
      "                            commas between; the last rule that matches counts (default f32, of a GGUF file as its\n"
      "                            tensors are)"},
     {"arithmetic", 0, TEXT, "RULES",
-     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY,
+     CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_TEXTS |
+         CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
      "how products by such weights are summed: rules as for --format (default f32; int8: rows\n"
      "                            rounded to 8 bits, exact sums in blocks, for q8 and q4; bf16: rows rounded to\n"
      "                            bf16, as AMX multiplies them, for bf16)"},
-    {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE, FIELD(out), 0, 0,
-     "the file to write; of emit it ends in .c"},
+    {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_TUNE | CR_VERB_EXPLAIN, FIELD(out), 0, 0,
+     "the file to write; of emit it ends in .c, of explain it is the page"},
+    {"bench", 0, FLAG, "", CR_VERB_EXPLAIN, FIELD(bench), 0, 0,
+     "measure each kernel, and the machine's limits"},
+    {"check", 0, FLAG, "", CR_VERB_EXPLAIN, FIELD(check), 0, 0,
+     "hold what each kernel stores against the interpreter in double precision"},
+    {"against", 0, TEXT, "SETTING", CR_VERB_EXPLAIN, FIELD(against), 0, 0,
+     "show another compilation beside this one: another script, or NAME=VALUE as for bench --vs"},
+    {"trace", 0, TEXT, "F.json", CR_VERB_EXPLAIN, FIELD(trace), 0, 0,
+     "write the calls of one run, for Perfetto or chrome://tracing; measures as --bench does"},
     {"train", 0, FLAG, "", CR_VERB_EMIT, FIELD(train), 0, 0,
      "the script is a step of a training: write a function from state to state"},
     {"generate", 0, FLAG, "", CR_VERB_EMIT, FIELD(generate), 0, 0,
@@ -116,7 +126,7 @@ static const struct option_row rows[] = {
      "                            (default: FILE.weights beside FILE.c)"},
     {"embed-array", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed_array), 0, 0,
      "the same as an array, for compilers without .incbin, and small models"},
-    {"seconds", 0, REAL, "X", CR_VERB_BENCH | CR_VERB_TUNE, FIELD(seconds), 0, 0,
+    {"seconds", 0, REAL, "X", CR_VERB_BENCH | CR_VERB_TUNE | CR_VERB_EXPLAIN, FIELD(seconds), 0, 0,
      "how long to measure, for each --vs as long again (default 1; of tune 20)"},
     {"per-kernel", 0, FLAG, "", CR_VERB_BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},
     {"vs", 0, LIST, "SETTING", CR_VERB_BENCH, FIELD(vs), 0, 0,
@@ -175,7 +185,8 @@ static const struct option_row rows[] = {
      "list the kernels that were compiled"},
     {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
     {"json", 0, FLAG, "",
-     CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT,
+     CR_VERB_COMPARE | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT |
+         CR_VERB_EXPLAIN,
      FIELD(json), 0, 0,
      "print the result as JSON"},
     {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE | CR_VERB_TEXTS | CR_VERB_EMIT,

@@ -41,6 +41,8 @@ struct cr_options {
     const char *prompt, *prompt_file, *prompt_ids, *logits;
     bool ids, ignore_eos, stats;
     bool generate, embed, embed_array; /* of emit */
+    bool bench, check;                 /* of explain */
+    const char *against, *trace;
     const char *pack;
     int64_t tokens, top_k, context_size, chunk; /* tokens: -1 for any number; the others: 0 */
     double temperature, top_p;
@@ -62,13 +64,14 @@ enum {
     CR_VERB_GENERATE = 1 << 11,
     CR_VERB_TOKENIZE = 1 << 12,
     CR_VERB_EVALUATE = 1 << 13,
-    CR_VERB_INSPECT = 1 << 16,
+    CR_VERB_EXPLAIN = 1 << 14,
+    CR_VERB_INSPECT = 1 << 15,
     CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* whose models go on with texts */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
-    CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN,
+    CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |
                      CR_VERB_BENCH | CR_VERB_TRAIN | CR_VERB_TUNE |
-                     CR_VERB_TEXTS, /* all that work on a model */
+                     CR_VERB_EXPLAIN | CR_VERB_TEXTS, /* all that work on a model */
     CR_VERB_ALL = CR_VERB_MODELS | CR_VERB_OPS | CR_VERB_TARGETS | CR_VERB_TOKENIZE |
                   CR_VERB_INSPECT,
 };

@@ -43,8 +43,7 @@ static int change_model(struct cr_options *o, const char *path, struct cr_error 
     return 0;
 }
 
-/* What the word of a --vs changes. */
-static int change(struct cr_options *o, const char *setting, struct cr_error *error)
+int cr_vary(struct cr_options *o, const char *setting, struct cr_error *error)
 {
     size_t length = strlen(setting);
     const char *equals = strchr(setting, '=');
@@ -89,7 +88,7 @@ int cr_subject_open(struct cr_subject *s, const struct cr_options *options, cons
                     struct cr_error *error)
 {
     *s = (struct cr_subject){.setting = setting, .options = cr_options_copy(options)};
-    if (setting && change(&s->options, setting, error))
+    if (setting && cr_vary(&s->options, setting, error))
         return -1;
     int n = cr_backend_of(&s->options) == CRESCENT_TCC ? COMPILATIONS : 1, status = 0;
     for (int i = 0; i < n && !status; i++)

@@ -20,6 +20,9 @@ struct cr_subject {
     double round_ns;         /* the median of the latest round */
 };
 
+/* Changes a copy of options as the word of a --vs says: another script, `standalone`, NAME=VALUE. */
+int cr_vary(struct cr_options *options, const char *setting, struct cr_error *error);
+
 /* From the command line's options and the word of a --vs, or null, to code that can be called.
  * Closed with cr_subject_close also after a failure. */
 int cr_subject_open(struct cr_subject *subject, const struct cr_options *options,

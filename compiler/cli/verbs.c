@@ -62,6 +62,12 @@ static const struct cr_verb verbs[] = {
      "print the graph, the kernels, the plan or the program after a pass",
      "`--after script` prints the graph as the script built it.  Without --after the passes\n"
      "are listed.\n"},
+    {"explain", CR_VERB_EXPLAIN, cr_verb_explain, "MODEL -o REPORT.html [options]",
+     "write a page that shows what the compiler made of a model",
+     "One HTML file, which needs no server and no network: lines of Lua, nodes of the graph after\n"
+     "each pass, kernels and lines of C, linked; and the arena over time.  With --bench each\n"
+     "kernel's time beside the least that the machine allows, with --check its error.  --json\n"
+     "prints the document that the page is made of (docs/explain.md).\n"},
     {"params", CR_VERB_PARAMS, cr_verb_params, "MODEL [options]",
      "list the parameters: name, shape, count, total", ""},
     {"inspect", CR_VERB_INSPECT, cr_verb_inspect, "FILE [options]",

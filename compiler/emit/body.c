@@ -249,7 +249,8 @@ static void print_line(const struct printer *p, const struct cr_statement *s, bo
 }
 
 /* An `if` with one statement is printed without braces. */
-static void print_body(struct cr_text *text, const struct cr_function *f)
+static void print_body(struct cr_text *text, const struct cr_function *f,
+                       struct cr_span *statements)
 {
     struct cr_text line = {0};
     const struct printer p = {&line, f, "a->"};
@@ -262,8 +263,11 @@ static void print_body(struct cr_text *text, const struct cr_function *f)
         if (i == single_end)
             continue;
         line.length = 0;
+        size_t begin = text->length;
         print_line(&p, s, single);
         cr_put_line(text, indent, "%s", line.data);
+        if (statements)
+            statements[i] = (struct cr_span){begin, text->length};
         if (single)
             single_end = i + 2;
         if (s->kind == CR_STATEMENT_LOOP || s->kind == CR_STATEMENT_IF)
@@ -342,7 +346,8 @@ static void print_slots(struct cr_text *t, const struct cr_function *f)
     }
 }
 
-void cr_emit_function(struct cr_text *text, const struct cr_function *f)
+void cr_emit_function(struct cr_text *text, const struct cr_function *f,
+                      struct cr_span *statements)
 {
     print_comment(text, f);
     print_struct(text, f);
@@ -352,7 +357,7 @@ void cr_emit_function(struct cr_text *text, const struct cr_function *f)
            "    const struct cr_runtime *rt = a->rt;\n",
            f->number, f->title, f->number);
     print_slots(text, f);
-    print_body(text, f);
+    print_body(text, f, statements);
     cr_put(text, "}\n");
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "body.h"
 #include "compiler/ir/guard.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
@@ -228,12 +227,14 @@ static void print_loop(struct cr_text *t, const struct cr_step *loop)
                in_units(CR_SPACE_ARENA, loop->arena_stride, CR_FORMAT_f32));
 }
 
-/* Steps are flat: a loop over layers is open until its END. */
-static void print_steps(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
+/* Steps are flat: a loop over layers is open until its END.  `spans`, by step, or null. */
+static void print_steps(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
+                        struct cr_span *spans)
 {
     const struct cr_step *loop = NULL;
     for (int i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
         const struct cr_step *step = &p->steps[i];
+        size_t begin = t->length;
         switch (step->kind) {
         case CR_STEP_CALL:
             print_call(t, p, loop, step);
@@ -247,6 +248,8 @@ static void print_steps(struct cr_text *t, const struct cr_program *p, const str
             cr_put(t, "    }\n");
             break;
         }
+        if (spans)
+            spans[i] = (struct cr_span){begin, t->length};
     }
 }
 
@@ -349,7 +352,8 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *p,
 
 /* The signature is that of cr_code.execute (compiler/exec/exec.h); the arena ends in the scratch of
  * all threads. */
-static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
+static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
+                        struct cr_span *steps)
 {
     char name[128], plain[64];
     cr_entry_function(name, sizeof name, p, entry, "execute");
@@ -366,16 +370,45 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     print_ports(t, p, entry);
     print_lengths(t, p);
     cr_put(t, "    (void)weights, (void)inputs;\n");
-    print_steps(t, p, entry);
+    print_steps(t, p, entry, steps);
     cr_put(t, "    return 0;\n}\n");
 }
 
 void cr_emit(struct cr_text *text, const struct cr_program *program)
 {
     for (int i = 0; i < program->n_functions; i++)
-        cr_emit_function(text, &program->functions[i]);
+        cr_emit_function(text, &program->functions[i], NULL);
     for (int i = 0; i < program->n_entries; i++)
-        print_entry(text, program, &program->entries[i]);
+        print_entry(text, program, &program->entries[i], NULL);
+}
+
+/* Prints once more what cr_emit does, and keeps the places alone. */
+void cr_spans_find(struct cr_spans *spans, const struct cr_program *program)
+{
+    struct cr_text text = {0};
+    spans->n = program->n_functions;
+    spans->functions = cr_calloc((size_t)program->n_functions, sizeof *spans->functions);
+    spans->statements = cr_calloc((size_t)program->n_functions, sizeof *spans->statements);
+    spans->steps = cr_calloc((size_t)program->n_steps, sizeof *spans->steps);
+    for (int i = 0; i < program->n_functions; i++) {
+        const struct cr_function *f = &program->functions[i];
+        spans->functions[i].begin = text.length;
+        spans->statements[i] = cr_calloc((size_t)f->n_body, sizeof *spans->statements[i]);
+        cr_emit_function(&text, f, spans->statements[i]);
+        spans->functions[i].end = text.length;
+    }
+    for (int i = 0; i < program->n_entries; i++)
+        print_entry(&text, program, &program->entries[i], spans->steps);
+    free(text.data);
+}
+
+void cr_spans_free(struct cr_spans *spans)
+{
+    for (int i = 0; i < spans->n; i++)
+        free(spans->statements[i]);
+    free(spans->statements);
+    free(spans->functions);
+    free(spans->steps);
 }
 
 struct cr_program *cr_emit_program(struct cr_module *module)

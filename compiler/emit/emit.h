@@ -17,6 +17,7 @@
 #ifndef CR_EMIT_H
 #define CR_EMIT_H
 
+#include "body.h"
 #include "compiler/ir/error.h"
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
@@ -28,6 +29,18 @@ struct cr_program *cr_emit_program(struct cr_module *module);
 
 /* Appends the C of a program: its functions and what calls them. */
 void cr_emit(struct cr_text *text, const struct cr_program *program);
+
+/* Where the C of a program's parts stands in its text. */
+struct cr_spans {
+    struct cr_span *functions;   /* by function, with the comment before it */
+    struct cr_span *steps;       /* by step; a loop's is its head */
+    struct cr_span **statements; /* by function, by statement of its body */
+    int n;                       /* functions */
+};
+
+/* Finds them, to be freed with cr_spans_free. */
+void cr_spans_find(struct cr_spans *spans, const struct cr_program *program);
+void cr_spans_free(struct cr_spans *spans);
 
 /* The name of an entry's function in C: NAME_what or NAME_ENTRY_what. */
 void cr_entry_function(char *name, size_t size, const struct cr_program *program,

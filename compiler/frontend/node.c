@@ -6,7 +6,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* The origin of the nodes to come: the user's line, or what the dump says. */
+/* The origin of the nodes to come: the user's line and that of a library, or what the dump says. */
 static void set_origin(lua_State *L, struct cr_run *run)
 {
     struct cr_graph *g = run->graph;
@@ -16,11 +16,14 @@ static void set_origin(lua_State *L, struct cr_run *run)
     }
     struct cr_line user, inner;
     cr_find_lines(L, run, &user, &inner);
+    bool library = inner.path && inner.path != user.path;
     if (!user.path)
         user = inner;
     g->here.file = cr_intern(g, user.path ? user.path : run->path);
     g->here.line = user.path ? user.number : 0;
     g->here.scope = cr_intern(g, run->scope);
+    g->here.library =
+        (unsigned short)(library ? cr_intern_line(g, inner.path, inner.number) : 0);
 }
 
 /* Gives a new node the kernel that a printed graph says; refuses a number that no such node has. */

@@ -118,6 +118,8 @@ struct cr_graph *cr_graph_copy(const struct cr_graph *g)
     copy_nodes(copy, g);
     for (int i = 0; i < g->interned->n_literals; i++)
         cr_add_literal(copy, &g->interned->literals[i]);
+    for (int i = 0; i < g->interned->n_lines; i++)
+        cr_intern_line(copy, g->interned->lines[i].file, g->interned->lines[i].line);
     for (int i = 0; i < g->n_lengths; i++)
         cr_graph_add_length(copy, g->lengths[i].name, g->lengths[i].bound);
     cr_copy_outputs(copy, g, NULL);

@@ -117,8 +117,15 @@ struct cr_where {
     const char *file;
     const char *scope; /* "h.3.attn", "" at the top */
     int line;
-    short entry;   /* what it is computed for, once the pass `entries` has run; else 0 */
-    bool backward; /* a part of the gradient of what was made there */
+    unsigned short library; /* the line of a library that made it, a number of cr_intern_line; or 0 */
+    signed char entry;      /* what it is computed for, once the pass `entries` has run; else 0 */
+    bool backward;          /* a part of the gradient of what was made there */
+};
+
+/* A line of a text. */
+struct cr_text_line {
+    const char *file;
+    int line;
 };
 
 /* What an op needs besides its operands; the op says which fields count. */
@@ -228,6 +235,13 @@ const char *cr_intern(struct cr_graph *g, const char *text);
 
 /* Whether a string is such a copy; it is not looked into. */
 bool cr_is_interned(const struct cr_graph *g, const char *text);
+
+/* The number of a line in a file, one for equal lines, from 1 on; 0 if there are too many.  Graphs that
+ * have their strings in common have these, too. */
+int cr_intern_line(struct cr_graph *g, const char *file, int line);
+
+/* The line of that number, or null for 0. */
+const struct cr_text_line *cr_line_of(const struct cr_graph *g, int number);
 
 /* The graph's own copy of CR_MAX_RANK numbers; zeros are cr_no_axes in all graphs. */
 const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes);

@@ -19,6 +19,8 @@ void cr_interned_drop(struct cr_interned *in)
     for (int i = 0; i < in->n_literals; i++)
         free((void *)in->literals[i].words);
     free(in->literals);
+    free(in->lines);
+    cr_table_free(&in->places);
     cr_table_free(&in->contents);
     cr_names_free(&in->names);
     cr_table_free(&in->addresses);
@@ -60,6 +62,44 @@ const char *cr_intern(struct cr_graph *g, const char *text)
         in->bytes += strlen(text) + STRING_BYTES;
     }
     return in->names.items[known];
+}
+
+/* ---- lines ---- */
+
+/* A line that is looked for. */
+struct place {
+    const struct cr_interned *in;
+    struct cr_text_line line;
+};
+
+static bool is_place(const void *context, int item)
+{
+    const struct place *place = context;
+    const struct cr_text_line *line = &place->in->lines[item];
+    return line->file == place->line.file && line->line == place->line.line;
+}
+
+/* Numbers are one more than indices, as 0 says that there is no line. */
+int cr_intern_line(struct cr_graph *g, const char *file, int line)
+{
+    struct cr_interned *in = g->interned;
+    const struct place place = {in, {cr_intern(g, file), line}};
+    uint64_t hash = cr_hash_word((uint64_t)line, (uintptr_t)place.line.file);
+    int known = cr_table_find(&in->places, hash, is_place, &place);
+    if (known < 0 && in->n_lines == UINT16_MAX)
+        return 0;
+    if (known < 0) {
+        known = in->n_lines;
+        *CR_PUSH(in->lines, in->n_lines, in->cap_lines) = place.line;
+        cr_table_add(&in->places, hash, known);
+        in->bytes += sizeof place.line;
+    }
+    return known + 1;
+}
+
+const struct cr_text_line *cr_line_of(const struct cr_graph *g, int number)
+{
+    return number ? &g->interned->lines[number - 1] : NULL;
 }
 
 /* ---- axes ---- */

@@ -25,6 +25,9 @@ struct cr_interned {
     struct cr_literal *literals;
     int n_literals, cap_literals;
     struct cr_table contents; /* of the literals, by number */
+    struct cr_text_line *lines; /* of libraries; their files are names */
+    int n_lines, cap_lines;
+    struct cr_table places; /* of the lines, by number */
     size_t bytes;         /* that they take */
     int graphs;           /* that have them */
 };

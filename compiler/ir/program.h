@@ -127,6 +127,7 @@ struct cr_call {
     enum cr_op op;         /* MAP, REDUCE... */
     unsigned by_row;       /* MAP: a bit for each operand that has one number a row */
     int first_argument, n_arguments;
+    cr_id node; /* whose value it computes, or helps to, of the kernel that was scheduled */
 };
 
 /* The name of the function that is called, after "rt->". */

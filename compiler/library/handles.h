@@ -177,6 +177,24 @@ int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct
 /* The report of a program, without what its backend knows. */
 crescent_report cr_report_of(const struct cr_program *program);
 
+/* A call of a kernel in a run: its number in program->sequence, and what it was handed: a pointer to the
+ * runtime's table, then a word for each slot that is bound. */
+struct cr_watched_call {
+    int number;
+    const void *args;
+    int64_t begin_ns, end_ns;
+};
+
+/* Who is told of each call when it has ended. */
+struct cr_watch {
+    void (*called)(void *context, const struct cr_watched_call *call);
+    void *context;
+};
+
+/* A run of all entries that is watched; backends that compile to memory. */
+int cr_run_watched(crescent_model *model, const void *const *inputs, void *const *outputs,
+                   const struct cr_watch *watch, struct cr_error *error);
+
 /* Refuses a model that lacks the values of a parameter. */
 int cr_check_weights(const crescent_model *model, struct cr_error *error);
 

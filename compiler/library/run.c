@@ -205,29 +205,29 @@ int crescent_reset_states(crescent_model *model)
  * hands it the pool it was given.  So a copy of the table with a `parallel` of our own sees each
  * call, in the order of program->sequence, and the code is what it always is.
  */
-struct watch {
+struct watched {
     struct cr_runtime rt;
     const struct cr_engine *engine;
-    int at;     /* calls so far */
-    double *ns; /* by kernel */
+    const struct cr_watch *watch;
+    int at; /* calls so far */
 };
 
 /* In place of the runtime's function.  Generated code does not look into the pool it was given,
- * so that it can be something else: the watch. */
-static void timed_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
-                           const void *args, float *scratch, long scratch_stride)
+ * so that it can be something else: what is watched. */
+static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
+                             const void *args, float *scratch, long scratch_stride)
 {
-    struct watch *w = (struct watch *)(void *)pool;
-    const struct cr_program *program = w->engine->program;
-    CR_CHECK(w->at < program->n_sequence);
-    int64_t start = cr_clock();
+    struct watched *w = (struct watched *)(void *)pool;
+    CR_CHECK(w->at < w->engine->program->n_sequence);
+    struct cr_watched_call call = {.number = w->at++, .args = args, .begin_ns = cr_clock()};
     w->engine->rt->parallel(w->engine->pool, items, shares, body, args, scratch, scratch_stride);
-    w->ns[program->sequence[w->at++]] += (double)(cr_clock() - start);
+    call.end_ns = cr_clock();
+    w->watch->called(w->watch->context, &call);
 }
 
 /* A run of the same engine, but for its table of functions and its pool. */
-static int run_timed(crescent_model *m, const void *const *inputs, void *const *outputs,
-                     double *kernel_ns, struct cr_error *error)
+int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *outputs,
+                   const struct cr_watch *watch, struct cr_error *error)
 {
     const struct cr_engine *e = &m->engine;
     if (e->backend != CR_BACKEND_TCC && e->backend != CR_BACKEND_CC)
@@ -235,13 +235,33 @@ static int run_timed(crescent_model *m, const void *const *inputs, void *const *
                        cr_backend_names[e->backend]);
     if (check_run(m, all_entries(m), inputs, outputs, error))
         return -1;
-    struct watch watch = {.rt = *e->rt, .engine = e, .ns = kernel_ns};
-    struct cr_engine watched = *e;
-    watch.rt.parallel = timed_parallel;
-    watched.rt = &watch.rt;
-    watched.pool = (struct cr_pool *)(void *)&watch;
-    memset(kernel_ns, 0, (size_t)e->program->n_kernels * sizeof *kernel_ns);
-    return run_entries(&watched, all_entries(m), inputs, outputs, error);
+    struct watched watched = {.rt = *e->rt, .engine = e, .watch = watch};
+    struct cr_engine engine = *e;
+    watched.rt.parallel = watched_parallel;
+    engine.rt = &watched.rt;
+    engine.pool = (struct cr_pool *)(void *)&watched;
+    return run_entries(&engine, all_entries(m), inputs, outputs, error);
+}
+
+/* What each kernel takes, all its calls together. */
+struct times {
+    const struct cr_program *program;
+    double *ns; /* by kernel */
+};
+
+static void add_time(void *context, const struct cr_watched_call *call)
+{
+    const struct times *t = context;
+    t->ns[t->program->sequence[call->number]] += (double)(call->end_ns - call->begin_ns);
+}
+
+static int run_timed(crescent_model *m, const void *const *inputs, void *const *outputs,
+                     double *kernel_ns, struct cr_error *error)
+{
+    struct times times = {m->engine.program, kernel_ns};
+    if (times.program)
+        memset(kernel_ns, 0, (size_t)times.program->n_kernels * sizeof *kernel_ns);
+    return cr_run_watched(m, inputs, outputs, &(struct cr_watch){add_time, &times}, error);
 }
 
 int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,

@@ -180,6 +180,7 @@ int cr_make_call(struct cr_builder *b, struct cr_call call, int n,
     struct cr_function *f = b->f;
     call.first_argument = f->n_arguments;
     call.n_arguments = n;
+    call.node = b->node;
     for (int i = 0; i < n; i++)
         *CR_PUSH(f->arguments, f->n_arguments, f->cap_arguments) = arguments[i];
     *CR_PUSH(f->calls, f->n_calls, f->cap_calls) = call;

@@ -34,6 +34,7 @@ struct cr_builder {
     cr_expr items;              /* how many there are, if lengths say so; else CR_NONE */
     int n_temps;                /* of tile programs, to name them */
     const char *scope;          /* the last one told to the reader */
+    cr_id node;                 /* what the calls to come are for: cr_call.node */
 };
 
 /* ---- integer expressions ---- */
@@ -91,12 +92,12 @@ void cr_do_call(struct cr_builder *b, int call);
     (int)(sizeof((const struct cr_argument[]){__VA_ARGS__}) / sizeof(struct cr_argument)),         \
         (const struct cr_argument[]){__VA_ARGS__}
 #define CR_CALL(b, callee, format, ...)                                                            \
-    cr_do_call(b, cr_make_call(b, (struct cr_call){callee, format, 0, 0, 0, 0},                    \
+    cr_do_call(b, cr_make_call(b, (struct cr_call){callee, format, 0, 0, 0, 0, 0},                 \
                                CR_ARGUMENTS(__VA_ARGS__)))
 
 /* An elementwise op; the bits of `by_row` are operands with one number a row. */
 #define CR_CALL_MAP(b, op, format, by_row, ...)                                                    \
-    cr_do_call(b, cr_make_call(b, (struct cr_call){CR_CALLEE_MAP, format, op, by_row, 0, 0},       \
+    cr_do_call(b, cr_make_call(b, (struct cr_call){CR_CALLEE_MAP, format, op, by_row, 0, 0, 0},    \
                                CR_ARGUMENTS(__VA_ARGS__)))
 
 /* What a call returns. */

@@ -242,6 +242,8 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
         if (check_arena(module, o, error))
             return -1;
         dump_after(module, o, pass->name);
+        if (o->after)
+            o->after(o->context, pass, module);
         if (o->stop_after && strcmp(o->stop_after, pass->name) == 0)
             return 0;
     }

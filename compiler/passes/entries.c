@@ -29,7 +29,7 @@ static void copy_node(struct copy *c, cr_id id, int entry)
     for (int i = 0; i < node->n_in; i++)
         in[i] = c->map[cr_in(c->from, id, i)];
     c->to->here = node->where;
-    c->to->here.entry = entry;
+    c->to->here.entry = (signed char)entry;
     c->map[id] = cr_must(c->to, node->op, node->n_in, in, &attr);
     if (node->tap && first)
         c->to->nodes[c->map[id]].tap = node->tap;

@@ -82,7 +82,7 @@ static void separate_outputs(struct cr_graph *g)
         taken[id] = true;
         struct cr_attr attr = cr_attr_of(&g->nodes[id]);
         g->here = g->nodes[id].where;
-        g->here.entry = g->outputs[i].entry;
+        g->here.entry = (signed char)g->outputs[i].entry;
         if (shared)
             g->outputs[i].id = cr_must(g, CR_OP_reshape, 1, &id, &attr);
     }

@@ -326,6 +326,14 @@ static inline cr_id cr_packed(const struct cr_kernel *kernel)
     return kernel->kind == CR_KERNEL_GEMM ? kernel->gemm.packed : CR_NONE;
 }
 
+/* The node that most of its work is for: the contraction, if there is one. */
+static inline cr_id cr_main_node(const struct cr_kernel *kernel)
+{
+    if (kernel->kind == CR_KERNEL_GEMM)
+        return kernel->gemm.core;
+    return kernel->kind == CR_KERNEL_ATTENTION ? kernel->attention.core : kernel->root;
+}
+
 /* "<= i +0": what a bound says of the keys that query `row` sees; returns the buffer. */
 const char *cr_bound_text(char *buffer, size_t size, const struct cr_bound *bound,
                           const char *row);

@@ -34,6 +34,8 @@ struct cr_pass_options {
     int64_t max_arena; /* bytes that the arena may have, or 0 */
     const char *path;  /* of the script, if max_arena is given: for the message */
     const struct cr_target *target; /* that loops are cut for; null: the generic one */
+    void (*after)(void *context, const struct cr_pass *pass, const struct cr_module *module);
+    void *context; /* of `after`, which is told of each pass that ran; both may be null */
 };
 
 /*

@@ -144,7 +144,7 @@ void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
     int entry = here->entry;
     *here = rw->from->nodes[id].where;
     if (rw->from->nodes[id].name)
-        here->entry = entry; /* inputs and parameters are of none */
+        here->entry = (signed char)entry; /* inputs and parameters are of none */
 }
 
 /* Enters a node of `to` for one of `from`. */

@@ -338,6 +338,7 @@ static void add_function(struct scheduling *s, int kernel)
         snprintf(f->title, sizeof f->title, "tile");
     add_own_vars(f);
     add_arguments(s, &b);
+    b.node = cr_main_node(b.k);
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
     f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;
     f->comment = cr_describe(&b, title);

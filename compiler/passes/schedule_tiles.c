@@ -483,13 +483,12 @@ static void tell_scope(struct tiling *t, const struct cr_value *v)
 }
 
 /* Computes value i, or finds it in memory; a map writes to `dest` if that is given. */
-static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
+static void find_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
     struct spot *spot = &t->spots[i];
     spot->by_row = false;
     spot->format = cr_format_of(t->b->g->nodes[v->node].dtype);
-    tell_scope(t, v);
     if (is_diagonal(t, i)) {
         place_diagonal(t, i, spot);
         free_dead(t, i);
@@ -531,6 +530,17 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
         return;
     }
     free_dead(t, i);
+}
+
+/* The same, and says of the calls what they are for. */
+static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
+{
+    const struct cr_value *v = &t->job->tiles->values[i];
+    cr_id node = t->b->node;
+    tell_scope(t, v);
+    t->b->node = v->node;
+    find_value(t, i, dest);
+    t->b->node = node;
 }
 
 /* ---- the result ---- */

@@ -1,0 +1,89 @@
+/* document.c - writes JSON; see document.h. */
+#include "document.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "compiler/ir/escape.h"
+
+/* Characters of a text; a control character and what is no UTF-8 are told apart by their first byte. */
+static void put_string(FILE *out, const char *text, size_t length)
+{
+    fputc('"', out);
+    for (size_t n; length; text += n, length -= n) {
+        n = cr_harmless(text, length);
+        unsigned char c = (unsigned char)*text;
+        if (n == 1 && (c == '"' || c == '\\'))
+            fprintf(out, "\\%c", c);
+        else if (n && c != '<')
+            fwrite(text, 1, n, out);
+        else if (c == '<' || c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc('?', out);
+        n += !n;
+    }
+    fputc('"', out);
+}
+
+/* What goes before a value. */
+static void put_key(struct cr_document *d, const char *key)
+{
+    if (d->behind)
+        fputs(key ? ",\n" : ",", d->out);
+    d->behind = true;
+    if (!key)
+        return;
+    put_string(d->out, key, strlen(key));
+    fputc(':', d->out);
+}
+
+void cr_doc_begin(struct cr_document *d, const char *key, char bracket)
+{
+    put_key(d, key);
+    fputc(bracket, d->out);
+    d->behind = false;
+}
+
+void cr_doc_end(struct cr_document *d, char bracket)
+{
+    fputc(bracket, d->out);
+    d->behind = true;
+}
+
+void cr_doc_text(struct cr_document *d, const char *key, const char *text)
+{
+    put_key(d, key);
+    if (text)
+        put_string(d->out, text, strlen(text));
+    else
+        fputs("null", d->out);
+}
+
+void cr_doc_bytes(struct cr_document *d, const char *key, const char *text, size_t length)
+{
+    put_key(d, key);
+    put_string(d->out, text, length);
+}
+
+void cr_doc_integer(struct cr_document *d, const char *key, int64_t number)
+{
+    put_key(d, key);
+    fprintf(d->out, "%" PRId64, number);
+}
+
+void cr_doc_number(struct cr_document *d, const char *key, double number)
+{
+    put_key(d, key);
+    if (isfinite(number))
+        fprintf(d->out, "%.9g", number);
+    else
+        fputs("null", d->out);
+}
+
+void cr_doc_flag(struct cr_document *d, const char *key, bool flag)
+{
+    put_key(d, key);
+    fputs(flag ? "true" : "false", d->out);
+}

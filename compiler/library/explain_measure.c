@@ -1,0 +1,342 @@
+/* explain_measure.c - what each kernel of an explanation takes, and by how much it errs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/exec/exec.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/starts.h"
+#include "explanation.h"
+
+/* ---- times ---- */
+
+enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 1000, PAUSE_US = 300 };
+
+/* Numbers of the rounds, [numbers][MOST_ROUNDS]. */
+struct samples {
+    double *data;
+    int rounds;
+};
+
+enum { RUN, BETWEEN, PEAK, MEMORY, TOUCHED, ACTIVE, FIRST_KERNEL };
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of a number; the numbers are sorted, and the least comes first. */
+static double median_of(const struct samples *s, int number)
+{
+    double *first = s->data + (size_t)number * MOST_ROUNDS;
+    qsort(first, (size_t)s->rounds, sizeof *first, ascending);
+    return s->rounds % 2 ? first[s->rounds / 2]
+                         : (first[s->rounds / 2 - 1] + first[s->rounds / 2]) / 2;
+}
+
+static void add_sample(struct samples *s, int number, double value)
+{
+    s->data[(size_t)number * MOST_ROUNDS + (size_t)s->rounds] = value;
+}
+
+/* A run; where the states allow no further one, as when a cache is full, they begin again. */
+static int run_again(crescent_model *m, const void *const *inputs, void *const *outputs,
+                     double *kernel_ns)
+{
+    for (int i = 0;; i++) {
+        int status = kernel_ns ? crescent_run_timed(m, inputs, outputs, kernel_ns)
+                               : crescent_run(m, inputs, outputs);
+        if (!status || i || !m->engine.n_states)
+            return status;
+        crescent_reset_states(m);
+    }
+}
+
+/* The machine, a run by itself, and one kernel by kernel. */
+static int measure_round(crescent_model *m, crescent_machine *machine, struct samples *s,
+                         const void *const *inputs, void *const *outputs, double *kernel_ns)
+{
+    crescent_report r;
+    crescent_report_of(m, &r);
+    add_sample(s, PEAK, crescent_machine_flops(machine));
+    add_sample(s, MEMORY, crescent_machine_read(machine, 0));
+    add_sample(s, TOUCHED, crescent_machine_read(machine, r.border_bytes + r.parameter_bytes));
+    add_sample(s, ACTIVE, crescent_machine_read(machine, r.border_bytes + r.arena_bytes));
+    usleep(PAUSE_US);
+    if (run_again(m, inputs, outputs, NULL))
+        return -1;
+    int64_t start = cr_clock();
+    if (run_again(m, inputs, outputs, NULL))
+        return -1;
+    int64_t ran = cr_clock();
+    if (run_again(m, inputs, outputs, kernel_ns))
+        return -1;
+    double between = (double)(cr_clock() - ran);
+    add_sample(s, RUN, (double)(ran - start));
+    for (int i = 0; i < r.n_kernels; i++) {
+        add_sample(s, FIRST_KERNEL + i, kernel_ns[i]);
+        between -= kernel_ns[i];
+    }
+    add_sample(s, BETWEEN, between);
+    s->rounds++;
+    return 0;
+}
+
+/* Medians of all rounds. */
+static void take_samples(struct cr_measurement *m, const struct samples *s, int n_kernels)
+{
+    m->rounds = s->rounds;
+    m->run_ns = median_of(s, RUN);
+    m->run_least_ns = s->data[RUN * MOST_ROUNDS];
+    m->between_ns = median_of(s, BETWEEN);
+    m->peak_gflops = median_of(s, PEAK);
+    m->memory_gb_s = median_of(s, MEMORY);
+    m->touched_gb_s = median_of(s, TOUCHED);
+    m->active_gb_s = median_of(s, ACTIVE);
+    for (int i = 0; i < n_kernels; i++) {
+        m->kernel_ns[i] = median_of(s, FIRST_KERNEL + i);
+        m->kernel_least_ns[i] = s->data[(size_t)(FIRST_KERNEL + i) * MOST_ROUNDS];
+    }
+}
+
+static void note_call(void *context, const struct cr_watched_call *call)
+{
+    struct cr_measurement *m = context;
+    m->begin_ns[call->number] = call->begin_ns;
+    m->end_ns[call->number] = call->end_ns;
+}
+
+/* When each call of one run began and ended, counted from the first one. */
+static int trace_run(crescent_model *model, struct cr_measurement *m, const void *const *inputs,
+                     void *const *outputs, struct cr_error *error)
+{
+    const struct cr_watch watch = {note_call, m};
+    int n = model->engine.program->n_sequence;
+    if (model->engine.n_states)
+        cr_engine_reset_states(&model->engine);
+    if (cr_run_watched(model, inputs, outputs, &watch, error))
+        return -1;
+    int64_t start = n ? m->begin_ns[0] : 0;
+    for (int i = 0; i < n; i++) {
+        m->begin_ns[i] -= start;
+        m->end_ns[i] -= start;
+    }
+    return 0;
+}
+
+/* Rounds until the time is over. */
+static int measure(crescent_explanation *e, crescent_machine *machine, struct cr_measurement *m,
+                   const void *const *inputs, void *const *outputs, double seconds)
+{
+    int n = e->program->n_kernels, status = 0;
+    struct samples s = {
+        cr_calloc((size_t)(FIRST_KERNEL + n) * MOST_ROUNDS, sizeof *s.data), 0};
+    double *kernel_ns = cr_calloc((size_t)n, sizeof *kernel_ns);
+    int64_t end = cr_clock() + (int64_t)(seconds * 1e9);
+    crescent_machine_flops(machine);
+    while (!status && s.rounds < MOST_ROUNDS && (s.rounds < LEAST_ROUNDS || cr_clock() < end))
+        status = measure_round(e->model, machine, &s, inputs, outputs, kernel_ns);
+    if (!status)
+        take_samples(m, &s, n);
+    free(kernel_ns);
+    free(s.data);
+    return status;
+}
+
+static struct cr_measurement *new_measurement(const struct cr_program *p)
+{
+    struct cr_measurement *m = cr_calloc(1, sizeof *m);
+    m->kernel_ns = cr_calloc((size_t)p->n_kernels, sizeof *m->kernel_ns);
+    m->kernel_least_ns = cr_calloc((size_t)p->n_kernels, sizeof *m->kernel_least_ns);
+    m->begin_ns = cr_calloc((size_t)p->n_sequence, sizeof *m->begin_ns);
+    m->end_ns = cr_calloc((size_t)p->n_sequence, sizeof *m->end_ns);
+    return m;
+}
+
+static int check_model(const crescent_explanation *e, struct cr_error *error)
+{
+    if (e->model)
+        return 0;
+    return cr_fail(error, "%.400s: no model, expected crescent_explanation_model before",
+                   e->origin->path);
+}
+
+int crescent_explanation_measure(crescent_explanation *e, const void *const *inputs,
+                                 void *const *outputs, double seconds)
+{
+    CR_REQUIRE(e, inputs && outputs);
+    CR_ENTER(e->context);
+    crescent_machine *machine;
+    if (check_model(e, guard.error))
+        return cr_done(&guard, -1);
+    int status = crescent_machine_open(e->model, &machine);
+    if (status)
+        return status;
+    if (!e->measured)
+        e->measured = new_measurement(e->program);
+    status = measure(e, machine, e->measured, inputs, outputs, seconds);
+    crescent_machine_close(machine);
+    if (!status)
+        status = trace_run(e->model, e->measured, inputs, outputs, guard.error);
+    return cr_done(&guard, status);
+}
+
+/* ---- errors ---- */
+
+/* What is held against the interpreter. */
+struct checking {
+    crescent_explanation *e;
+    int *last_writer; /* by node: the last call that writes to it, or -1 */
+    int *row;         /* by call: of `exact`, or -1 */
+    double **exact;   /* by tensor that is stored */
+    cr_id *stored;    /* their nodes */
+    int n;
+};
+
+/* Each tensor that some kernel stores, once. */
+static void find_stored(struct checking *c)
+{
+    const struct cr_module *m = c->e->module;
+    c->last_writer = cr_calloc((size_t)m->graph->n_nodes, sizeof *c->last_writer);
+    c->row = cr_calloc((size_t)m->n_kernels, sizeof *c->row);
+    c->stored = cr_calloc((size_t)m->n_kernels, sizeof *c->stored);
+    c->exact = cr_calloc((size_t)m->n_kernels, sizeof *c->exact);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        c->last_writer[id] = -1;
+    for (int i = 0; i < m->n_kernels; i++)
+        c->last_writer[m->kernels[i].buffer] = i;
+    for (int i = 0; i < m->n_kernels; i++) {
+        c->row[i] = c->last_writer[m->kernels[i].buffer] == i ? c->n : -1;
+        if (c->row[i] >= 0)
+            c->stored[c->n++] = m->kernels[i].buffer;
+    }
+}
+
+static void close_checking(struct checking *c)
+{
+    for (int i = 0; i < c->n; i++)
+        free(c->exact[i]);
+    free(c->exact);
+    free(c->stored);
+    free(c->row);
+    free(c->last_writer);
+}
+
+/* The graph behind all passes, whose outputs are what kernels store. */
+static struct cr_graph *graph_of_stored(const struct checking *c)
+{
+    struct cr_graph *g = cr_graph_copy(c->e->module->graph);
+    g->n_outputs = g->n_replaced = 0;
+    for (int i = 0; i < c->n; i++)
+        cr_add_output(g, "", c->stored[i]);
+    return g;
+}
+
+/* The tensors of parameters, or of inputs and states, in the order of the graph's nodes. */
+static const void **leaves_of(const struct cr_graph *g, const struct cr_engine *e, bool params,
+                              const void *const *inputs)
+{
+    const void **leaves = cr_calloc((size_t)g->n_nodes, sizeof *leaves);
+    int n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (params && node->op == CR_OP_param)
+            leaves[n++] = e->tensors[cr_port_find(e->params, e->n_params, node->name)];
+        else if (!params && node->op == CR_OP_input)
+            leaves[n++] = inputs[cr_port_find(e->inputs, e->n_inputs, node->name)];
+        else if (!params && node->op == CR_OP_state)
+            leaves[n++] = e->memory[cr_port_find(e->states, e->n_states, node->name)];
+    }
+    return leaves;
+}
+
+/* Before the run, which changes states. */
+static int interpret(struct checking *c, const void *const *inputs, struct cr_error *error)
+{
+    struct cr_graph *g = graph_of_stored(c);
+    const void **params = leaves_of(g, &c->e->model->engine, true, inputs);
+    const void **rest = leaves_of(g, &c->e->model->engine, false, inputs);
+    int status = 0;
+    for (int i = 0; i < c->n && !status; i++) {
+        const struct cr_node *node = &g->nodes[c->stored[i]];
+        int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
+        c->exact[i] = cr_memory_new(bytes, "what kernels store", error);
+        status = c->exact[i] ? 0 : -1;
+    }
+    if (!status)
+        status = cr_interpret(g, (const float *const *)params, rest, c->exact, error);
+    free(params);
+    free(rest);
+    cr_graph_free(g);
+    return status;
+}
+
+/* Where a call stores its tensor: the last argument, less what lies before its own part. */
+static const void *stored_at(const struct checking *c, const struct cr_watched_call *call)
+{
+    const struct cr_module *m = c->e->module;
+    const struct cr_function *f = &c->e->program->functions[c->e->program->sequence[call->number]];
+    const char *out = ((const char *const *)call->args)[f->n_bound];
+    int64_t start = m->starts ? m->starts[call->number].at[CR_START_RESULT] : 0;
+    return out - start * (int64_t)sizeof(float);
+}
+
+static double rms_of(const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum / (double)n);
+}
+
+/* Compares what a call completes. */
+static void check_call(void *context, const struct cr_watched_call *call)
+{
+    static const crescent_tolerance any = {.atol = INFINITY, .max_ulp = -1};
+    struct checking *c = context;
+    int row = c->row[call->number];
+    if (row < 0)
+        return;
+    const struct cr_node *node = &c->e->module->graph->nodes[c->stored[row]];
+    int64_t n = cr_elements(node->rank, node->shape);
+    const void *stored = stored_at(c, call);
+    double *got = cr_calloc((size_t)n, sizeof *got);
+    for (int64_t i = 0; i < n; i++)
+        got[i] = node->dtype == CR_I32 ? ((const int32_t *)stored)[i] : (double)((const float *)stored)[i];
+    crescent_difference d;
+    crescent_compare(got, c->exact[row], n, &any, &d);
+    c->e->errors[call->number] = (struct cr_call_error){
+        true, d.max_abs, d.max_ulp, rms_of(c->exact[row], n), d.nans};
+    free(got);
+}
+
+/* What a length leaves out has no value that could be compared. */
+static int check(crescent_explanation *e, const void *const *inputs, void *const *outputs,
+                 struct cr_error *error)
+{
+    struct checking c = {.e = e};
+    if (check_model(e, error) || cr_check_kept(e->model, error))
+        return -1;
+    if (e->module->graph->n_lengths)
+        return cr_fail(error, "%.400s: a model with lengths, expected one without to be checked",
+                       e->origin->path);
+    free(e->errors);
+    e->errors = cr_calloc((size_t)e->program->n_sequence, sizeof *e->errors);
+    find_stored(&c);
+    int status = interpret(&c, inputs, error);
+    if (!status)
+        status = cr_run_watched(e->model, inputs, outputs, &(struct cr_watch){check_call, &c},
+                                error);
+    close_checking(&c);
+    return status;
+}
+
+int crescent_explanation_check(crescent_explanation *e, const void *const *inputs,
+                               void *const *outputs)
+{
+    CR_REQUIRE(e, inputs && outputs);
+    CR_ENTER(e->context);
+    return cr_done(&guard, check(e, inputs, outputs, guard.error));
+}

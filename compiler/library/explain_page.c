@@ -1,0 +1,45 @@
+/* explain_page.c - the page of an explanation: compiler/library/page/ with the document in it. */
+#include <string.h>
+
+#include "explanation.h"
+
+#define EMBED(name)                                                                                \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".global cr_page_" #name "\n"                                                          \
+            ".hidden cr_page_" #name "\n"                                                          \
+            "cr_page_" #name ":\n"                                                                 \
+            ".incbin \"compiler/library/page/page." #name "\"\n"                                   \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char cr_page_##name[];
+EMBED(html)
+EMBED(css)
+EMBED(js)
+
+/* A model's name as a part of HTML: it is an identifier, but for what a script may call it. */
+static void put_title(FILE *out, const char *title)
+{
+    for (; *title; title++)
+        if (!strchr("<>&", *title))
+            fputc(*title, out);
+}
+
+/* The skeleton, whose "@NAME@" stand for the parts. */
+void cr_explain_page(FILE *out, const char *title, const char *document, size_t length)
+{
+    for (const char *at = cr_page_html, *mark; *at; at = mark + strcspn(mark + 1, "@") + 2) {
+        if (!(mark = strchr(at, '@'))) {
+            fputs(at, out);
+            return;
+        }
+        fwrite(at, 1, (size_t)(mark - at), out);
+        if (strncmp(mark, "@STYLE@", 7) == 0)
+            fputs(cr_page_css, out);
+        else if (strncmp(mark, "@SCRIPT@", 8) == 0)
+            fputs(cr_page_js, out);
+        else if (strncmp(mark, "@TITLE@", 7) == 0)
+            put_title(out, title);
+        else
+            fwrite(document, 1, length, out);
+    }
+}

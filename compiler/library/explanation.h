@@ -1,0 +1,69 @@
+/*
+ * explanation.h - what is behind crescent_explanation.
+ */
+#ifndef CR_EXPLANATION_H
+#define CR_EXPLANATION_H
+
+#include "compiler/passes/passes.h"
+#include "document.h"
+#include "handles.h"
+
+/* What one pass left: its graph, and what is counted of the module. */
+struct cr_stage {
+    const char *name, *doc;
+    struct cr_graph *graph; /* null: that of the stage before */
+    int64_t ns;             /* with what verifies it */
+    int kernels, functions, loops; /* -1: there are none yet */
+    int64_t weights_bytes, arena_bytes, arena_bytes_least;
+    int steps, statements;
+};
+
+/* What a run took and what the machine could do, in medians; see crescent_explanation_measure. */
+struct cr_measurement {
+    int rounds;
+    double run_ns, run_least_ns, between_ns;
+    double *kernel_ns, *kernel_least_ns; /* by kernel, all its calls in a run */
+    double peak_gflops, memory_gb_s, touched_gb_s, active_gb_s;
+    int64_t *begin_ns, *end_ns; /* of each call of one run, from its beginning on */
+};
+
+/* The error of what a call stores. */
+struct cr_call_error {
+    bool known; /* false: a later call writes the rest of that tensor */
+    double max_abs, max_ulp, rms; /* rms: of what is expected */
+    int64_t nans;
+};
+
+struct crescent_explanation {
+    crescent_context *context;
+    struct cr_origin *origin;
+    struct cr_graph *source; /* as the script built it; what the model is compiled of */
+    crescent_config config;
+    int n_gradients; /* outputs that are gradients */
+    struct cr_module *module; /* through all passes; the program is apart */
+    struct cr_program *program;
+    int *first_kernel; /* by function: the first kernel of the module that has its code */
+    struct cr_stage *stages;
+    int n_stages, cap_stages;
+    int64_t stage_began;
+    crescent_model *model; /* null until it is asked for */
+    struct cr_measurement *measured; /* or null */
+    struct cr_call_error *errors;    /* by call, or null */
+};
+
+/* The loop iteration's layer of a kernel of the module, or -1. */
+int cr_kernel_layer(const struct cr_module *module, int kernel);
+
+/* Writes the document of one explanation. */
+void cr_explain_document(struct cr_document *d, const char *key, const crescent_explanation *e);
+
+/* Parts of it: what was read, and the graphs; the sources of all lines. */
+void cr_explain_graphs(struct cr_document *d, const crescent_explanation *e);
+
+/* The page around a document. */
+void cr_explain_page(FILE *out, const char *title, const char *document, size_t length);
+
+/* One run as Chrome's trace events. */
+void cr_explain_trace(FILE *out, const crescent_explanation *e);
+
+#endif
