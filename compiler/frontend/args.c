@@ -17,6 +17,8 @@ const char *cr_type_name(lua_State *L, int index)
 {
     if (cr_is_tensor(L, index))
         return "tensor";
+    if (cr_is_other_tensor(L, index))
+        return "a tensor of another graph";
     return lua_isnoneornil(L, index) ? "nothing" : luaL_typename(L, index);
 }
 

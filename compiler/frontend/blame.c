@@ -6,10 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "script_state.h"
 
 enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };
+
+/* What errors of the module for Lua begin with. */
+#define OF_MODULE "crescent: "
 
 /* Chunks are called "#0", "#1", ...: a path may be too long for Lua's messages, or
  * hold what looks like one. */
@@ -35,8 +39,33 @@ static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char
     return end > name + 2 ? chunk_number(run, number) : NULL;
 }
 
+/* Whether a function belongs to the program that hosts the run: it is Lua, and no chunk of ours. */
+static bool is_hosts(const struct cr_run *run, const lua_Debug *frame)
+{
+    return run->hosted && (strcmp(frame->what, "Lua") == 0 || strcmp(frame->what, "main") == 0);
+}
+
+/* Whether a frame is the one that called the function of a hosted run. */
+static bool is_caller(lua_State *L, const struct cr_run *run, lua_Debug *frame)
+{
+    if (!run->hosted || strcmp(frame->what, "C") != 0)
+        return false;
+    lua_getinfo(L, "f", frame);
+    bool is = lua_tocfunction(L, -1) == run->function.caller;
+    lua_pop(L, 1);
+    return is;
+}
+
+/* A line of such a function, by the whole path of its file. */
+static struct cr_line line_of_host(const struct cr_run *run, const lua_Debug *frame)
+{
+    const char *path = frame->source[0] == '@' ? frame->source + 1 : frame->short_src;
+    return (struct cr_line){cr_intern(run->graph, path),
+                            frame->currentline > 0 ? frame->currentline : 0};
+}
+
 /* Visits at most MAX_LEVELS frames, since Lua takes time in proportion to the depth to find
- * one. */
+ * one.  After the function of a hosted run has returned its last line is to blame. */
 void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
                    struct cr_line *inner)
 {
@@ -45,21 +74,26 @@ void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
     for (int level = 0; level < MAX_LEVELS && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
         const struct cr_chunk *chunk = chunk_of_name(run, frame.source);
-        if (!chunk)
+        if (is_caller(L, run, &frame))
+            break;
+        if (!chunk && !is_hosts(run, &frame))
             continue;
-        struct cr_line line = {chunk->path, frame.currentline};
+        struct cr_line line = chunk ? (struct cr_line){chunk->path, frame.currentline}
+                                    : line_of_host(run, &frame);
         if (!inner->path)
             *inner = line;
-        if (!chunk->library) {
+        if (!chunk || !chunk->library) {
             *user = line;
             return;
         }
     }
+    if (run->hosted)
+        *user = run->function.end;
 }
 
 void cr_report_text(struct cr_run *run, struct cr_line line, const char *text)
 {
-    if (run->reported)
+    if (run->reported && !run->hosted)
         return;
     run->reported = true;
     if (!line.path)
@@ -97,10 +131,100 @@ static const char *say_missing(const char *message, char *text, size_t size)
     return text;
 }
 
+/* Takes "model.lua:12: ", as Lua itself writes it for a running function of the host, off the front of
+ * a message. */
+static bool split_hosts_message(lua_State *L, const struct cr_run *run, const char **message,
+                                struct cr_line *line)
+{
+    lua_Debug frame;
+    char begin[LUA_IDSIZE + 32];
+    for (int level = 0; level < MAX_LEVELS && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (is_caller(L, run, &frame))
+            break;
+        if (!is_hosts(run, &frame))
+            continue;
+        int size = snprintf(begin, sizeof begin, "%s:%d: ", frame.short_src, frame.currentline);
+        if (strncmp(*message, begin, (size_t)size) != 0)
+            continue;
+        *message += size;
+        *line = line_of_host(run, &frame);
+        return true;
+    }
+    return false;
+}
+
+static bool is_of_language(lua_State *L, const char *name)
+{
+    cr_push_kept(L, &cr_language_key);
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
+    bool is = !lua_isnil(L, -1);
+    lua_pop(L, 2);
+    return is;
+}
+
+/* A global that is nil in a function of the host, though the language or a module has that name. */
+static const char *hint_at_name(lua_State *L, const char *message, char *text, size_t size)
+{
+    static const char before[] = "global '";
+    const char *name = strstr(message, before);
+    char global[64];
+    if (!name || !strstr(message, "nil value"))
+        return message;
+    name += sizeof before - 1;
+    snprintf(global, sizeof global, "%.*s", (int)strcspn(name, "'"), name);
+    const char *module = cr_builtin_module_with(global);
+    if (module)
+        snprintf(text, size, "%.400s, did you mean %s.%s, of require \"%s\"?", message, module,
+                 global, module);
+    else if (is_of_language(L, global))
+        snprintf(text, size, "%.400s, expected it of the argument of the function that builds the graph, "
+                 "which has the language for functions outside", message);
+    else
+        return message;
+    return text;
+}
+
+/* The message handler of a hosted run.  What was reported when it was raised passes through, and so do
+ * errors that are no texts.  The value that goes on is the whole line. */
+static int report_to_host(lua_State *L, struct cr_run *run)
+{
+    struct cr_line user, inner;
+    char text[MAX_MESSAGE], hint[MAX_MESSAGE];
+    if (lua_type(L, 1) != LUA_TSTRING)
+        return 1;
+    const char *message = lua_tostring(L, 1);
+    if (run->reported && strcmp(message, run->error->text) == 0)
+        return 1;
+    cr_find_lines(L, run, &user, &inner);
+    int line;
+    const struct cr_chunk *said = split_message(run, &message, &line);
+    if (said)
+        inner = (struct cr_line){said->path, line};
+    if (said && !said->library)
+        user = inner;
+    if (!said && split_hosts_message(L, run, &message, &user))
+        inner = user;
+    if (strncmp(message, OF_MODULE, sizeof OF_MODULE - 1) == 0)
+        message += sizeof OF_MODULE - 1;
+    message = hint_at_name(L, message, hint, sizeof hint);
+    if (inner.path && user.path && inner.path != user.path)
+        snprintf(text, sizeof text, "%.*s (in %s:%d)", MAX_MESSAGE / 2, message, inner.path,
+                 inner.number);
+    else
+        snprintf(text, sizeof text, "%s", message);
+    cr_report_text(run, user, text);
+    lua_pushstring(L, run->error->text);
+    return 1;
+}
+
 int cr_report(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
     struct cr_line user, inner;
+    if (run->hosted)
+        return report_to_host(L, run);
     cr_find_lines(L, run, &user, &inner);
     const char *message = lua_type(L, 1) == LUA_TSTRING
                               ? lua_tostring(L, 1)
@@ -129,6 +253,15 @@ int cr_report(lua_State *L)
     return 1;
 }
 
+void cr_raise_at(lua_State *L, struct cr_line line, const char *text)
+{
+    struct cr_run *run = cr_run_of(L);
+    cr_report_text(run, line, text);
+    lua_pushstring(L, run->hosted ? run->error->text : text);
+    lua_error(L);
+    abort(); /* lua_error does not return */
+}
+
 void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
 {
     char text[MAX_MESSAGE];
@@ -136,10 +269,21 @@ void cr_raise_in(lua_State *L, const char *path, int line, const char *format, .
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    cr_report_text(cr_run_of(L), (struct cr_line){path, line}, text);
-    lua_pushstring(L, text);
-    lua_error(L);
-    abort(); /* lua_error does not return */
+    cr_raise_at(L, (struct cr_line){path, line}, text);
+}
+
+/* The function of the host that made the mistake may catch it, so the line is found at once. */
+static _Noreturn void raise_to_host(lua_State *L, const struct cr_run *run, const char *message)
+{
+    struct cr_line user, inner;
+    char text[MAX_MESSAGE];
+    cr_find_lines(L, run, &user, &inner);
+    if (inner.path && user.path && inner.path != user.path)
+        snprintf(text, sizeof text, "%.*s (in %s:%d)", MAX_MESSAGE / 2, message, inner.path,
+                 inner.number);
+    else
+        snprintf(text, sizeof text, "%s", message);
+    cr_raise_at(L, user, text);
 }
 
 void cr_raise(lua_State *L, const char *format, ...)
@@ -149,6 +293,9 @@ void cr_raise(lua_State *L, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    const struct cr_run *run = cr_find_run(L);
+    if (run && run->hosted)
+        raise_to_host(L, run, text);
     lua_pushstring(L, text);
     lua_error(L);
     abort(); /* lua_error does not return */

@@ -14,10 +14,14 @@ void cr_find_lines(lua_State *L, const struct cr_run *run, struct cr_line *user,
 /* The message handler: writes the one line that run->error is to hold. */
 int cr_report(lua_State *L);
 
-/* Writes "FILE[:LINE]: text" as the run's error, unless it has one. */
+/* Writes "FILE[:LINE]: text" as the run's error, unless it has one.  In a hosted run the last one counts,
+ * as functions of the host may go on after an error. */
 void cr_report_text(struct cr_run *run, struct cr_line line, const char *text);
 
-/* Raises a mistake in a line of another file than a script, or 0 in the file as such. */
+/* Raises a mistake in that line, which need not be running; its number is 0 for the file as such. */
+_Noreturn void cr_raise_at(lua_State *L, struct cr_line line, const char *text);
+
+/* The same for a file that is no script, and a text that is put together. */
 _Noreturn void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

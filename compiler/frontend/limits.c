@@ -26,7 +26,13 @@ enum {
     LOOK_EVERY = 2000000,    /* nanoseconds: processor time is asked for at most so often */
     PATIENCE = 2,            /* seconds that may pass besides those of processor time */
     BLOCK_BYTES = 16,        /* that malloc takes for itself */
-    NODE_BYTES = 24,         /* an entry of a Lua table's hash part */
+#if LUA_VERSION_NUM == 503
+    NODE_BYTES = 32, /* an entry of a Lua table's hash part */
+#elif LUA_VERSION_NUM < 503 && !defined CR_LUAJIT
+    NODE_BYTES = 40,
+#else
+    NODE_BYTES = 24,
+#endif
     MANY_NODES = 4096,       /* filled within a fraction of a second, whatever the keys are */
     MOST_NODES = 1 << 16,    /* of a table that a script makes */
     MOST_CALLS = 120,        /* of Lua from C within each other; Lua 5.4 has room for 200 */
@@ -226,6 +232,8 @@ static void count_instructions(lua_State *L, lua_Debug *frame)
 
 void cr_watch(lua_State *L, struct cr_run *run)
 {
+    if (run->hosted) /* the program may have a hook of its own */
+        return;
     run->watched = true;
     lua_sethook(L, count_instructions, LUA_MASKCOUNT, run->period);
 }
@@ -238,10 +246,11 @@ void cr_start_limits(struct cr_run *run)
     run->largest = PERIOD_BYTES / MOST_PERIOD;
 }
 
-/* Not counted down after an error: it ends the script. */
+/* Not counted down after an error: it ends the script.  In a hosted run Lua's own bound holds. */
 void cr_enter(lua_State *L)
 {
-    if (++cr_run_of(L)->n_calls > MOST_CALLS)
+    struct cr_run *run = cr_run_of(L);
+    if (!run->hosted && ++run->n_calls > MOST_CALLS)
         cr_raise(L, "stack overflow: functions of the language call each other more than %d deep",
                  MOST_CALLS);
 }

@@ -1,6 +1,6 @@
 /*
- * luaapi.h - the Lua headers, the few names in which Lua 5.4 and LuaJIT differ, and what Lua's
- * own interface lacks.
+ * luaapi.h - the Lua headers, the few names in which Lua 5.1 to 5.4 and LuaJIT differ, and what
+ * Lua's own interface lacks.
  */
 #ifndef CR_LUAAPI_H
 #define CR_LUAAPI_H
@@ -9,28 +9,41 @@
 #include <lua.h>
 #include <lualib.h>
 
-#if LUA_VERSION_NUM < 502
+#if LUA_VERSION_NUM < 502 && __has_include(<luajit.h>)
 #include <luajit.h>
+#define CR_LUAJIT
+#define CR_LUA_RELEASE LUAJIT_VERSION
+#else
+#define CR_LUA_RELEASE LUA_RELEASE
+#endif
+
+#if LUA_VERSION_NUM < 502
 #define lua_rawlen lua_objlen
 #define lua_pushglobaltable(L) lua_pushvalue((L), LUA_GLOBALSINDEX)
-#define lua_load(L, reader, data, chunk, mode) lua_loadx((L), (reader), (data), (chunk), (mode))
-#define CR_LUA_RELEASE LUAJIT_VERSION
 #define cr_lua_less(L, a, b) lua_lessthan((L), (a), (b))
 #define cr_set_globals_of(L, function) lua_setfenv((L), (function))
 #else
-#define CR_LUA_RELEASE LUA_RELEASE
 #define cr_lua_less(L, a, b) lua_compare((L), (a), (b), LUA_OPLT)
 #define cr_set_globals_of(L, function) lua_setupvalue((L), (function), 1) /* _ENV */
 #endif
 
-/* Pushes the table of the registry under the address `key`, an empty one the first time. */
-void cr_push_registry_table(lua_State *L, const char *key);
+/* What the front end keeps in a state for one run, by addresses: begun anew, and forgotten. */
+void cr_open_kept(lua_State *L);
+void cr_close_kept(lua_State *L);
+
+/* Pops the value on top of the stack, to be kept under `key`; pushes it. */
+void cr_set_kept(lua_State *L, const char *key);
+void cr_push_kept(lua_State *L, const char *key);
+
+/* Pushes the table that is kept under `key`, an empty one the first time. */
+void cr_push_kept_table(lua_State *L, const char *key);
+
+/* Loads a text as a function, or leaves a message, on the stack; returns a status of Lua.  Bytecode is
+ * refused, as it can do what no text can.  `reader` gives the first piece as a whole. */
+int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *chunk);
 
 /* Adds functions of a list to the table on top of the stack. */
 void cr_add_functions(lua_State *L, const luaL_Reg *functions);
-
-/* Opens one of Lua's libraries and leaves its table on the stack. */
-void cr_open_library(lua_State *L, lua_CFunction open, const char *name);
 
 /* Copies fields from the table on top to the one below it. */
 void cr_copy_fields(lua_State *L, const char *const *names);

@@ -16,7 +16,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-static const char names_key; /* registry: name of an input or parameter -> its node */
+static const char names_key; /* kept: name of an input or parameter -> its node */
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {
@@ -44,7 +44,7 @@ static void read_shape(lua_State *L, int index, const char *op, struct cr_attr *
 /* The node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
 static cr_id find_name(lua_State *L, const char *name)
 {
-    cr_push_registry_table(L, &names_key);
+    cr_push_kept_table(L, &names_key);
     lua_getfield(L, -1, name);
     cr_id id = lua_isnil(L, -1) ? CR_NONE : (cr_id)lua_tonumber(L, -1);
     lua_pop(L, 1);

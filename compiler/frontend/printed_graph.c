@@ -88,14 +88,14 @@ static int set_entry(lua_State *L)
 
 /* ---- kernels ---- */
 
-static const char kernels_key; /* registry: number of a kernel -> true */
+static const char kernels_key; /* kept: number of a kernel -> true */
 
 /* Notes that a number was said, and where, if it is the largest. */
 static void note_kernel(lua_State *L, int kernel)
 {
     struct cr_run *run = cr_run_of(L);
     struct cr_line inner;
-    cr_push_registry_table(L, &kernels_key);
+    cr_push_kept_table(L, &kernels_key);
     lua_rawgeti(L, -1, kernel + 1);
     if (!lua_isnil(L, -1))
         cr_raise(L, "kernel: number %d for a second time, each computes one node", kernel);
@@ -134,8 +134,7 @@ void cr_check_kernels(lua_State *L, struct cr_run *run)
         return;
     snprintf(text, sizeof text, "kernel: number %d, a graph of %d nodes has fewer kernels",
              run->last_kernel, run->graph->n_nodes);
-    cr_report_text(run, run->last_kernel_line, text);
-    cr_raise(L, "%s", text);
+    cr_raise_at(L, run->last_kernel_line, text);
 }
 
 void cr_add_dump_statements(lua_State *L)

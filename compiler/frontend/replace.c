@@ -55,8 +55,7 @@ static void refuse_entry(lua_State *L, struct cr_run *run, int number, const cha
         snprintf(text, sizeof text, "replace: entry '%.80s': %s", name, why);
     else
         snprintf(text, sizeof text, "replace: %s", why);
-    cr_report_text(run, run->replacing_at[number], text);
-    cr_raise(L, "%s", text);
+    cr_raise_at(L, run->replacing_at[number], text);
 }
 
 /* The entry that replace meant by a name.  The only one needs none. */
@@ -111,8 +110,7 @@ static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char 
     const struct cr_node *node = &run->graph->nodes[id];
     char text[CR_NAME_MAX + 128];
     snprintf(text, sizeof text, "state: '%s' %s", node->name, why);
-    cr_report_text(run, (struct cr_line){node->where.file, node->where.line}, text);
-    cr_raise(L, "%s", text);
+    cr_raise_at(L, (struct cr_line){node->where.file, node->where.line}, text);
 }
 
 /* A printed graph may have lost its readers to the passes, which know what they do. */

@@ -46,7 +46,7 @@ static void add_base(lua_State *L)
                                        "select", "getmetatable", "rawequal", NULL};
     static const luaL_Reg functions[] = {{"print", print_to_stderr}, {NULL, NULL}};
     lua_pushvalue(L, -1);
-    cr_open_library(L, luaopen_base, "");
+    cr_push_library(L, luaopen_base, "_G");
     cr_copy_fields(L, safe);
     lua_pop(L, 2);
     cr_add_functions(L, functions);
@@ -60,7 +60,7 @@ static void add_math(lua_State *L)
                                        "floor", "fmod", "huge", "log",  "max",  "min", "modf",
                                        "pi",    "sin",  "sqrt", "tan",  NULL};
     lua_newtable(L);
-    cr_open_library(L, luaopen_math, LUA_MATHLIBNAME);
+    cr_push_library(L, luaopen_math, LUA_MATHLIBNAME);
     cr_copy_fields(L, safe);
     lua_pop(L, 1);
     cr_seal(L);

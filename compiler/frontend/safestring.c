@@ -13,6 +13,7 @@
 #include "blame.h"
 #include "limits.h"
 #include "luaapi.h"
+#include "script_state.h"
 #include "seal.h"
 
 enum { MAX_SPEC = 16, BYTES_OF_WORK = 64 };
@@ -203,14 +204,15 @@ void cr_add_safe_string(lua_State *L)
     static const luaL_Reg globals[] = {{"tostring", value_text}, {NULL, NULL}};
     cr_add_functions(L, globals);
     lua_newtable(L);
-    cr_open_library(L, luaopen_string, LUA_STRLIBNAME);
+    cr_push_library(L, luaopen_string, LUA_STRLIBNAME);
     cr_copy_fields(L, safe);
     lua_getfield(L, -1, "format");
     lua_pushcclosure(L, string_format, 1);
     lua_setfield(L, -3, "format");
     lua_pop(L, 1);
     cr_add_functions(L, functions);
-    set_string_methods(L);
+    if (!cr_run_of(L)->hosted)
+        set_string_methods(L);
     cr_seal(L);
     lua_setfield(L, -2, "string");
 }

@@ -14,7 +14,7 @@
 
 enum { MAX_SCOPES = 64 /* within each other */ };
 
-static const char taps_key; /* registry: tap -> how often it was asked for */
+static const char taps_key; /* kept: tap -> how often it was asked for */
 
 /* "h.0" and "attn" as "h.0.attn" in `path`. */
 static void join_path(lua_State *L, const char *scope, const char *name, char *path, size_t size,
@@ -28,7 +28,7 @@ static void join_path(lua_State *L, const char *scope, const char *name, char *p
 /* How often a tap of this name was asked for before; counts this time. */
 static int count_tap(lua_State *L, const char *path)
 {
-    cr_push_registry_table(L, &taps_key);
+    cr_push_kept_table(L, &taps_key);
     lua_getfield(L, -1, path);
     int before = (int)lua_tonumber(L, -1);
     lua_pop(L, 1);
@@ -92,6 +92,21 @@ static void name_results(lua_State *L, int first, const char *scope)
     }
 }
 
+/* Calls the function at 2 with all behind it.  A host may catch an error and go on: then false is
+ * returned, and the error is on the stack. */
+static bool call_within(lua_State *L, const struct cr_run *run)
+{
+    if (!run->hosted) {
+        cr_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+        return true;
+    }
+    lua_pushcfunction(L, cr_report);
+    lua_insert(L, 2);
+    int status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 2);
+    lua_remove(L, 2);
+    return status == 0;
+}
+
 /* scope(name, f, ...): f(...) with a name pushed; its results get the scope's path */
 static int run_in_scope(lua_State *L)
 {
@@ -106,11 +121,12 @@ static int run_in_scope(lua_State *L)
     join_path(L, run->scope, name, path, sizeof path, "scope");
     memcpy(run->scope, path, sizeof path);
     run->n_scopes++;
-    cr_call(L, lua_gettop(L) - 2, LUA_MULTRET);
-    name_results(L, 2, path);
+    bool good = call_within(L, run);
+    if (good)
+        name_results(L, 2, path);
     run->n_scopes--;
     run->scope[outer] = '\0';
-    return lua_gettop(L) - 1;
+    return good ? lua_gettop(L) - 1 : lua_error(L);
 }
 
 /* tap(name, x): x, which can be asked for by that name under the scope's path */

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,10 @@
 #include "args.h"
 #include "blame.h"
 #include "config.h"
+#include "compiler/ir/guard.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/mem.h"
+#include "host.h"
 #include "language.h"
 #include "limits.h"
 #include "natural_order.h"
@@ -171,10 +174,14 @@ static void take_result(lua_State *L, struct cr_run *run, int result)
 static int run_script(lua_State *L)
 {
     struct cr_run *run = lua_touserdata(L, 1);
-    cr_sandbox_fill(L, run);
+    if (run->hosted)
+        cr_host_begin(L, run, 2);
+    else
+        cr_sandbox_fill(L, run);
     cr_read_config(L, run);
-    cr_load_script(L, run);
-    cr_call(L, 0, 1);
+    if (!run->hosted)
+        cr_load_script(L, run);
+    cr_call(L, run->hosted, 1);
     cr_check_settings(L, run);
     cr_check_kernels(L, run);
     take_result(L, run, lua_gettop(L));
@@ -215,7 +222,7 @@ static void free_options(struct cr_script_option *options, int n)
 /* Everything but what the caller keeps. */
 static void close_run(struct cr_run *run)
 {
-    if (run->L)
+    if (run->L && !run->hosted)
         lua_close(run->L);
     for (int i = 0; i < run->n_chunks; i++)
         free(run->chunks[i].path);
@@ -224,19 +231,68 @@ static void close_run(struct cr_run *run)
     cr_free_config(run);
 }
 
+/* Raises what cr_give_up says, as no jump may leave functions of a Lua that goes on. */
+static void raise_in_host(void *data)
+{
+    struct cr_run *run = data;
+    run->reported = true;
+    lua_pushstring(run->L, run->error->text);
+    lua_error(run->L);
+}
+
+/* The same in the state of a program, with the function on top of its stack, which is popped.  An error of
+ * the function that is no text is left there. */
+static bool run_in_host(struct cr_run *run)
+{
+    lua_State *L = run->L;
+    int top = lua_gettop(L) - 1;
+    struct cr_guard guard;
+    if (!lua_checkstack(L, 8))
+        return cr_fail(run->error, "%s: the stack of Lua has no room", run->path) == 0;
+    lua_pushcfunction(L, cr_report);
+    lua_insert(L, top + 1);
+    lua_pushcfunction(L, run_script);
+    lua_insert(L, top + 2);
+    lua_pushlightuserdata(L, run);
+    lua_insert(L, top + 3);
+    cr_guard_enter(&guard, run->error);
+    guard.raise = raise_in_host;
+    guard.raised_with = run;
+    int status = lua_pcall(L, 2, 0, top + 1);
+    cr_guard_leave(&guard);
+    run->L = L;
+    cr_host_end(L);
+    if (status == 0 || lua_type(L, -1) == LUA_TSTRING) {
+        if (status && !run->reported)
+            cr_fail(run->error, "%s: %s", run->path, lua_tostring(L, -1));
+        lua_settop(L, top);
+    } else {
+        lua_replace(L, top + 1);
+        lua_settop(L, top + 1);
+        cr_fail(run->error, "%s: an error that is no text", run->path);
+    }
+    return status == 0;
+}
+
 /* Fills in the run's graph and options; false, and the run has an error, if the script fails. */
 static bool run_in_sandbox(struct cr_run *run)
 {
-    char name[CR_NAME_MAX + 1];
-    model_name(run->path, name, sizeof name);
     if (!cr_sandbox_open(run)) {
         cr_fail(run->error, "%s: not enough memory for Lua", run->path);
         return false;
     }
     run->folder = folder_of(run->path);
-    run->graph = cr_graph_new(name);
-    run->graph->most_nodes = CR_MAX_NODES;
     return run_protected(run->L, run);
+}
+
+/* A graph without nodes. */
+static struct cr_graph *new_graph(const char *path)
+{
+    char name[CR_NAME_MAX + 1];
+    model_name(path, name, sizeof name);
+    struct cr_graph *graph = cr_graph_new(name);
+    graph->most_nodes = CR_MAX_NODES;
+    return graph;
 }
 
 /* Under the locale "C", as Lua compares strings and writes numbers by the rules of the locale. */
@@ -244,7 +300,8 @@ static bool run_in_plain_locale(struct cr_run *run)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
-    bool good = run_in_sandbox(run);
+    run->graph = new_graph(run->path);
+    bool good = run->hosted ? run_in_host(run) : run_in_sandbox(run);
     if (plain) {
         uselocale(before);
         freelocale(plain);
@@ -312,6 +369,33 @@ int cr_script_run_from(const struct cr_script_source *source, const struct cr_se
                          .kernel = CR_NONE,
                          .last_kernel = CR_NONE};
     return run_whole(&run, script);
+}
+
+int cr_script_run_function(struct lua_State *L, const struct cr_script_source *source,
+                           const struct cr_setting *settings, int n_settings,
+                           struct cr_script *script, struct cr_error *error)
+{
+    struct cr_error own = {{0}}; /* the function may use the library and fail there */
+    struct cr_run run = {.L = L,
+                         .hosted = true,
+                         .function = {.caller = run_script},
+                         .path = source->path,
+                         .config = source->config,
+                         .error = &own,
+                         .settings = settings,
+                         .n_settings = n_settings,
+                         .limits = {.memory = cr_default_limits.memory, .seconds = INFINITY},
+                         .kernel = CR_NONE,
+                         .last_kernel = CR_NONE};
+    if (cr_find_run(L)) {
+        lua_pop(L, 1);
+        return cr_fail(error, "%s: a function that builds a graph builds another, expected one after "
+                       "the other", source->path);
+    }
+    int status = run_whole(&run, script);
+    if (status)
+        *error = own;
+    return status;
 }
 
 void cr_script_free(struct cr_script *script)

@@ -65,6 +65,15 @@ int cr_script_run_from(const struct cr_script_source *source, const struct cr_se
 int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          const struct cr_setting *settings, int n_settings,
                          struct cr_script *script, struct cr_error *error);
+
+/* The same for a function of Lua in place of a text: it is on top of the stack, is called there, with the
+ * language as its argument, and popped.  If it raises what is no text, that value stands in its
+ * place after the failure. */
+struct lua_State;
+int cr_script_run_function(struct lua_State *L, const struct cr_script_source *source,
+                           const struct cr_setting *settings, int n_settings,
+                           struct cr_script *script, struct cr_error *error);
+
 void cr_script_free(struct cr_script *script);
 
 #endif

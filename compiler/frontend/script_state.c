@@ -3,21 +3,48 @@
 
 #include <stdio.h>
 
+const char cr_language_key;
 static const char run_key; /* registry: the run; the key is the address */
 
-void cr_bind_run(lua_State *L, struct cr_run *run)
+static void set_run(lua_State *L, struct cr_run *run)
 {
     lua_pushlightuserdata(L, (void *)&run_key);
-    lua_pushlightuserdata(L, run);
+    if (run)
+        lua_pushlightuserdata(L, run);
+    else
+        lua_pushnil(L);
     lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
-struct cr_run *cr_run_of(lua_State *L)
+void cr_bind_run(lua_State *L, struct cr_run *run)
+{
+    cr_open_kept(L);
+    set_run(L, run);
+}
+
+void cr_unbind_run(lua_State *L)
+{
+    set_run(L, NULL);
+    cr_close_kept(L);
+}
+
+struct cr_run *cr_find_run(lua_State *L)
 {
     lua_pushlightuserdata(L, (void *)&run_key);
     lua_rawget(L, LUA_REGISTRYINDEX);
     struct cr_run *run = lua_touserdata(L, -1);
     lua_pop(L, 1);
+    return run;
+}
+
+struct cr_run *cr_run_of(lua_State *L)
+{
+    struct cr_run *run = cr_find_run(L);
+    if (!run)
+        luaL_error(L, "crescent: the graph is finished, expected this within the function that "
+                      "builds it");
+    if (run->hosted)
+        run->L = L;
     return run;
 }
 
@@ -31,4 +58,19 @@ const char *cr_limit_passed(struct cr_run *run)
     if (!*run->passed)
         cr_note_memory(run);
     return run->passed;
+}
+
+void cr_push_library(lua_State *L, lua_CFunction open, const char *name)
+{
+    if (!cr_run_of(L)->hosted) {
+        lua_pushcfunction(L, open);
+        lua_pushstring(L, name);
+        lua_call(L, 1, 1);
+        return;
+    }
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_getfield(L, -1, name);
+    if (!lua_istable(L, -1))
+        luaL_error(L, "crescent: the library %s of Lua is not open", name);
+    lua_replace(L, -2);
 }

@@ -34,6 +34,12 @@ struct cr_line {
     int number;
 };
 
+/* The function of a hosted run, and where its last line is. */
+struct cr_host_function {
+    lua_CFunction caller; /* of ours, below which are frames that have nothing to do with the run */
+    struct cr_line end;
+};
+
 /* A value of the file of --config; those of tables within have names with dots, "a.b". */
 struct cr_config_value {
     char *key, *text; /* as --set would have it; null where JSON says null */
@@ -42,7 +48,9 @@ struct cr_config_value {
 
 /* One run of a script. */
 struct cr_run {
-    lua_State *L;
+    lua_State *L;     /* of a hosted run the one that called last: a coroutine's, maybe */
+    bool hosted;      /* the script is a function, and the state not ours; see host.h */
+    struct cr_host_function function;
     struct cr_graph *graph;
     const char *path; /* of the script */
     const char *text; /* the script's own, if it is in memory */
@@ -98,11 +106,22 @@ struct cr_run {
     int64_t n_random; /* calls of random */
 };
 
-/* Ties a state to its run. */
-void cr_bind_run(lua_State *L, struct cr_run *run);
+/* Kept of a hosted run: the table of the language. */
+extern const char cr_language_key;
 
-/* The run a state belongs to. */
+/* Ties a state to its run, and unties it. */
+void cr_bind_run(lua_State *L, struct cr_run *run);
+void cr_unbind_run(lua_State *L);
+
+/* The run a state belongs to; raises if there is none, as behind the end of a hosted one. */
 struct cr_run *cr_run_of(lua_State *L);
+
+/* The same, or null. */
+struct cr_run *cr_find_run(lua_State *L);
+
+/* Pushes the table of one of Lua's libraries: opened, or in a hosted run that of the host, as opening it
+ * would change globals and the methods of strings. */
+void cr_push_library(lua_State *L, lua_CFunction open, const char *name);
 
 /* Notes in run->passed that the limit of memory was passed. */
 void cr_note_memory(struct cr_run *run);

@@ -15,7 +15,7 @@
 static const char hidden_key; /* in a metatable: it is the front end's own */
 static const char target_key; /* in a seal's: the table behind it */
 static const char open_key;   /* in a copy of a script's metatable: it may be replaced */
-static const char copies_key; /* registry: metatable of a script -> its copy */
+static const char copies_key; /* kept: metatable of a script -> its copy */
 
 /* metatable[key] = value, with the value on top of the stack, popped, and the table below. */
 static void set_mark(lua_State *L, const void *key)
@@ -118,8 +118,7 @@ static int safe_rawlen(lua_State *L)
 /* Pushes the copy of the metatable at `index`, made when it is first asked for. */
 static void push_copy(lua_State *L, int index)
 {
-    lua_pushlightuserdata(L, (void *)&copies_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
+    cr_push_kept_table(L, &copies_key);
     lua_pushvalue(L, index);
     lua_rawget(L, -2);
     if (lua_isnil(L, -1)) {
@@ -212,7 +211,4 @@ void cr_add_seals(lua_State *L)
                                          {"setmetatable", safe_setmetatable},
                                          {NULL, NULL}};
     cr_add_functions(L, functions);
-    lua_pushlightuserdata(L, (void *)&copies_key);
-    lua_newtable(L);
-    lua_rawset(L, LUA_REGISTRYINDEX);
 }

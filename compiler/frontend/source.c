@@ -26,8 +26,8 @@ enum {
     PIECE = 512           /* bytes that Lua parses at once */
 };
 
-static const char library_key; /* registry: the globals of library modules */
-static const char modules_key; /* registry: name -> value, or true while it is loaded */
+static const char library_key; /* kept: the globals of library modules */
+static const char modules_key; /* kept: name -> value, or true while it is loaded */
 
 /* A text; freed by the caller. */
 struct source_text {
@@ -89,16 +89,13 @@ static const char *read_piece(lua_State *L, void *data, size_t *size)
 
 void cr_keep_library_globals(lua_State *L)
 {
-    lua_pushlightuserdata(L, (void *)&library_key);
-    lua_insert(L, -2);
-    lua_rawset(L, LUA_REGISTRYINDEX);
+    cr_set_kept(L, &library_key);
 }
 
 /* Gives the function on top of the stack, a library module, globals that no script changes. */
 static void set_library_globals(lua_State *L)
 {
-    lua_pushlightuserdata(L, (void *)&library_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
+    cr_push_kept(L, &library_key);
     cr_set_globals_of(L, -2);
 }
 
@@ -117,7 +114,7 @@ static int load_text(lua_State *L, struct cr_run *run, const char *path, bool li
         size -= skipped;
     }
     struct reading reading = {bytes, size};
-    int status = lua_load(L, read_piece, &reading, chunk, "t");
+    int status = cr_load_lua_text(L, read_piece, &reading, chunk);
     if (status == 0 && library)
         set_library_globals(L);
     return status;
@@ -258,6 +255,22 @@ static bool is_plain_table(lua_State *L)
     return plain;
 }
 
+/* The entry of a module that is not ours after all. */
+static void forget_module(lua_State *L, const char *name)
+{
+    lua_pushnil(L);
+    lua_setfield(L, 2, name);
+}
+
+/* The host's own require, for modules that are no part of the language. */
+static int require_of_host(lua_State *L)
+{
+    lua_getglobal(L, "require");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
 /* require(name): the value of a module, which runs once.  What a library's returns cannot be
  * changed, as other modules of the library work with it.  While it runs, its entry is
  * a light userdata, which no module can return. */
@@ -265,10 +278,12 @@ int cr_lua_require(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
     cr_arg_count(L, "require", 1, 1);
-    const char *name = cr_arg_name(L, 1, "require", "module");
+    const char *name = run->hosted ? luaL_checkstring(L, 1) : cr_arg_name(L, 1, "require", "module");
+    if (!is_module_name(name) && run->hosted)
+        return require_of_host(L);
     if (!is_module_name(name))
         cr_raise(L, "require: '%s' is no module name, names with dots between are", name);
-    cr_push_registry_table(L, &modules_key);
+    cr_push_kept_table(L, &modules_key);
     lua_getfield(L, 2, name);
     if (lua_islightuserdata(L, -1))
         cr_raise(L, "require: '%s' needs itself: modules require each other in a circle", name);
@@ -277,9 +292,14 @@ int cr_lua_require(lua_State *L)
     lua_pushlightuserdata(L, run);
     lua_setfield(L, 2, name);
     int chunk = run->n_chunks;
-    bool found = !run->builtin && (load_from(L, run, "lib/", name) || load_from(L, run, "", name));
-    if (!found && !load_builtin(L, run, name))
+    bool found = !run->builtin && (load_from(L, run, "lib/", name) ||
+                                   (!run->hosted && load_from(L, run, "", name)));
+    if (!found && !load_builtin(L, run, name)) {
+        forget_module(L, name);
+        if (run->hosted)
+            return require_of_host(L);
         cr_raise(L, "require: no module '%s' in lib/, beside the script or built in", name);
+    }
     cr_call(L, 0, 1);
     if (lua_isnil(L, -1)) {
         lua_pop(L, 1);

@@ -12,6 +12,9 @@ void cr_push_tensor_type(lua_State *L);
 
 void cr_push_tensor(lua_State *L, cr_id id);
 bool cr_is_tensor(lua_State *L, int index);
+
+/* Whether it was a tensor of a graph that is finished. */
+bool cr_is_other_tensor(lua_State *L, int index);
 cr_id cr_tensor_at(lua_State *L, int index); /* which cr_is_tensor */
 
 #endif

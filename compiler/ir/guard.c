@@ -19,6 +19,7 @@ void cr_guard_enter(struct cr_guard *guard, struct cr_error *error)
 {
     guard->outer = innermost;
     guard->error = error;
+    guard->raise = NULL;
     guard->left = false;
     innermost = guard;
 }
@@ -43,6 +44,8 @@ void cr_give_up(const char *format, ...)
         fprintf(stderr, "crescent: %s\n", error->text);
         abort();
     }
+    if (guard->raise)
+        guard->raise(guard->raised_with);
     cr_guard_leave(guard);
     longjmp(guard->back, 1);
 }

@@ -23,6 +23,8 @@ struct cr_guard {
     jmp_buf back;
     struct cr_guard *outer;
     struct cr_error *error;
+    void (*raise)(void *); /* called in place of the jump, and does not return; or null */
+    void *raised_with;     /* its argument */
     bool left;
 };
 
@@ -31,7 +33,7 @@ void cr_guard_enter(struct cr_guard *guard, struct cr_error *error);
 /* Leaves the innermost guard.  Once is enough: of one that is left already there is nothing. */
 void cr_guard_leave(struct cr_guard *guard);
 
-/* Sets the error of the innermost guard and jumps there; in a debug build a bug ends the process
+/* Sets the error of the innermost guard and jumps there, or calls its `raise`; in a debug build a bug ends the process
  * instead, where a debugger can look at it.  It also ends without a guard: every function of
  * crescent.h that can get here has one. */
 _Noreturn void cr_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));

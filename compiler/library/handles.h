@@ -31,6 +31,7 @@ struct cr_origin {
     char *path;
     char *text; /* of a script in memory, else null */
     size_t length;
+    bool is_function; /* of a running Lua, which is called once */
     char *folder; /* in Hugging Face's layout, or a GGUF file, whose script is built in; or null */
     char *family; /* its model_type; or null */
     struct cr_setting *settings; /* keys and values are its own */

@@ -12,6 +12,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/near.h"
 #include "folder.h"
+#include "function.h"
 #include "gguf_model.h"
 #include "handles.h"
 #include "installed.h"
@@ -65,9 +66,10 @@ static int check_seed(const struct cr_origin *o, const char *text, struct cr_err
                    text, INT32_MAX);
 }
 
-/* Runs the script.  One with an option `seed` takes the seed for it unless a setting says
- * otherwise; 0 is left to the script. */
-static int run_script(struct cr_origin *o, struct cr_script *script, struct cr_error *error)
+/* Runs the script, or the function on top of the stack of L.  One with an option `seed` takes the seed
+ * for it unless a setting says otherwise; 0 is left to the script. */
+static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script *script,
+                      struct cr_error *error)
 {
     char text[32];
     int n = o->seed != 0;
@@ -80,7 +82,8 @@ static int run_script(struct cr_origin *o, struct cr_script *script, struct cr_e
     n += o->n_settings;
     const struct cr_script_source source = {o->path, o->text, o->length, o->config,
                                             o->folder != NULL};
-    int status = cr_script_run_from(&source, settings, n, script, error);
+    int status = L ? cr_script_run_function(L, &source, settings, n, script, error)
+                   : cr_script_run_from(&source, settings, n, script, error);
     free(settings);
     if (status)
         return -1;
@@ -94,14 +97,15 @@ static int run_script(struct cr_origin *o, struct cr_script *script, struct cr_e
     return -1;
 }
 
-/* A graph of an origin, which it takes over. */
-static int open_graph(crescent_context *context, struct cr_origin *origin, crescent_graph **graph)
+/* A graph of an origin, which it takes over; of a function of L, if that is not null. */
+static int open_graph(crescent_context *context, struct cr_origin *origin, struct lua_State *L,
+                      crescent_graph **graph)
 {
     struct cr_error *error = cr_error_of(context);
     struct cr_script script = {0};
     int64_t start = cr_clock();
-    if ((!origin->text && check_readable(origin->path, error)) ||
-        run_script(origin, &script, error)) {
+    if ((!origin->text && !L && check_readable(origin->path, error)) ||
+        run_script(origin, L, &script, error)) {
         cr_origin_release(origin);
         return -1;
     }
@@ -235,6 +239,17 @@ static int take_model(struct cr_origin *o, const char *path, struct cr_error *er
 }
 
 /* The caller's strings are copied: a validation runs the script again. */
+static struct cr_origin *origin_of(const char *path, const crescent_script *how)
+{
+    struct cr_origin *o = new_origin(path, how->seed, how->n_defaults + how->n_settings);
+    add_settings(o, how->defaults, how->n_defaults, true);
+    add_settings(o, how->settings, how->n_settings, false);
+    o->entry = how->entry ? cr_strdup(how->entry) : NULL;
+    o->config = how->config ? cr_find_installed(how->config) : NULL;
+    return o;
+}
+
+/* A graph of a text, or of a path if that is null. */
 static int open_origin(crescent_context *context, const char *path, const char *text, size_t length,
                        const crescent_script *script, crescent_graph **graph)
 {
@@ -242,23 +257,34 @@ static int open_origin(crescent_context *context, const char *path, const char *
     const crescent_script *how = script ? script : &plain;
     if (check_script(how, path, cr_error_of(context)))
         return -1;
-    struct cr_origin *o = new_origin(path, how->seed, how->n_defaults + how->n_settings);
-    add_settings(o, how->defaults, how->n_defaults, true);
-    add_settings(o, how->settings, how->n_settings, false);
-    o->entry = how->entry ? cr_strdup(how->entry) : NULL;
-    o->config = how->config ? cr_find_installed(how->config) : NULL;
+    struct cr_origin *o = origin_of(path, how);
     if (text)
         keep_text(o, text, length);
     else if (take_model(o, path, cr_error_of(context))) {
         cr_origin_release(o);
         return -1;
     }
-    return open_graph(context, o, graph);
+    return open_graph(context, o, NULL, graph);
+}
+
+int cr_graph_of_function(crescent_context *context, struct lua_State *L, const char *name,
+                         const crescent_script *how, crescent_graph **graph)
+{
+    *graph = NULL;
+    CR_ENTER(context);
+    if (check_script(how, name, guard.error))
+        return cr_done(&guard, -1);
+    struct cr_origin *o = origin_of(name, how);
+    o->is_function = true;
+    return cr_done(&guard, open_graph(context, o, L, graph));
 }
 
 int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
                    const struct cr_setting *more, int n, crescent_graph **graph)
 {
+    if (origin->is_function)
+        return cr_fail(cr_error_of(context), "%.400s: the graph is that of a function, which is called "
+                       "once, expected that of a script", origin->path);
     struct cr_origin *o = new_origin(origin->path, origin->seed, origin->n_settings + n);
     o->folder = origin->folder ? cr_strdup(origin->folder) : NULL;
     o->family = origin->family ? cr_strdup(origin->family) : NULL;
@@ -270,7 +296,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
     o->config = origin->config ? cr_strdup(origin->config) : NULL;
     if (origin->text)
         keep_text(o, origin->text, origin->length);
-    return open_graph(context, o, graph);
+    return open_graph(context, o, NULL, graph);
 }
 
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,

@@ -77,21 +77,21 @@ static int open_path(lua_State *L)
     return 1;
 }
 
-/* crescent.model(text, options): a script as a string; the option `name` stands for its path. */
-static int open_text(lua_State *L)
+/* crescent.model(script, options): of a text, or of a function that builds the graph; the option `name`
+ * stands for its path. */
+static int open_model(lua_State *L)
 {
     static const char *const more[] = {"name", NULL};
     struct cr_lua_opening o;
-    size_t length;
-    luaL_checktype(L, 1, LUA_TSTRING);
-    const char *text = lua_tolstring(L, 1, &length);
+    if (lua_type(L, 1) != LUA_TSTRING && lua_type(L, 1) != LUA_TFUNCTION)
+        cr_lua_fail(L, "model: found %s, expected a function that returns outputs, or a script as a string",
+                    luaL_typename(L, 1));
     lua_settop(L, 2);
     struct cr_lua_model *m = cr_lua_new(L, sizeof *m, class_name);
     cr_lua_read_opening(L, 2, more, &o);
     const char *name = cr_lua_string_option(L, 2, "name");
     m->seed = o.seed;
-    cr_lua_pass(L, crescent_graph_open_text(cr_lua_context(L), name ? name : "model", text, length,
-                                            &o.script, &m->graph));
+    cr_lua_build_graph(L, 1, &o.script, name ? name : "model", &m->graph);
     compile(L, m, &o);
     lua_pushvalue(L, 3);
     return 1;
@@ -441,7 +441,7 @@ void cr_lua_add_models(lua_State *L)
         {"close", close_model}, {NULL, NULL}};
     static const luaL_Reg metamethods[] = {
         {"__gc", close_model}, {"__tostring", describe}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"open", open_path}, {"model", open_text}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"open", open_path}, {"model", open_model}, {NULL, NULL}};
     static const struct cr_lua_class class = {class_name, methods, metamethods};
     cr_lua_add_class(L, &class);
     cr_lua_add_functions(L, functions);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/library/function.h"
+
 /* ---- single options ---- */
 
 /* Pushes an option; nil if there is no table. */
@@ -245,6 +247,24 @@ void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
     o->taps = strings_option(L, index, "taps", &o->n_taps);
     o->grads = cr_lua_flag_option(L, index, "grads", o->n_cotangents > 0);
     o->keep = cr_lua_flag_option(L, index, "keep", -1);
+}
+
+void cr_lua_build_graph(lua_State *L, int index, const crescent_script *how, const char *name,
+                        crescent_graph **graph)
+{
+    size_t length;
+    crescent_context *context = cr_lua_context(L);
+    if (lua_type(L, index) == LUA_TSTRING) {
+        const char *text = lua_tolstring(L, index, &length);
+        cr_lua_pass(L, crescent_graph_open_text(context, name, text, length, how, graph));
+        return;
+    }
+    int top = lua_gettop(L);
+    lua_pushvalue(L, index);
+    int status = cr_graph_of_function(context, L, name, how, graph);
+    if (status && lua_gettop(L) > top)
+        lua_error(L);
+    cr_lua_pass(L, status);
 }
 
 void cr_lua_fill_weights(lua_State *L, crescent_model *model, const char *const *paths, int n,

@@ -26,6 +26,11 @@ struct cr_lua_opening {
 void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
                          struct cr_lua_opening *opening);
 
+/* Opens the graph that the value at `index` builds: a script's text, or a function.  `name` stands for
+ * the path. */
+void cr_lua_build_graph(lua_State *L, int index, const crescent_script *how, const char *name,
+                        crescent_graph **graph);
+
 /* Refuses options that no list has; either may be null. */
 void cr_lua_check_options(lua_State *L, int index, const char *const *known,
                           const char *const *more);

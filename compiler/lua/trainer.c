@@ -61,13 +61,18 @@ static void start(lua_State *L, struct cr_lua_trainer *t)
     t->started = 1;
 }
 
-/* crescent.trainer(path, options); with the option `text` the path is the name of a script in memory. */
+/* Refuses what is no path; with the option `text` the path is the name of that script. */
+static const char *path_of(lua_State *L)
+{
+    return lua_type(L, 1) == LUA_TFUNCTION ? "trainer" : luaL_checkstring(L, 1);
+}
+
+/* crescent.trainer(path, options), of a script; or of a function that builds the graph of a step. */
 static int open_trainer(lua_State *L)
 {
     static const char *const more[] = {"resume", "text", NULL};
     struct cr_lua_opening o;
-    size_t length = 0;
-    const char *path = luaL_checkstring(L, 1);
+    const char *path = path_of(L);
     lua_settop(L, 2);
     struct cr_lua_trainer *t = cr_lua_new(L, sizeof *t, class_name);
     cr_lua_read_opening(L, 2, more, &o);
@@ -79,14 +84,14 @@ static int open_trainer(lua_State *L)
         take_settings(L, t, resume, &o);
     if (!o.script.entry)
         o.script.entry = "";
-    if (text) {
+    if (text)
         lua_getfield(L, 2, "text");
-        text = lua_tolstring(L, -1, &length);
-        cr_lua_pass(L, crescent_graph_open_text(cr_lua_context(L), path, text, length, &o.script,
-                                                &t->graph));
-    } else {
+    else
+        lua_pushvalue(L, 1);
+    if (text || lua_isfunction(L, -1))
+        cr_lua_build_graph(L, lua_gettop(L), &o.script, path, &t->graph);
+    else
         cr_lua_pass(L, crescent_graph_open(cr_lua_context(L), path, &o.script, &t->graph));
-    }
     cr_lua_pass(L, crescent_trainer_open(t->graph, &o.config, &t->trainer));
     cr_lua_fill_weights(L, crescent_trainer_model(t->trainer), o.weights, o.n_weights, o.seed);
     if (resume) {
@@ -131,16 +136,25 @@ static void feed_tensors(lua_State *L, struct cr_lua_trainer *t)
     }
 }
 
+/* The files that the table at 2 names. */
+static crescent_input_file *read_files(lua_State *L, int *n)
+{
+    int i = 0;
+    *n = count_files(L);
+    crescent_input_file *files = cr_lua_scratch(L, (size_t)*n, sizeof *files);
+    for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
+        if (lua_type(L, -1) == LUA_TSTRING)
+            files[i++] = (crescent_input_file){lua_tostring(L, -2), lua_tostring(L, -1)};
+    return files;
+}
+
 /* t:feed{x = tensor, y = "batches.npy"} */
 static int feed(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
+    int n;
     lua_settop(L, 2);
-    int n = count_files(L), i = 0;
-    crescent_input_file *files = cr_lua_scratch(L, (size_t)n, sizeof *files);
-    for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
-        if (lua_type(L, -1) == LUA_TSTRING)
-            files[i++] = (crescent_input_file){lua_tostring(L, -2), lua_tostring(L, -1)};
+    crescent_input_file *files = read_files(L, &n);
     if (n)
         cr_lua_pass(L, crescent_trainer_feed(t->trainer, files, n));
     feed_tensors(L, t);
@@ -166,6 +180,29 @@ static int step(lua_State *L)
     for (double i = 0; i < n; i++)
         cr_lua_pass(L, crescent_trainer_step(t->trainer));
     lua_pushnumber(L, status_of(L, t).loss);
+    return 1;
+}
+
+/* t:validation{x = "batches.npy"}: data that nothing is learned from. */
+static int validation(lua_State *L)
+{
+    struct cr_lua_trainer *t = self(L);
+    int n;
+    lua_settop(L, 2);
+    crescent_input_file *files = read_files(L, &n);
+    start(L, t);
+    cr_lua_pass(L, crescent_trainer_validation(t->trainer, files, n));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* t:validate(): the mean of the losses on it. */
+static int validate(lua_State *L)
+{
+    struct cr_lua_trainer *t = self(L);
+    double loss;
+    cr_lua_pass(L, crescent_trainer_validate(t->trainer, NULL, NULL, &loss));
+    lua_pushnumber(L, loss);
     return 1;
 }
 
@@ -285,7 +322,7 @@ void cr_lua_add_trainers(lua_State *L)
         {"weight", weight}, {"input", input},   {"output", output},
         {"params", params}, {"report", report}, {"load", load},
         {"save", save},     {"resume", resume}, {"save_weights", save_weights},
-        {"close", close_trainer}, {NULL, NULL}};
+        {"validation", validation}, {"validate", validate}, {"close", close_trainer}, {NULL, NULL}};
     static const luaL_Reg metamethods[] = {{"__gc", close_trainer}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"trainer", open_trainer}, {NULL, NULL}};
     static const struct cr_lua_class class = {class_name, methods, metamethods};

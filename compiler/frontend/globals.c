@@ -1,0 +1,101 @@
+/* The globals of scripts and of library modules; see globals.h. */
+#include "globals.h"
+
+#include "args.h"
+#include "blame.h"
+#include "builtin_modules.h"
+#include "language.h"
+#include "safelib.h"
+#include "script_state.h"
+#include "seal.h"
+#include "source.h"
+
+/* A name that a module of graphs/lib has is most likely meant to be that module's. */
+static int undefined_global(lua_State *L)
+{
+    lua_settop(L, 2);
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2);
+    const char *module = cr_builtin_module_with(name);
+    if (module)
+        cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s, of require \"%s\"?", name,
+                 module, name, module);
+    cr_raise(L, "'%.100s' is not defined", name);
+}
+
+int cr_new_global(lua_State *L)
+{
+    lua_settop(L, 3);
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(1));
+    if (!lua_isnil(L, -1))
+        cr_raise(L, "'%.100s' belongs to the language, a local of that name is possible",
+                 lua_tostring(L, 2));
+    lua_settop(L, 3);
+    lua_rawset(L, 1);
+    return 0;
+}
+
+static int no_new_global(lua_State *L)
+{
+    lua_settop(L, 2);
+    cr_raise(L, "a module of a library has no globals of its own, found '%.100s'",
+             lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
+}
+
+/* The functions of the language that make graphs, into the table on top of the stack. */
+static void add_graph_functions(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"require", cr_lua_require}, {"options", cr_lua_options}, {NULL, NULL}};
+    cr_add_functions(L, functions);
+    cr_add_primitives(L);
+    cr_add_elementwise(L);
+    cr_add_scopes(L);
+}
+
+/* Says of names that the table on top of the stack lacks that they are not defined. */
+static void refuse_undefined(lua_State *L)
+{
+    lua_newtable(L);
+    lua_pushcfunction(L, undefined_global);
+    lua_setfield(L, -2, "__index");
+    cr_hide_metatable(L);
+    lua_setmetatable(L, -2);
+}
+
+void cr_push_language(lua_State *L)
+{
+    lua_newtable(L);
+    cr_add_safe_library(L);
+    add_graph_functions(L);
+    cr_add_dump_statements(L);
+    refuse_undefined(L);
+}
+
+void cr_push_graph_language(lua_State *L, int language)
+{
+    lua_newtable(L);
+    add_graph_functions(L);
+    lua_getfield(L, language, "pairs");
+    lua_setfield(L, -2, "pairs");
+    refuse_undefined(L);
+}
+
+void cr_inherit_language(lua_State *L, int language, lua_CFunction new_field)
+{
+    lua_newtable(L);
+    lua_pushvalue(L, language);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, language);
+    lua_pushcclosure(L, new_field, 1);
+    lua_setfield(L, -2, "__newindex");
+    cr_hide_metatable(L);
+    lua_setmetatable(L, -2);
+}
+
+void cr_set_library_globals(lua_State *L, int language)
+{
+    lua_newtable(L);
+    cr_inherit_language(L, language, no_new_global);
+    cr_keep_library_globals(L);
+}
