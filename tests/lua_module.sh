@@ -2,7 +2,7 @@
 # lua_module.sh MODULE LUA - the module for Lua, MODULE (crescent.so), in the interpreter LUA.
 #
 # symbols    of the library nothing is seen but what `require` calls, and what it lacks is Lua's and libc's
-# tests      tests/lua/test_*.lua, and the session and the examples of docs/lua.md
+# specs      tests/lua/*_spec.lua, of which one is the session of docs/lua.md; and the examples
 # states     a program with two states of Lua in it, tests/lua/two_states.c
 # $CRESCENT is the program, built with the same Lua.  The last line is "N passed, M failed".
 set -u
@@ -24,22 +24,29 @@ if ! command -v "$lua" >/dev/null 2>&1; then
     conclude
     exit
 fi
-LUA_CPATH="$(dirname "$(realpath "$module")")/?.so"
+LUA_CPATH="$(dirname "$(realpath "$module")")/?.so;;"
 export LUA_CPATH
-unset LUA_PATH LUA_INIT LUA_CPATH_5_4 LUA_PATH_5_4
+unset LUA_PATH LUA_INIT LUA_CPATH_5_2 LUA_PATH_5_2 LUA_CPATH_5_3 LUA_PATH_5_3 LUA_CPATH_5_4 LUA_PATH_5_4
 
-# Each program of tests prints what it counted.
-for program in tests/lua/test_*.lua; do
-    "$lua" "$program" "$T" "$crescent" >"$log" 2>&1
-    status=$?
-    last=$(tail -n 1 "$log")
-    case "$last" in
-    *' passed, '*' failed')
-        passed=$((passed + ${last%% *}))
-        [ $status -eq 0 ] || report 1 "$program: $last" ;;
-    *) report 1 "$program: ended with status $status" ;;
+# By busted where there is one for this Lua, else by a program of a few lines.
+specs=$(ls tests/lua/*_spec.lua)
+if "$lua" -e 'require "busted.runner"' >/dev/null 2>&1 && [ -z "${NO_BUSTED-}" ]; then
+    echo 'require("busted.runner")({standalone = false})' >"$T/busted.lua"
+    runner="$T/busted.lua --output=TAP"
+else
+    runner=tests/lua/run_specs.lua
+fi
+# shellcheck disable=SC2086
+FOLDER=$T CRESCENT=$crescent "$lua" $runner $specs >"$T/specs" 2>&1
+status=$?
+while read -r line; do
+    case "$line" in
+    'ok '*) passed=$((passed + 1)) ;;
+    'not ok '*) cp "$T/specs" "$log"; report 1 "$line" ;;
     esac
-done
+done <"$T/specs"
+[ $status -eq 0 ] && grep -q '^ok ' "$T/specs"
+report $? "the specs ended with status $status"
 
 flags=$(pkg-config --cflags --libs "$lua")
 # shellcheck disable=SC2086

@@ -22,6 +22,7 @@ liblua5.4-dev|pkg-config --exists lua5.4|Lua 5.4, the language of model scripts
 libluajit-5.1-dev|pkg-config --exists luajit|LuaJIT, the other Lua that Crescent runs with
 lua5.4|have lua5.4|runs the tests of the module for Lua
 luajit|have luajit|runs them, too
+lua-busted|has_busted|runs their specs
 libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memory
 libjansson-dev|links jansson.h json_null jansson|JSON, what --json prints
 libpcre2-dev|pkg-config --exists libpcre2-8|PCRE2, the patterns of tokenizers
@@ -44,6 +45,10 @@ compiles() {
 links() {
     printf '#include <%s>\nint main(void) { return (void *)%s == 0; }\n' "$1" "$2" |
         $compiler -x c - -o /dev/null -l"$3" -ldl -lpthread -lm 2>/dev/null
+}
+
+has_busted() {
+    lua5.4 -e 'require "busted.runner"' && luajit -e 'require "busted.runner"'
 }
 
 # What is missing, as rows of the table.

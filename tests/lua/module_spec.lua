@@ -1,9 +1,9 @@
--- test_module.lua FOLDER PROGRAM - the Lua module, against what the program prints and writes.
--- FOLDER is for files, PROGRAM is crescent, built with the same Lua.
+-- module_spec.lua - the Lua module, against what the program prints and writes.  $FOLDER is for files,
+-- $CRESCENT is the program, built with the same Lua.
 local crescent = require "crescent"
 local check = dofile "tests/lua/check.lua"
-local test, equal, fails = check.test, check.equal, check.fails
-local folder, program = arg[1], arg[2]
+local equal, fails = check.equal, check.fails
+local folder, program = os.getenv "FOLDER", os.getenv "CRESCENT"
 local floor = math.floor
 
 -- What a command prints, standard error too, without the last end of line.
@@ -30,7 +30,7 @@ for name, value in pairs(_G) do globals[name] = value end
 
 -- ---- tensors ----
 
-test("a tensor from a nested table", function()
+it("a tensor from a nested table", function()
     local t = crescent.tensor({2, 3}, {{1, 2, 3}, {4, 5, 6}})
     equal(t.shape, {2, 3})
     equal(t.dtype, "f32")
@@ -42,7 +42,7 @@ test("a tensor from a nested table", function()
     equal(t:totable("nested")[2][3], 6)
 end)
 
-test("a tensor from a flat table, a number, bytes, another tensor", function()
+it("a tensor from a flat table, a number, bytes, another tensor", function()
     local t = crescent.tensor({2, 2}, {1, 2, 3, 4})
     equal(t:get(2, 1), 3)
     equal(tostring(crescent.tensor({2}, 7, "i32")), "tensor i32 [2]: 7 7")
@@ -56,7 +56,7 @@ test("a tensor from a flat table, a number, bytes, another tensor", function()
     equal(crescent.tensor({0, 3}):count(), 0)
 end)
 
-test("rows share memory with their tensor", function()
+it("rows share memory with their tensor", function()
     local t = crescent.tensor({2, 2}, {1, 2, 3, 4})
     t[2][1] = 30
     equal(t:get(2, 1), 30)
@@ -78,7 +78,7 @@ test("rows share memory with their tensor", function()
     equal(tostring(row:reshape{2, 1}), "tensor f32 [2, 1]: 30 4")
 end)
 
-test("what is no tensor is refused", function()
+it("what is no tensor is refused", function()
     fails("axis 2", crescent.tensor, {2, 2}, {{1, 2}, {3}})
     fails("found 3 elements, expected 4", crescent.tensor, {2, 2}, {1, 2, 3})
     fails("string of 3 bytes, expected 4", crescent.tensor, {1}, "abc")
@@ -97,7 +97,7 @@ test("what is no tensor is refused", function()
     fails("[2], expected [3]", t.reshape, t, {3})
 end)
 
-test("a pointer of the FFI is used without a copy", function()
+it("a pointer of the FFI is used without a copy", function()
     local there, ffi = pcall(require, "ffi")
     if not there then return end
     local memory = ffi.new("float[4]", {1, 2, 3, 4})
@@ -120,7 +120,7 @@ end)
 local block = {set = {B = 2, T = 4, n_embd = 12, n_head = 3}, threads = 2}
 local flags = " --set B=2 --set T=4 --set n_embd=12 --set n_head=3"
 
-test("a run has the bits of the program's", function()
+it("a run has the bits of the program's", function()
     local m = crescent.open("graphs/gpt2_block.lua", block)
     local y = m:run{x = m:input("x")}.y
     equal(y.shape, {2, 4, 12})
@@ -132,7 +132,7 @@ test("a run has the bits of the program's", function()
     equal(one:run{x = m:input("x")}.y:bytes() == y:bytes(), true)
 end)
 
-test("weights are saved, loaded and changed", function()
+it("weights are saved, loaded and changed", function()
     local m, path = crescent.open("graphs/gpt2_block.lua", block), folder .. "/w.safetensors"
     local x = m:input("x", 7)
     m:draw(5):save(path)
@@ -151,7 +151,7 @@ test("weights are saved, loaded and changed", function()
     fails("no tensor", small.load, small, path)
 end)
 
-test("what a model says of itself", function()
+it("what a model says of itself", function()
     local m = crescent.open("graphs/gpt2_block.lua", block)
     equal(#m:params(), 12)
     equal(m:params()[1].name, "ln_1.weight")
@@ -163,7 +163,7 @@ test("what a model says of itself", function()
     equal(tostring(m), "crescent.model (gpt2_block)")
 end)
 
-test("the C that is emitted is the program's", function()
+it("the C that is emitted is the program's", function()
     local m = crescent.open("graphs/gpt2_block.lua", block)
     m:emit(folder .. "/gpt2_block.c")
     local c, h = m:emit()
@@ -175,7 +175,7 @@ test("the C that is emitted is the program's", function()
     equal(m:dump("script"), output("dump graphs/gpt2_block.lua --after script" .. flags) .. "\n")
 end)
 
-test("gradients", function()
+it("gradients", function()
     local square = 'local x = input("x", {2}); return {y = x * x * param("w", {2})}'
     local m = crescent.model(square, {grads = true})
     m:weight("w", crescent.tensor({2}, {1, 10}))
@@ -191,7 +191,7 @@ test("gradients", function()
     fails("cotangent of z", m.run, m, {x = {3, 4}}, {z = {1, 1}})
 end)
 
-test("states are kept from run to run", function()
+it("states are kept from run to run", function()
     local m = crescent.open("docs/session.lua", {entry = "decode"})
     equal(#m:states() > 0, true)
     local name = m:states()[1].name
@@ -204,7 +204,7 @@ end)
 
 -- ---- mistakes ----
 
-test("a mistake is the line that the program prints", function()
+it("a mistake is the line that the program prints", function()
     local function same(command, ...) equal(fails("", ...), output(command)) end
     same("run graphs/gpt2_blok.lua", crescent.open, "graphs/gpt2_blok.lua")
     same("run graphs/gpt2_block.lua --set U=1", crescent.open, "graphs/gpt2_block.lua",
@@ -218,7 +218,7 @@ test("a mistake is the line that the program prints", function()
     same("generate none", crescent.generator, "none")
 end)
 
-test("what a run is given must fit", function()
+it("what a run is given must fit", function()
     local m = crescent.open("graphs/gpt2_block.lua", block)
     fails("z: no input of that name", m.run, m, {z = 1})
     fails("input x: found no tensor, expected one of f32 [2, 4, 12]", m.run, m, {})
@@ -230,7 +230,7 @@ test("what a run is given must fit", function()
     fails("1.5", ids.run, ids, {i = crescent.tensor({2}, 1.5)})
 end)
 
-test("options must be known", function()
+it("options must be known", function()
     fails("option theads: not known", crescent.open, "graphs/gpt2_block.lua", {theads = 1})
     fails("backend x", crescent.open, "graphs/gpt2_block.lua", {backend = "x"})
     fails("threads 0", crescent.open, "graphs/gpt2_block.lua", {threads = 0})
@@ -238,14 +238,14 @@ test("options must be known", function()
     fails("option set: found table", crescent.open, "graphs/gpt2_block.lua", {set = {T = {}}})
 end)
 
-test("a script has no way out", function()
+it("a script has no way out", function()
     fails("model:1: 'os' is not defined", crescent.model, "os.exit(1)")
     fails("model: the script returned nothing", crescent.model, "return")
     fails("mine.lua:2:", crescent.model, "\nreturn nothing.x", {name = "mine.lua"})
     fails("model:1: the script takes more than", crescent.model, "while true do end")
 end)
 
-test("what is closed is not used", function()
+it("what is closed is not used", function()
     local m = crescent.model('return {y = input("x", {1}) + 1}')
     m:close()
     m:close()
@@ -253,7 +253,7 @@ test("what is closed is not used", function()
     fails("expected", m.run, crescent.tensor({1}), {})
 end)
 
-test("the end of a scope closes", function()
+it("the end of a scope closes", function()
     if _VERSION < "Lua 5.4" then return end
     local scope = assert(load [[
         local m = ...
@@ -264,7 +264,7 @@ test("the end of a scope closes", function()
     fails("closed", m.run, m, {x = 1})
 end)
 
-test("the collector closes what nobody holds", function()
+it("the collector closes what nobody holds", function()
     for i = 1, 20 do
         local m = crescent.open("graphs/gpt2_block.lua", block)
         m:run{x = 0}
@@ -280,7 +280,7 @@ end)
 
 -- ---- training ----
 
-test("a training goes on from its checkpoint with the same bits", function()
+it("a training goes on from its checkpoint with the same bits", function()
     local path = folder .. "/state.safetensors"
     local t = crescent.trainer("graphs/train_add.lua", {threads = 1, set = {steps = 50}})
     local first = t:step()
@@ -302,7 +302,7 @@ test("a training goes on from its checkpoint with the same bits", function()
     equal(read(folder .. "/ours.safetensors") == read(folder .. "/theirs.safetensors"), true)
 end)
 
-test("a training is fed from memory", function()
+it("a training is fed from memory", function()
     local text = 'local x, w = input("x", {2}), param("w", {2})\n' ..
         'return {w = w - x, loss = sum(x, 1):reshape{}}'
     local t = crescent.trainer("steps", {text = text})
@@ -315,9 +315,24 @@ test("a training is fed from memory", function()
     fails("found 3 elements", w.feed, w, {x = {1, 2, 3}})
 end)
 
+it("a training is validated", function()
+    local script, x = folder .. "/steps.lua", folder .. "/x.npy"
+    local file = assert(io.open(script, "w"))
+    file:write('local x, w = input("x", {2}), param("w", {2}, {fill = 1})\n',
+        'return {w = w - x, loss = sum(w * x, 1):reshape{}, batches = param("b", {3, 2}, {fill = 2}) * 1}\n')
+    file:close()
+    output("run " .. script .. " --output batches=" .. x)
+    local t = crescent.trainer(script):feed{x = {1, 2}}
+    fails("validat", t.validate, t)
+    t:validation{x = x}
+    equal(t:validate(), 4)
+    equal(t:status().validation, 4)
+    equal(t:step(), 3)
+end)
+
 -- ---- text ----
 
-test("a generator says what the program says", function()
+it("a generator says what the program says", function()
     local g = crescent.generator("graphs/fables", {threads = 1})
     local pieces, ids = {}, {}
     local text, all = g:generate("The fox", {
@@ -336,7 +351,7 @@ test("a generator says what the program says", function()
     equal(#g:logits(), g:report().vocabulary)
 end)
 
-test("a callback ends a text, by false or by an error", function()
+it("a callback ends a text, by false or by an error", function()
     local g = crescent.generator("graphs/fables")
     local n = 0
     local _, ids = g:generate("", {on_token = function() n = n + 1; return n < 3 end})
@@ -351,7 +366,7 @@ test("a callback ends a text, by false or by an error", function()
     fails("top_p", g.generate, g, "", {top_p = 2})
 end)
 
-test("a tokenizer", function()
+it("a tokenizer", function()
     local t = crescent.tokenizer("graphs/fables")
     local ids = t:encode("The fox and the crow")
     equal(table.concat(ids, " "), output("tokenize graphs/fables --text 'The fox and the crow'"))
@@ -365,13 +380,13 @@ end)
 
 -- ---- the host ----
 
-test("the host's globals and hooks are as they were", function()
+it("the host's globals and hooks are as they were", function()
     for name, value in pairs(_G) do equal(globals[name], value) end
     for name, value in pairs(globals) do equal(_G[name], value) end
     equal(debug.gethook(), nil)
 end)
 
-test("a module that is loaded again, and a coroutine", function()
+it("a module that is loaded again, and a coroutine", function()
     local before = crescent.tensor({1}, 2)
     package.loaded.crescent = nil
     local again = require "crescent"
@@ -379,5 +394,3 @@ test("a module that is loaded again, and a coroutine", function()
     local run = coroutine.wrap(function() coroutine.yield(m:run{x = before}.y[1]) end)
     equal(run(), 6)
 end)
-
-check.conclude()

@@ -1,4 +1,4 @@
--- test_page.lua - the session of docs/lua.md: each line behind "> " prints what stands below it.
+-- page_spec.lua - the session of docs/lua.md: each line behind "> " prints what stands below it.
 local check = dofile "tests/lua/check.lua"
 local load_text = loadstring or load
 local seen = 0
@@ -15,7 +15,7 @@ local line, expected, within
 local function look()
     if not line then return end
     local input, output = line, table.concat(expected, "\n")
-    check.test("docs/lua.md: " .. input, function() check.equal(evaluate(input), output) end)
+    it("docs/lua.md: " .. input, function() check.equal(evaluate(input), output) end)
     seen = seen + 1
 end
 
@@ -30,5 +30,4 @@ for text in io.lines("docs/lua.md") do
         expected[#expected + 1] = text
     end
 end
-check.test("there is a session", function() check.equal(seen, 14) end)
-check.conclude()
+it("there is a session", function() check.equal(seen, 14) end)
