@@ -15,7 +15,8 @@ LUA    ?= $(shell cat $(BUILD)/obj/lua 2>/dev/null || echo lua5.4)
 endif
 # LUA_INCDIR, a folder of Lua's headers, as LuaRocks gives it, says which Lua they are of.
 ifneq ($(LUA_INCDIR),)
-LUA    ?= $(if $(wildcard $(LUA_INCDIR)/luajit.h),luajit,lua5.4)
+LUA    ?= $(if $(wildcard $(LUA_INCDIR)/luajit.h),luajit,lua5.$(shell \
+    sed -n 's/^.define LUA_VERSION_NUM[^0-9]*50\([0-9]\).*/\1/p' $(LUA_INCDIR)/lua.h))
 endif
 LUA    ?= lua5.4
 
@@ -26,12 +27,14 @@ includedir ?= $(PREFIX)/include
 datadir    ?= $(PREFIX)/share
 mandir     ?= $(datadir)/man
 
-LUAS   := lua5.4 luajit
+# Those that `test` uses, and all that there can be.
+LUAS     := lua5.4 luajit
+ALL_LUAS := $(LUAS) lua5.1 lua5.2 lua5.3
 FLAGS  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Wpedantic -I. -MMD -MP \
     -fPIC -fvisibility=hidden
 
-ifeq ($(filter $(LUA),$(LUAS)),)
-$(error LUA=$(LUA) is not known, expected one of: $(LUAS))
+ifeq ($(filter $(LUA),$(ALL_LUAS)),)
+$(error LUA=$(LUA) is not known, expected one of: $(ALL_LUAS))
 endif
 
 # One goal is made by as many jobs as there are processors, if make is not told how many; of several
@@ -51,18 +54,14 @@ endif
 # where nothing is installed.
 static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
 
-lua_name_lua5.4 := lua5.4
-lua_name_luajit := luajit-5.1
-pc_name_lua5.4  := lua5.4
-pc_name_luajit  := luajit
-lua_abi_lua5.4  := 5.4
-lua_abi_luajit  := 5.1
+lua_name  = $(patsubst luajit,luajit-5.1,$(1))
+lua_abi   = $(patsubst lua%,%,$(patsubst luajit,lua5.1,$(1)))
 lua_flags = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell pkg-config --cflags $(1)))
-libraries = $(call static,$(lua_name_$(1))) $(call static,tcc) $(call static,jansson) \
+libraries = $(call static,$(lua_name)) $(call static,tcc) $(call static,jansson) \
             $(call static,pcre2-8) $(call static,utf8proc) \
             -ldl -lpthread -lm
 # The same for a shared library, but that of TinyCC, which is in it.
-shared_libraries = -l$(lua_name_$(1)) $(module_libraries)
+shared_libraries = -l$(lua_name) $(module_libraries)
 module_libraries = -lpcre2-8 -lutf8proc -ldl -lpthread -lm
 check_flags = $(shell pkg-config --cflags check)
 check_libraries = $(shell pkg-config --libs check)
@@ -189,7 +188,7 @@ $(call fuzzers,$(1)): $(BUILD)/$(1)/fuzz/%: tests/fuzz_readers/%.c $(call object
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
 	$$(link) $$(FUZZ_LINK) -MF $$@.d $$< $$(filter %.o %.a,$$^) -o $$@ $$(call libraries,$(1))
 endef
-$(foreach lua,$(LUAS),$(eval $(call rules_of_a_lua,$(lua))))
+$(foreach lua,$(ALL_LUAS),$(eval $(call rules_of_a_lua,$(lua))))
 
 $(BUILD)/crescent $(BUILD)/libcrescent.a $(BUILD)/libcrescent.so: $(BUILD)/%: $(BUILD)/$(LUA)/% $(BUILD)/obj/lua
 	@cp -f $< $@
@@ -271,6 +270,10 @@ test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)
 check: $(call built_for,$(LUA)) $(call suites,$(LUA))
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(call suites_of,$(LUA))
+
+# The module under every Lua that there is; `test` does it with LUAS.
+lua-versions: $(foreach lua,$(ALL_LUAS),$(BUILD)/$(lua)/crescent $(BUILD)/$(lua)/crescent.so)
+	@sh tests/run.sh $(foreach lua,$(ALL_LUAS),$(call module_suite,$(lua)))
 
 layers: all
 	@sh -c $(layers)
@@ -462,7 +465,7 @@ scripts   = $(wildcard graphs/*.lua graphs/lib/*.lua graphs/configs/*.lua graphs
 $(BUILD)/$(LUA)/crescent.pc: always
 	@{ echo 'prefix=$(PREFIX)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; \
 	    echo 'Name: crescent'; echo 'Description: compiles transformers to fused C'; \
-	    echo 'Version: $(version)'; echo 'Requires.private: $(pc_name_$(LUA)) libpcre2-8 libutf8proc'; \
+	    echo 'Version: $(version)'; echo 'Requires.private: $(LUA) libpcre2-8 libutf8proc'; \
 	    echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lcrescent'; \
 	    echo 'Libs.private: -lcrescent_rt -ltcc -ldl -lpthread -lm'; } >$@
 
@@ -492,7 +495,7 @@ install-built: $(BUILD)/$(LUA)/crescent.pc
 	done
 
 # The module alone, where `require` of that Lua looks; LuaRocks says where that is.
-LIBDIR ?= $(libdir)/lua/$(lua_abi_$(LUA))
+LIBDIR ?= $(libdir)/lua/$(call lua_abi,$(LUA))
 install-lua: lua-module
 	install -d $(DESTDIR)$(LIBDIR)
 	install $(BUILD)/$(LUA)/crescent.so $(DESTDIR)$(LIBDIR)
@@ -519,6 +522,7 @@ help:
 	@echo 'make test              set up, build, and run every test with both Luas'
 	@echo 'make check             build and run the tests with one Lua; no set-up'
 	@echo 'make setup             install what is missing (Debian packages)'
+	@echo 'make lua-versions      the tests of the module with Lua 5.1 to 5.4 and LuaJIT'
 	@echo 'make asan, valgrind    the tests under sanitizers, under valgrind'
 	@echo 'make fuzz              random graphs against every oracle (docs/testing.md); N= SEED= JOBS='
 	@echo 'make fuzz-readers      the readers and the front end on mutated files; N= SECONDS= SEED='
@@ -541,5 +545,5 @@ help:
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
     demo docs experiments format fuzz fuzz-readers generated help install install-lua layers \
-    lua-module run-fuzzers setup \
+    lua-module lua-versions run-fuzzers setup \
     install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants
