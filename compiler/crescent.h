@@ -319,6 +319,12 @@ typedef struct {
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
                           crescent_surplus_rule rule, crescent_surplus *surplus);
 
+/* The same from the bytes of one safetensors or GGUF file, which are only read, during the call; `name`
+ * stands for its path. */
+int crescent_load_weights_bytes(crescent_model *model, const char *name, const void *bytes,
+                                size_t length, crescent_surplus_rule rule,
+                                crescent_surplus *surplus);
+
 /* The folder or the GGUF file that the model was opened from, for crescent_load_weights; null if that was
  * a script. */
 const char *crescent_weights_path(const crescent_model *model);
@@ -519,6 +525,13 @@ typedef struct {
 int crescent_generator_open(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
                             crescent_generator **generator);
+
+/* The same for a script in memory, as crescent_graph_open_text takes it. */
+int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
+                                 size_t length, const crescent_script *how,
+                                 const crescent_config *config,
+                                 const crescent_generation *generation,
+                                 crescent_generator **generator);
 void crescent_generator_close(crescent_generator *generator);
 
 /* The model, which belongs to the generator and is closed with it: for weights and reports. */
@@ -872,6 +885,13 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header);
+
+/* What crescent_emit_generator writes as two texts likewise; packed weights still go to a file. */
+int crescent_emit_generator_text(crescent_context *context, const char *path,
+                                 const crescent_script *how, const crescent_config *config,
+                                 const crescent_generation *generation,
+                                 const crescent_generator_source *what, const char *header_name,
+                                 char **source, char **header);
 
 /* What there is after a pass, as text to be freed with crescent_free: the graph, the kernels, the
  * plan.  `pass` may also be "script", the graph as it was built, and "emit", the C without the

@@ -723,6 +723,43 @@ START_TEST(weights_there_and_back)
 }
 END_TEST
 
+/* A file's bytes in memory, at an odd address, are its tensors. */
+START_TEST(weights_from_memory)
+{
+    const char *path = in_folder("w.safetensors");
+    crescent_model *one = open_small(CRESCENT_TCC), *two = open_small(CRESCENT_TCC);
+    crescent_surplus surplus;
+    size_t length;
+    GOOD(crescent_keep_weights(one));
+    void **x = run_drawn(one, 5), **y = new_tensors(two, CRESCENT_OUTPUT);
+    void **in = new_tensors(two, CRESCENT_INPUT);
+    GOOD(crescent_save_weights(one, path));
+    char *text = read_text(path, &length), *bytes = malloc(length + 1);
+    memcpy(bytes + 1, text, length);
+    GOOD(crescent_load_weights_bytes(two, "memory", bytes + 1, length, CRESCENT_MODEL_TENSORS_ONLY,
+                                     &surplus));
+    ck_assert_int_eq(surplus.count, 0);
+    memset(bytes, 0, length + 1); /* the caller's again */
+    free(bytes);
+    GOOD(crescent_draw_input(two, 0, 5, in[0]));
+    GOOD(crescent_run(two, (const void *const *)in, y));
+    ck_assert_mem_eq(x[0], y[0], 3 * 16 * sizeof(float));
+    REFUSED(crescent_load_weights_bytes(two, "memory", text, 4, CRESCENT_ANY_TENSORS, NULL),
+            "memory: 4 bytes");
+    REFUSED(crescent_load_weights_bytes(two, "memory", text, length - 1, CRESCENT_ANY_TENSORS, NULL),
+            "memory: ");
+    REFUSED(crescent_load_weights_bytes(two, "memory", "GGUF....", 8, CRESCENT_ANY_TENSORS, NULL),
+            "memory: ");
+    REFUSED(crescent_run(two, (const void *const *)in, y), "has no values");
+    free(text);
+    free_tensors(x);
+    free_tensors(y);
+    free_tensors(in);
+    crescent_close(one);
+    crescent_close(two);
+}
+END_TEST
+
 /* ---- gradients ---- */
 
 /* What the program's --grads writes, with one cotangent from a file. */
@@ -1304,6 +1341,7 @@ START_TEST(null_handles)
     WITHOUT(crescent_port_at(NULL, CRESCENT_INPUT, 0, &port));
     WITHOUT(crescent_input_find(NULL, path, NULL, &index));
     WITHOUT(crescent_load_weights(NULL, &path, 1, CRESCENT_ANY_TENSORS, NULL));
+    WITHOUT(crescent_load_weights_bytes(NULL, path, path, 1, CRESCENT_ANY_TENSORS, NULL));
     WITHOUT(crescent_draw_weights(NULL, 0));
     WITHOUT(crescent_set_weight(NULL, 0, &element));
     WITHOUT(crescent_keep_weights(NULL));
@@ -1422,6 +1460,7 @@ START_TEST(null_arguments)
     REFUSED(crescent_input_find(model, NULL, NULL, NULL), word);
     REFUSED(crescent_load_weights(model, NULL, 1, CRESCENT_ANY_TENSORS, NULL), word);
     REFUSED(crescent_load_weights(model, &none, 1, CRESCENT_ANY_TENSORS, NULL), "is null");
+    REFUSED(crescent_load_weights_bytes(model, "m", NULL, 0, CRESCENT_ANY_TENSORS, NULL), word);
     REFUSED(crescent_set_weight(model, 0, NULL), word);
     REFUSED(crescent_get_weight(model, 0, NULL), word);
     REFUSED(crescent_get_state(model, 0, NULL), word);
@@ -1570,6 +1609,7 @@ static void add_tests(TCase *all)
     tcase_add_test(all, names_that_are_wrong);
     tcase_add_test(all, weights_one_by_one);
     tcase_add_test(all, weights_there_and_back);
+    tcase_add_test(all, weights_from_memory);
     tcase_add_test(all, gradients_are_the_programs);
     tcase_add_test(all, a_training);
     tcase_add_test(all, data_and_validation);

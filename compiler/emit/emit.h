@@ -64,6 +64,9 @@ int cr_write_standalone_generator(const struct cr_program *program,
  * null. */
 int cr_standalone_texts(const struct cr_program *program, const char *script, const char *header,
                         struct cr_text texts[2], struct cr_error *error);
+int cr_standalone_generator_texts(const struct cr_program *program,
+                                  const struct cr_generation *generation, const char *header,
+                                  struct cr_text texts[2], struct cr_error *error);
 
 /* Appends header and source as one text that includes nothing of its own, for so many threads. */
 void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads);

@@ -770,3 +770,15 @@ int cr_standalone_texts(const struct cr_program *p, const char *script, const ch
     cr_handover_free(&handover);
     return 0;
 }
+
+int cr_standalone_generator_texts(const struct cr_program *p, const struct cr_generation *generation,
+                                  const char *header, struct cr_text texts[2],
+                                  struct cr_error *error)
+{
+    if (check_include(header, error) || cr_generation_check(generation, p, error))
+        return -1;
+    struct cr_standalone w = describe(p, header);
+    w.generation = generation;
+    print_both(texts, &w);
+    return 0;
+}

@@ -229,6 +229,21 @@ int cr_gguf_weights_open(struct cr_gguf_weights *w, struct cr_safetensors *list,
     return -1;
 }
 
+int cr_gguf_weights_parse(struct cr_gguf_weights *w, struct cr_safetensors *list, const char *path,
+                          struct cr_mapping bytes, struct cr_error *error)
+{
+    *w = (struct cr_gguf_weights){0};
+    *list = (struct cr_safetensors){.path = path};
+    if (cr_gguf_parse(&w->file, path, bytes, error->text, sizeof error->text))
+        return -1;
+    if (name_tensors(w, list, error) == 0)
+        return 0;
+    cr_safetensors_close(list);
+    w->file.mapping = (struct cr_mapping){0};
+    cr_gguf_weights_close(w);
+    return -1;
+}
+
 void cr_gguf_weights_close(struct cr_gguf_weights *w)
 {
     cr_gguf_close(&w->file);

@@ -44,6 +44,10 @@ struct cr_gguf_weights {
  */
 int cr_gguf_weights_open(struct cr_gguf_weights *weights, struct cr_safetensors *list,
                          const char *path, struct cr_error *error);
+
+/* The same of the bytes of a file, which stay the caller's; `path` is for messages. */
+int cr_gguf_weights_parse(struct cr_gguf_weights *weights, struct cr_safetensors *list,
+                          const char *path, struct cr_mapping bytes, struct cr_error *error);
 void cr_gguf_weights_close(struct cr_gguf_weights *weights);
 
 /* The blocks of a parameter's row, from the one that has column `col` on: as they are in the file, and up

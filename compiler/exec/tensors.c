@@ -178,14 +178,12 @@ static void count_surplus(const struct cr_names *taken, const struct cr_weight_f
     }
 }
 
-/* All parameters are found before the first is read. */
-int cr_load_params(struct cr_engine *e, const char *const *paths, int n, const char *family,
-                   struct cr_surplus *surplus, struct cr_error *error)
+/* From files that are open, which it closes.  All parameters are found before the first is read. */
+static int load_params(struct cr_engine *e, const struct cr_weight_files *files, const char *family,
+                       struct cr_surplus *surplus, struct cr_error *error)
 {
-    struct loading l = {0};
+    struct loading l = {.files = *files};
     int status = 0;
-    if (cr_weight_files_open(&l.files, paths, n, error))
-        return -1;
     l.tensors = cr_calloc((size_t)e->n_params, sizeof *l.tensors);
     l.contents = cr_calloc((size_t)e->n_params, sizeof *l.contents);
     for (int i = 0; i < e->n_params; i++)
@@ -202,6 +200,24 @@ int cr_load_params(struct cr_engine *e, const char *const *paths, int n, const c
     free(l.contents);
     cr_weight_files_close(&l.files);
     return status;
+}
+
+int cr_load_params(struct cr_engine *e, const char *const *paths, int n, const char *family,
+                   struct cr_surplus *surplus, struct cr_error *error)
+{
+    struct cr_weight_files files;
+    return cr_weight_files_open(&files, paths, n, error)
+               ? -1
+               : load_params(e, &files, family, surplus, error);
+}
+
+int cr_load_params_from(struct cr_engine *e, const struct cr_weight_bytes *bytes, const char *family,
+                        struct cr_surplus *surplus, struct cr_error *error)
+{
+    struct cr_weight_files files;
+    return cr_weight_files_take(&files, bytes, error)
+               ? -1
+               : load_params(e, &files, family, surplus, error);
 }
 
 /* ---- at random ---- */

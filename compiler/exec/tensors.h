@@ -5,6 +5,7 @@
 #include "compiler/files/npy.h"
 #include "compiler/files/safetensors_read.h"
 #include "engine.h"
+#include "weight_files.h"
 
 /* Tensors in files of weights that the model does not have. */
 struct cr_surplus {
@@ -25,6 +26,10 @@ struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor);
  * surplus->file is one of the paths. */
 int cr_load_params(struct cr_engine *engine, const char *const *paths, int n, const char *family,
                    struct cr_surplus *surplus, struct cr_error *error);
+
+/* The same from the bytes of a file. */
+int cr_load_params_from(struct cr_engine *engine, const struct cr_weight_bytes *bytes, const char *family,
+                        struct cr_surplus *surplus, struct cr_error *error);
 
 /* Every parameter as its init says.  A tensor's numbers depend on the seed and its name
  * only. */

@@ -228,9 +228,39 @@ int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths
     return status;
 }
 
+int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_bytes *b,
+                         struct cr_error *error)
+{
+    const struct cr_mapping mapping = {.bytes = b->bytes, .size = b->length};
+    *files = (struct cr_weight_files){0};
+    struct cr_weight_file *f = CR_PUSH(files->items, files->n, files->cap);
+    *f = (struct cr_weight_file){.path = cr_strdup(b->name), .asked = b->name, .borrowed = true};
+    if (b->length >= 4 && memcmp(b->bytes, "GGUF", 4) == 0)
+        f->gguf = cr_calloc(1, sizeof *f->gguf);
+    if (f->gguf ? cr_gguf_weights_parse(f->gguf, &f->file, f->path, mapping, error) == 0
+                : cr_safetensors_parse(&f->file, f->path, mapping, error->text,
+                                       sizeof error->text) == 0)
+        return 0;
+    free(f->gguf);
+    free(f->path);
+    free(files->items);
+    *files = (struct cr_weight_files){0};
+    return -1;
+}
+
+/* What is the caller's is not unmapped. */
+static void give_back(struct cr_weight_file *f)
+{
+    f->file.mapping = (struct cr_mapping){0};
+    if (f->gguf)
+        f->gguf->file.mapping = (struct cr_mapping){0};
+}
+
 void cr_weight_files_close(struct cr_weight_files *files)
 {
     for (int i = 0; i < files->n; i++) {
+        if (files->items[i].borrowed)
+            give_back(&files->items[i]);
         cr_safetensors_close(&files->items[i].file);
         if (files->items[i].gguf)
             cr_gguf_weights_close(files->items[i].gguf);

@@ -24,6 +24,14 @@ struct cr_weight_file {
     struct cr_gguf_weights *gguf; /* of GGUF: `file` only lists what this has; else null */
     char *path;
     const char *asked;
+    bool borrowed; /* its bytes are the caller's */
+};
+
+/* A file's bytes in memory; `name` stands for its path. */
+struct cr_weight_bytes {
+    const char *name;
+    const void *bytes;
+    size_t length;
 };
 
 struct cr_weight_files {
@@ -34,6 +42,10 @@ struct cr_weight_files {
 /* Opens the files of some paths.  The paths are the caller's until the files are closed; a failure
  * leaves nothing to close. */
 int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
+                         struct cr_error *error);
+
+/* The same of bytes, which are the caller's until then. */
+int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_bytes *bytes,
                          struct cr_error *error);
 void cr_weight_files_close(struct cr_weight_files *files);
 

@@ -171,9 +171,24 @@ static int open_folder(crescent_context *context, const char *path, crescent_scr
     return crescent_graph_open(context, path, how, graph);
 }
 
-int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
-                         const crescent_generation *asked, struct cr_continuation *made,
-                         struct cr_error *error)
+/* Runs a script of any kind. */
+static int open_script(crescent_context *context, const struct cr_script_text *script,
+                       crescent_script *how, int64_t positions, crescent_graph **graph,
+                       struct cr_error *error)
+{
+    if (script->text)
+        return crescent_graph_open_text(context, script->path, script->text, script->length, how,
+                                        graph);
+    char *found = cr_find_installed(script->path);
+    int status = cr_is_folder(found) ? open_folder(context, found, how, positions, graph, error)
+                                     : crescent_graph_open(context, found, how, graph);
+    free(found);
+    return status;
+}
+
+int cr_continuation_open(crescent_context *context, const struct cr_script_text *script,
+                         const crescent_script *how, const crescent_generation *asked,
+                         struct cr_continuation *made, struct cr_error *error)
 {
     crescent_script one = how ? *how : (crescent_script){0};
     crescent_generation two = *asked; /* positions at least: an axis of one is no axis of tokens */
@@ -182,14 +197,9 @@ int cr_continuation_open(crescent_context *context, const char *path, const cres
     if (!one.entry)
         one.entry = "";
     *made = (struct cr_continuation){0};
-    char *found = cr_find_installed(path);
-    int status = cr_is_folder(found)
-                     ? open_folder(context, found, &one, generation->context, &made->graph, error)
-                     : crescent_graph_open(context, found, &one, &made->graph);
-    free(found);
-    if (status)
+    if (open_script(context, script, &one, generation->context, &made->graph, error))
         return -1;
-    status = goes_on(made->graph->graph)
+    int status = goes_on(made->graph->graph)
                      ? take_as_it_is(context, generation, made, error)
                      : make_incremental(context, generation, made, error);
     if (status) {

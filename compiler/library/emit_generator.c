@@ -202,13 +202,23 @@ static int write_packed(struct writing *w, struct cr_error *error)
 
 /* ---- all of it ---- */
 
-static int write_files(struct writing *w, const char *out, struct cr_error *error)
+/* Where the C goes: to a file, or into texts. */
+struct output {
+    const char *path;     /* or null */
+    const char *header;   /* what the source includes */
+    struct cr_text *texts; /* two: source and header */
+};
+
+static int write_files(struct writing *w, const struct output *out, struct cr_error *error)
 {
     w->generation.embedding = (enum cr_embedding)w->what->embed;
     w->generation.packed = w->what->pack;
     w->generation.weights = w->model ? w->model->engine.weights : NULL;
     if (write_packed(w, error) ||
-        cr_write_standalone_generator(w->program, &w->generation, out, error))
+        (out->path
+             ? cr_write_standalone_generator(w->program, &w->generation, out->path, error)
+             : cr_standalone_generator_texts(w->program, &w->generation, out->header, out->texts,
+                                             error)))
         return -1;
     return w->what->pack ? cr_writer_commit(&w->pack, error->text, sizeof error->text) : 0;
 }
@@ -232,11 +242,15 @@ static void free_writing(struct writing *w)
 /* What is wrong with the path is said before the script runs. */
 static int emit(struct writing *w, crescent_context *context, const char *path,
                 const crescent_script *how, const crescent_config *config,
-                const crescent_generation *generation, const char *out, struct cr_error *error)
+                const crescent_generation *generation, const struct output *out,
+                struct cr_error *error)
 {
+    static const crescent_generation plain;
+    const struct cr_script_text script = {.path = path};
     struct cr_text_ends ends;
-    if (cr_check_emit_path(out, error) || check_source(w->what, error) ||
-        cr_continuation_open(context, path, how, generation, &w->made, error))
+    if ((out->path && cr_check_emit_path(out->path, error)) || check_source(w->what, error) ||
+        cr_continuation_open(context, &script, how, generation ? generation : &plain, &w->made,
+                             error))
         return -1;
     w->origin = w->made.graph->origin;
     if (open_tokenizer(w, error) || make_program(w, config, how ? how->seed : 0, error) ||
@@ -252,17 +266,40 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
                             const crescent_generator_source *what, const char *out,
                             crescent_report *report)
 {
-    static const crescent_generation plain;
     static const crescent_generator_source nothing;
     CR_REQUIRE_CONTEXT(context, path && out);
     CR_ENTER(context);
     struct writing w = {.what = what ? what : &nothing};
-    int status =
-        emit(&w, context, path, how, config, generation ? generation : &plain, out, guard.error);
+    const struct output file = {.path = out};
+    int status = emit(&w, context, path, how, config, generation, &file, guard.error);
     if (!status && report) {
         *report = cr_report_of(w.program);
         report->name = NULL;
     }
     free_writing(&w);
+    return cr_done(&guard, status);
+}
+
+int crescent_emit_generator_text(crescent_context *context, const char *path,
+                                 const crescent_script *how, const crescent_config *config,
+                                 const crescent_generation *generation,
+                                 const crescent_generator_source *what, const char *header_name,
+                                 char **source, char **header)
+{
+    static const crescent_generator_source nothing;
+    CR_REQUIRE_CONTEXT(context, path && header_name && source && header);
+    CR_ENTER(context);
+    struct cr_text texts[2] = {{0}, {0}};
+    struct writing w = {.what = what ? what : &nothing};
+    const struct output output = {.header = header_name, .texts = texts};
+    int status = emit(&w, context, path, how, config, generation, &output, guard.error);
+    free_writing(&w);
+    if (!status) {
+        *source = texts[0].data;
+        *header = texts[1].data;
+    } else {
+        free(texts[0].data);
+        free(texts[1].data);
+    }
     return cr_done(&guard, status);
 }

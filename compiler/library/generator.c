@@ -75,15 +75,15 @@ static int check_generation(const crescent_generation *how, const char *path,
 }
 
 /* A failure leaves nothing open. */
-static int open_path(crescent_context *context, const char *path, const crescent_script *how,
-                     const crescent_config *config, const crescent_generation *generation,
+static int open_script(crescent_context *context, const struct cr_script_text *script,
+                       const crescent_script *how, const crescent_config *config, const crescent_generation *generation,
                      crescent_generator **generator, struct cr_error *error)
 {
     static const crescent_generation plain;
     struct cr_continuation made;
     const crescent_generation *gen = generation ? generation : &plain;
-    if (check_generation(gen, path, error) ||
-        cr_continuation_open(context, path, how, gen, &made, error))
+    if (check_generation(gen, script->path, error) ||
+        cr_continuation_open(context, script, how, gen, &made, error))
         return -1;
     crescent_generator *g = cr_calloc(1, sizeof *g);
     g->context = cr_refer(context);
@@ -106,7 +106,23 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
     CR_REQUIRE_CONTEXT(context, path && generator);
     CR_ENTER(context);
     return cr_done(&guard,
-                   open_path(context, path, how, config, generation, generator, guard.error));
+                   open_script(context, &(struct cr_script_text){.path = path}, how, config,
+                               generation, generator, guard.error));
+}
+
+int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
+                                 size_t length, const crescent_script *how,
+                                 const crescent_config *config,
+                                 const crescent_generation *generation,
+                                 crescent_generator **generator)
+{
+    if (generator)
+        *generator = NULL;
+    CR_REQUIRE_CONTEXT(context, name && text && generator);
+    CR_ENTER(context);
+    const struct cr_script_text script = {name, text, length};
+    return cr_done(&guard, open_script(context, &script, how, config, generation, generator,
+                                       guard.error));
 }
 
 void crescent_generator_close(crescent_generator *g)

@@ -11,10 +11,16 @@ struct cr_continuation {
     int64_t chunk;   /* tokens that can come at once */
 };
 
+/* A script: a path, and its text if that is in memory. */
+struct cr_script_text {
+    const char *path, *text;
+    size_t length;
+};
+
 /* Runs a script with as many positions as are asked for, or as the model has, and makes it one that
  * goes on, unless it is.  A failure leaves nothing to free. */
-int cr_continuation_open(crescent_context *context, const char *path, const crescent_script *how,
-                         const crescent_generation *generation, struct cr_continuation *made,
-                         struct cr_error *error);
+int cr_continuation_open(crescent_context *context, const struct cr_script_text *script,
+                         const crescent_script *how, const crescent_generation *generation,
+                         struct cr_continuation *made, struct cr_error *error);
 
 #endif

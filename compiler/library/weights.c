@@ -43,24 +43,40 @@ static int check_paths(const crescent_model *m, const char *const *paths, int n,
     return 0;
 }
 
-/* Fills the model, and says what else the files held; the rule comes after both. */
-static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
-                crescent_surplus *surplus, struct cr_error *error)
+/* Says what else the files held, and then whether that is allowed. */
+static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule rule,
+                        crescent_surplus *surplus, struct cr_error *error)
 {
-    struct cr_surplus found = {0};
-    if (check_paths(m, paths, n, error) || cr_load_params(&m->engine, paths, n, m->origin->family, &found, error))
-        return -1;
     if (surplus) {
-        surplus->count = found.count;
-        surplus->file = found.file;
-        memcpy(surplus->name, found.name, sizeof surplus->name);
+        surplus->count = found->count;
+        surplus->file = found->file;
+        memcpy(surplus->name, found->name, sizeof surplus->name);
     }
-    if (!found.count || rule == CRESCENT_ANY_TENSORS)
+    if (!found->count || rule == CRESCENT_ANY_TENSORS)
         return 0;
     return cr_fail(error,
                    "%.400s: tensor %s is not in the model (of %d in all), --strict expects the "
                    "model's only",
-                   found.file, found.name, found.count);
+                   found->file, found->name, found->count);
+}
+
+static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
+                crescent_surplus *surplus, struct cr_error *error)
+{
+    struct cr_surplus found = {0};
+    if (check_paths(m, paths, n, error) ||
+        cr_load_params(&m->engine, paths, n, m->origin->family, &found, error))
+        return -1;
+    return take_surplus(&found, rule, surplus, error);
+}
+
+static int load_bytes(crescent_model *m, const struct cr_weight_bytes *bytes,
+                      crescent_surplus_rule rule, crescent_surplus *surplus, struct cr_error *error)
+{
+    struct cr_surplus found = {0};
+    if (cr_load_params_from(&m->engine, bytes, m->origin->family, &found, error))
+        return -1;
+    return take_surplus(&found, rule, surplus, error);
 }
 
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
@@ -69,6 +85,15 @@ int crescent_load_weights(crescent_model *model, const char *const *paths, int n
     CR_REQUIRE(model, paths);
     CR_ENTER(model->context);
     return cr_done(&guard, all_given(model, load(model, paths, n, rule, surplus, guard.error)));
+}
+
+int crescent_load_weights_bytes(crescent_model *model, const char *name, const void *bytes,
+                                size_t length, crescent_surplus_rule rule, crescent_surplus *surplus)
+{
+    CR_REQUIRE(model, name && bytes);
+    CR_ENTER(model->context);
+    const struct cr_weight_bytes file = {name, bytes, length};
+    return cr_done(&guard, all_given(model, load_bytes(model, &file, rule, surplus, guard.error)));
 }
 
 const char *crescent_weights_path(const crescent_model *model)

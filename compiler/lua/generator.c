@@ -46,17 +46,38 @@ static struct cr_lua_generator *self(lua_State *L)
     return g;
 }
 
-/* Whether a path is that of a script, which has no tokenizer of its own. */
-static int is_script(const char *path)
+/* What the options say of positions. */
+static crescent_generation read_generation(lua_State *L)
 {
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".lua") == 0;
+    return (crescent_generation){.context = cr_lua_integer_option(L, 2, "context", 0),
+                                 .chunk = cr_lua_integer_option(L, 2, "chunk", 0)};
 }
 
-/* crescent.generator(path, options): a folder, a GGUF file or a script */
+/* Opens what the path or the option `text` says, into the object. */
+static void open_script(lua_State *L, struct cr_lua_generator *g, const char *path,
+                        const struct cr_lua_opening *o)
+{
+    size_t length = 0;
+    const crescent_generation how = read_generation(L);
+    crescent_context *context = cr_lua_context(L);
+    const char *text = cr_lua_string_option(L, 2, "text");
+    if (!text) {
+        cr_lua_pass(L, crescent_generator_open(context, path, &o->script, &o->config, &how,
+                                               &g->generator));
+        return;
+    }
+    lua_getfield(L, 2, "text");
+    text = lua_tolstring(L, -1, &length);
+    cr_lua_pass(L, crescent_generator_open_text(context, path, text, length, &o->script, &o->config,
+                                                &how, &g->generator));
+    lua_pop(L, 1);
+}
+
+/* crescent.generator(path, options): a folder, a GGUF file or a script; with the option `text` the path is
+ * the name of a script in memory. */
 static int open_generator(lua_State *L)
 {
-    static const char *const more[] = {"context", "chunk", "tokenizer", NULL};
+    static const char *const more[] = {"context", "chunk", "tokenizer", "text", NULL};
     struct cr_lua_opening o;
     crescent_generator_status status;
     const char *path = luaL_checkstring(L, 1);
@@ -65,21 +86,84 @@ static int open_generator(lua_State *L)
     cr_lua_read_opening(L, 2, more, &o);
     if (o.grads || o.n_taps || o.keep > 0)
         cr_lua_fail(L, "generator: expected none of the options grads, cotangents, taps, keep");
-    const crescent_generation how = {.context = cr_lua_integer_option(L, 2, "context", 0),
-                                     .chunk = cr_lua_integer_option(L, 2, "chunk", 0)};
     const char *tokenizer = cr_lua_string_option(L, 2, "tokenizer");
-    cr_lua_pass(L, crescent_generator_open(cr_lua_context(L), path, &o.script, &o.config, &how,
-                                           &g->generator));
+    open_script(L, g, path, &o);
     cr_lua_pass(L, crescent_generator_look(g->generator, &status));
     if (status.texts != 1)
         cr_lua_fail(L, "%.400s: %lld texts, expected one", path, (long long)status.texts);
-    if (!tokenizer && !is_script(path))
+    if (!tokenizer && crescent_weights_path(crescent_generator_model(g->generator)))
         tokenizer = path;
     if (tokenizer)
         cr_lua_pass(L, crescent_tokenizer_open(cr_lua_context(L), tokenizer, &g->tokenizer));
     cr_lua_fill_weights(L, crescent_generator_model(g->generator), o.weights, o.n_weights, o.seed);
     lua_pushvalue(L, 3);
     return 1;
+}
+
+/* ---- C ---- */
+
+/* Whether weights go into the program: option `embed`, true or "array". */
+static crescent_embedding read_embedding(lua_State *L)
+{
+    crescent_embedding embedding = CRESCENT_EMBED_NOT;
+    lua_getfield(L, 2, "embed");
+    if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "array") == 0)
+        embedding = CRESCENT_EMBED_ARRAY;
+    else if (lua_isboolean(L, -1))
+        embedding = lua_toboolean(L, -1) ? CRESCENT_EMBED_FILE : CRESCENT_EMBED_NOT;
+    else if (!lua_isnil(L, -1))
+        cr_lua_fail(L, "option embed: found %s, expected true, false or \"array\"",
+                    luaL_typename(L, -1));
+    lua_pop(L, 1);
+    return embedding;
+}
+
+/* "model.weights" for "model.c", pushed. */
+static const char *beside(lua_State *L, const char *out)
+{
+    size_t length = strlen(out);
+    lua_pushlstring(L, out, length > 2 ? length - 2 : length);
+    lua_pushliteral(L, ".weights");
+    lua_concat(L, 2);
+    return lua_tostring(L, -1);
+}
+
+/* crescent.emit_generator(path, options): a program that generates.  The option `out` is its file, whose
+ * header is written beside it; without, both are returned as strings. */
+static int emit_generator(lua_State *L)
+{
+    static const char *const more[] = {"context", "chunk", "tokenizer", "ids", "pack", "embed", "out", NULL};
+    struct cr_lua_opening o;
+    char *source, *header;
+    const char *path = luaL_checkstring(L, 1);
+    lua_settop(L, 2);
+    if (lua_isnil(L, 2)) {
+        lua_newtable(L);
+        lua_replace(L, 2);
+    }
+    cr_lua_read_opening(L, 2, more, &o);
+    if (o.grads || o.n_taps || o.keep > 0)
+        cr_lua_fail(L, "emit_generator: expected none of the options grads, cotangents, taps, keep");
+    const crescent_generation how = read_generation(L);
+    crescent_generator_source what = {.tokenizer = cr_lua_string_option(L, 2, "tokenizer"),
+                                            .ids_only = cr_lua_flag_option(L, 2, "ids", 0),
+                                            .pack = cr_lua_string_option(L, 2, "pack"),
+                                            .embed = read_embedding(L),
+                                            .weights = o.n_weights ? o.weights : NULL,
+                                            .n_weights = o.n_weights};
+    const char *out = cr_lua_string_option(L, 2, "out");
+    if (out && what.embed == CRESCENT_EMBED_FILE && !what.pack)
+        what.pack = beside(L, out);
+    if (out) {
+        cr_lua_pass(L, crescent_emit_generator(cr_lua_context(L), path, &o.script, &o.config, &how,
+                                               &what, out, NULL));
+        return 0;
+    }
+    cr_lua_pass(L, crescent_emit_generator_text(cr_lua_context(L), path, &o.script, &o.config, &how,
+                                                &what, "generator.h", &source, &header));
+    cr_lua_push_text(L, source);
+    cr_lua_push_text(L, header);
+    return 2;
 }
 
 /* ---- generating ---- */
@@ -320,7 +404,7 @@ void cr_lua_add_generators(lua_State *L)
                                        {"report", report},     {"close", close_generator},
                                        {NULL, NULL}};
     static const luaL_Reg metamethods[] = {{"__gc", collect}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"generator", open_generator}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"generator", open_generator}, {"emit_generator", emit_generator}, {NULL, NULL}};
     static const struct cr_lua_class class = {class_name, methods, metamethods};
     cr_lua_add_class(L, &class);
     cr_lua_add_functions(L, functions);

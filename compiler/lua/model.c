@@ -126,6 +126,29 @@ static int load(lua_State *L)
     return 3;
 }
 
+/* m:load_bytes(bytes, {strict = true, name = "weights"}): the same of a file that is a string. */
+static int load_bytes(lua_State *L)
+{
+    static const char *const known[] = {"strict", "name", NULL};
+    struct cr_lua_model *m = self(L);
+    crescent_surplus surplus = {0};
+    size_t length;
+    lua_settop(L, 3);
+    cr_lua_check_options(L, 3, known, NULL);
+    const char *bytes = luaL_checklstring(L, 2, &length);
+    const char *name = cr_lua_string_option(L, 3, "name");
+    int strict = cr_lua_flag_option(L, 3, "strict", 0);
+    m->filled = 0;
+    cr_lua_pass(L, crescent_load_weights_bytes(
+                       m->model, name ? name : "weights", bytes, length,
+                       strict ? CRESCENT_MODEL_TENSORS_ONLY : CRESCENT_ANY_TENSORS, &surplus));
+    m->filled = 1;
+    lua_pushvalue(L, 1);
+    cr_lua_push_integer(L, surplus.count);
+    lua_pushstring(L, surplus.count ? surplus.name : NULL);
+    return 3;
+}
+
 /* Weights that nobody gave are the folder's own, or drawn. */
 static void fill_weights(lua_State *L, struct cr_lua_model *m)
 {
@@ -347,25 +370,6 @@ static int options(lua_State *L)
 
 /* ---- C ---- */
 
-/* A text of the library as a string, also where there is no memory for one. */
-static int to_string(lua_State *L)
-{
-    char **text = lua_touserdata(L, 1);
-    lua_pushstring(L, *text);
-    return 1;
-}
-
-/* Pushes a text and frees it. */
-static void push_text(lua_State *L, char *text)
-{
-    lua_pushcfunction(L, to_string);
-    lua_pushlightuserdata(L, &text);
-    int status = lua_pcall(L, 1, 1, 0);
-    crescent_free(text);
-    if (status)
-        lua_error(L);
-}
-
 static const char *const emit_options[] = {"skip", "max_arena", "format", "arithmetic", "target",
                                            "train", NULL};
 
@@ -402,9 +406,8 @@ static int emit(lua_State *L)
     char name[300];
     snprintf(name, sizeof name, "%.250s.h", crescent_graph_name(m->graph));
     cr_lua_pass(L, crescent_emit_text(m->graph, &config, kind, name, &source, &header));
-    luaL_checkstack(L, 8, "crescent");
-    push_text(L, source);
-    push_text(L, header);
+    cr_lua_push_text(L, source);
+    cr_lua_push_text(L, header);
     return 2;
 }
 
@@ -417,7 +420,7 @@ static int dump(lua_State *L)
     lua_settop(L, 3);
     crescent_config config = emit_config(L, 3);
     cr_lua_pass(L, crescent_dump(m->graph, &config, pass, &text));
-    push_text(L, text);
+    cr_lua_push_text(L, text);
     return 1;
 }
 
@@ -434,7 +437,7 @@ static int describe(lua_State *L)
 void cr_lua_add_models(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"load", load},       {"draw", draw},       {"save", save},       {"weight", weight},
+        {"load", load},       {"load_bytes", load_bytes}, {"draw", draw},       {"save", save},       {"weight", weight},
         {"run", run},         {"input", input},     {"state", state},     {"reset", reset},
         {"params", params},   {"inputs", inputs},   {"outputs", outputs}, {"states", states},
         {"options", options}, {"report", report},   {"emit", emit},       {"dump", dump},

@@ -134,6 +134,25 @@ int cr_lua_fail(lua_State *L, const char *format, ...)
 
 /* ---- values ---- */
 
+/* A text as a string; raises where there is no memory for one. */
+static int to_string(lua_State *L)
+{
+    char **text = lua_touserdata(L, 1);
+    lua_pushstring(L, *text);
+    return 1;
+}
+
+void cr_lua_push_text(lua_State *L, char *text)
+{
+    luaL_checkstack(L, 8, "crescent");
+    lua_pushcfunction(L, to_string);
+    lua_pushlightuserdata(L, &text);
+    int status = lua_pcall(L, 1, 1, 0);
+    crescent_free(text);
+    if (status)
+        lua_error(L);
+}
+
 void cr_lua_push_integer(lua_State *L, int64_t value)
 {
     if (sizeof(lua_Integer) >= sizeof value)

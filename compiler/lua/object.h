@@ -55,6 +55,9 @@ void cr_lua_pass(lua_State *L, int status);
 /* Raises such a line of this module's own. */
 int cr_lua_fail(lua_State *L, const char *format, ...);
 
+/* Pushes a text of the library, and frees it; a null pointer is nil. */
+void cr_lua_push_text(lua_State *L, char *text);
+
 /* Pushes an integer: in Lua 5.3 and later one that is written without a point. */
 void cr_lua_push_integer(lua_State *L, int64_t value);
 

@@ -202,6 +202,16 @@ it("states are kept from run to run", function()
     equal(m:state(name):bytes() == state:bytes(), false)
 end)
 
+it("weights from a string", function()
+    local m, path = crescent.open("graphs/gpt2_block.lua", block), folder .. "/bytes.safetensors"
+    local x = m:input("x", 7)
+    m:draw(5):save(path)
+    local n = crescent.open("graphs/gpt2_block.lua", block)
+    equal(select(2, n:load_bytes(read(path), {strict = true})), 0)
+    equal(n:run{x = x}.y:bytes() == m:run{x = x}.y:bytes(), true)
+    fails("mine: 3 bytes", n.load_bytes, n, "abc", {name = "mine"})
+end)
+
 -- ---- mistakes ----
 
 it("a mistake is the line that the program prints", function()
@@ -349,6 +359,30 @@ it("a generator says what the program says", function()
     local prompt = tokenizer:encode("The fox")
     equal(select(2, g:generate(prompt, {tokens = 3})), select(2, g:generate("The fox", {tokens = 3})))
     equal(#g:logits(), g:report().vocabulary)
+end)
+
+it("a generator as C is the program's", function()
+    local options = {set = {}, context = 40}
+    local command = "emit graphs/fables --generate --context 40 -o " .. folder .. "/generator.c"
+    output(command)
+    local c, h = crescent.emit_generator("graphs/fables", options)
+    equal(c == read(folder .. "/generator.c"), true)
+    equal(h == read(folder .. "/generator.h"), true)
+    crescent.emit_generator("graphs/fables", {context = 40, embed = true, out = folder .. "/ours.c"})
+    output(command:gsub("generator%.c", "packed.c") .. " --embed")
+    equal(read(folder .. "/ours.weights") == read(folder .. "/packed.weights"), true)
+    fails("found string", crescent.emit_generator, "graphs/fables", {embed = "x"})
+    fails("ends in .c", crescent.emit_generator, "graphs/fables", {out = "x"})
+end)
+
+it("a generator of a text", function()
+    local text = read("graphs/gpt2.lua")
+    local options = {set = {n_layer = 1, n_embd = 16, n_head = 2, vocab_size = 50, n_positions = 20}}
+    local first = select(2, crescent.generator("graphs/gpt2.lua", options):generate({1, 2}, {tokens = 4}))
+    options.text = text
+    local same = select(2, crescent.generator("graphs/gpt2.lua", options):generate({1, 2}, {tokens = 4}))
+    equal(#same, 4)
+    equal(same, first)
 end)
 
 it("a callback ends a text, by false or by an error", function()
