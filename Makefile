@@ -223,7 +223,7 @@ suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh)
     $(call script,$(1),golden.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
-    $(call module_suite,$(1)) \
+    $(call module_suite,$(1)) $(call threads_suite,$(1)) \
     $(call generate,--check,$(1)) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/experiments.sh --check' \
     '$(BUILD)/$(1)/crescent-fuzz $(fuzz_corpus)' \
@@ -270,6 +270,10 @@ test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)
 check: $(call built_for,$(LUA)) $(call suites,$(LUA))
 	@sh tests/run.sh $(layers) $(comments) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(call suites_of,$(LUA))
+
+# What is installed, and four threads that use it at once.
+library_of = $(BUILD)/$(1)/crescent $(BUILD)/$(1)/libcrescent.a $(BUILD)/$(1)/libcrescent.so $(runtime_library)
+threads_suite = 'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) SANITIZE=$(SANITIZE) sh tests/threads.sh $(2)'
 
 # The module under every Lua that there is; `test` does it with LUAS.
 lua-versions: $(foreach lua,$(ALL_LUAS),$(BUILD)/$(lua)/crescent $(BUILD)/$(lua)/crescent.so)
@@ -338,10 +342,12 @@ tsan:
 	@$(MAKE) --no-print-directory check-threads BUILD=build/tsan CFLAGS='-O1 -g' \
 	    SANITIZE=-fsanitize=thread
 
-check-threads: $(foreach s,threads runtime,$(BUILD)/$(LUA)/tests/test_$(s))
+threaded := threads runtime
+check-threads: $(foreach s,$(threaded),$(BUILD)/$(LUA)/tests/test_$(s)) $(call library_of,$(LUA))
 	@setarch -R true 2>/dev/null && run='setarch -R' || run=; \
 	CK_FORK=no TSAN_OPTIONS='halt_on_error=0 exitcode=66' sh tests/run.sh \
-	    $(foreach s,$^,"CRESCENT=$(BUILD)/$(LUA)/crescent $$run $(s)")
+	    $(foreach s,$(threaded),"CRESCENT=$(BUILD)/$(LUA)/crescent $$run $(BUILD)/$(LUA)/tests/test_$(s)") \
+	    $(call threads_suite,$(LUA),) $(if $(SANITIZE),,$(call threads_suite,$(LUA),valgrind))
 
 valgrind: $(call built_for,$(LUA)) $(call suites,$(LUA))
 	@CK_FORK=no sh tests/run.sh $(foreach s,$(call suites,$(LUA)), \

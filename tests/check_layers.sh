@@ -2,7 +2,8 @@
 # check_layers.sh [OBJECTS [LUA]] - proves that #include lines follow the layers of the
 # architecture; and, of the objects of a build in the folder OBJECTS, that the files of a folder do
 # not call each other in circles, and that everything that other files see is used by one.  No two
-# types that files share have one name.
+# types that files share have one name.  The command line links with the shared library, and with nothing
+# else of the compiler but its helpers.
 #
 #     ir <- passes <- emit <- exec <- library;  frontend sees ir;  library sees it, too
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
@@ -324,6 +325,27 @@ if [ -n "$objects" ]; then
     unused $all | grep -v -x -F "$(printf '%s\n' $unused)" >"$log"
     [ ! -s "$log" ]
     report $? 'no other file uses these: they should be static, or gone'
+fi
+
+# ---- one front door ----
+
+# linked FILE...: the command line's objects, those of its helpers, and FILE make a program with the
+# shared library, which shows nothing but crescent.h.
+linked() {
+    # shellcheck disable=SC2086
+    ${CC:-cc} ${SANITIZE-} -o "$T/linked" $(built "$objects" compiler/cli) $helpers "$@" \
+        "$objects/../${lua##*/}/libcrescent.so" -ljansson -lm -lpthread >"$log" 2>&1
+}
+
+if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
+    helpers=$(for file in ir/error ir/escape ir/guard ir/mem ir/near exec/child; do
+        echo "$objects/compiler/$file.o"
+    done)
+    linked
+    report $? 'the command line uses more than crescent.h and its helpers'
+    echo 'int cr_verify(void); int (*inner)(void) = cr_verify;' >"$T/inner.c"
+    ! linked "$T/inner.c"
+    report $? 'a call of what is no part of crescent.h should be caught'
 fi
 
 # An empty tree would pass as well.

@@ -110,6 +110,7 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
                                generation, generator, guard.error));
 }
 
+/* The same for a script in memory. */
 int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
                                  size_t length, const crescent_script *how,
                                  const crescent_config *config,
