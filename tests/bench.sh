@@ -2,12 +2,16 @@
 # bench.sh - the table of `make bench`: Markdown on standard output, progress on stderr.
 #
 # $CRESCENT is the program, $ROWS the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE, of which
-# SCRIPT:KEY=VALUE,grads is forward and backward, $THREADS the numbers of threads, $BENCH_SECONDS how long each row is measured.
+# SCRIPT:KEY=VALUE,grads is forward and backward, $THREADS the numbers of threads, $BENCH_SECONDS how long
+# each row is measured, $BENCH_ROUNDS how often a text goes on, $BENCH_FORMATS how weights are kept then, in words
+# like q8 or q8:int8 (none: that table is left out).
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 threads="${THREADS:-1 2}"
 seconds="${BENCH_SECONDS:-1}"
+rounds="${BENCH_ROUNDS:-3}"
+formats="${BENCH_FORMATS-bf16 f16 q8 q4 q8:int8 q4:int8}"
 : "${ROWS:?the table is missing: call 'make bench'}"
 
 # settings KEY=VALUE,KEY=VALUE: the options --set of a row.
@@ -80,18 +84,31 @@ compilation() {
     done
 }
 
-# The best of three runs of GPT-2 with 124 million parameters that are drawn, for a prompt of some
-# tokens: what the prompt takes, how much of the peak that is (operations counted as causality leaves
-# them), what each of 32 tokens behind it takes, and how much of the read bandwidth that is.
+# peak THREADS ARITHMETIC: the best of three measurements of the operations a nanosecond that products in it can do at most: fused
+# multiply-adds of f32, and what this machine's instruction set has for int8 and bf16.
+peak() {
+    options= line='s/^Machine: \([0-9.]*\) GFLOP.*/\1/p'
+    [ "$2" = f32 ] || line="s/^Machine: \([0-9.]*\) GOP.*/\1/p"
+    [ "$2" = int8 ] && options='--format q8 --arithmetic int8'
+    [ "$2" = bf16 ] && options='--format bf16 --arithmetic bf16'
+    for i in 1 2 3; do
+        "$crescent" bench graphs/gpt2_block.lua --set T=128 --seconds 0.1 --threads "$1" $options |
+            sed -n "$line"
+    done | sort -n | tail -n 1
+}
+
+# generate PROMPT THREADS FORMAT ARITHMETIC: the best of $BENCH_ROUNDS runs of GPT-2 with 124 million
+# parameters that are drawn, for a prompt of some tokens: what the prompt takes, how much of the peak of its
+# arithmetic that is (operations counted as causality leaves them), what each of 32 tokens behind it
+# takes, and how much that is of the bandwidth at which the weights can be read.
 generate() {
     prompt=$1 n=$2
     ids=$(awk -v n="$prompt" 'BEGIN { for (i = 0; i < n; i++) printf i ? ",%d" : "%d", i * 7919 % 30000 }')
-    peak=$("$crescent" bench graphs/gpt2_block.lua --set T=128 --threads "$n" |
-        sed -n 's/^Machine: \([0-9.]*\) GFLOP.*/\1/p')
-    for i in 1 2 3; do
+    for i in $(seq "$rounds"); do
         "$crescent" generate graphs/gpt2.lua --context 1024 --prompt-ids "$ids" --tokens 33 --ids \
-            --ignore-eos --stats --threads "$n" 2>&1 >/dev/null || exit 1
-    done | awk -v prompt="$prompt" -v threads="$n" -v peak="$peak" '
+            --ignore-eos --stats --threads "$n" --format "$3" --arithmetic "$4" 2>&1 >/dev/null ||
+            exit 1
+    done | awk -v prompt="$prompt" -v threads="$n" -v peak="$(peak "$n" "$4")" '
         function ms(value, unit) { return value * (unit == "s" ? 1000 : unit == "us" ? 0.001 : 1) }
         /of the prompt/ {
             for (i = 1; i < NF && $i != "which"; i++) { }
@@ -99,8 +116,10 @@ generate() {
             if (!fed || time < fed) fed = time
         }
         /a second/ {
-            match($0, /: [0-9.]+ a second/)
-            each = 1000 / substr($0, RSTART + 2)
+            match($0, /: [0-9.,]+ a second/)
+            each = substr($0, RSTART + 2)
+            gsub(/,/, "", each)
+            each = 1000 / each
             match($0, /[0-9]+% of what/)
             if (!token || each < token) { token = each; share = substr($0, RSTART) + 0 }
         }
@@ -117,7 +136,24 @@ generation() {
     for prompt in 1 128 512; do
         for n in $threads; do
             echo "bench: a prompt of $prompt tokens, $n threads" >&2
-            generate "$prompt" "$n" || exit 1
+            generate "$prompt" "$n" f32 f32 || exit 1
+        done
+    done
+}
+
+# The same for weights in $BENCH_FORMATS, words like FORMAT or FORMAT:ARITHMETIC.
+narrow() {
+    echo '| weights, products | prompt, tokens | threads | the prompt, ms | of the peak of its products | a token behind it, ms | of the read bandwidth |'
+    echo '|---|--:|--:|--:|--:|--:|--:|'
+    for word in $formats; do
+        arithmetic=${word#*:}
+        [ "$arithmetic" = "$word" ] && arithmetic=f32
+        for prompt in 2 512; do
+            for n in $threads; do
+                echo "bench: ${word%%:*}, $arithmetic, a prompt of $prompt tokens, $n threads" >&2
+                printf '| %s, %s ' "${word%%:*}" "$arithmetic"
+                generate "$prompt" "$n" "${word%%:*}" "$arithmetic" || exit 1
+            done
         done
     done
 }
@@ -161,6 +197,12 @@ echo '## Going on with a text: GPT-2 with 124 million parameters'
 echo
 generation || exit 1
 echo
+if [ -n "$formats" ]; then
+    echo '### With narrow weights'
+    echo
+    narrow || exit 1
+    echo
+fi
 echo '## From the start of the program to the first output, gpt2_block at T=64'
 echo
 start

@@ -14,6 +14,12 @@ each did counts: these machines are shared.  Prints Markdown: milliseconds, and 
     llama.cpp     llama-cpp-python, from a GGUF file in F32 with the same weights
 
 A peer that is not installed is left out.
+
+Where llama.cpp is installed a second table has narrow weights: the same model in the types of GGUF that
+$FORMATS lists (bf16 f16 q8_0 q4_0; none: no table), all matrices alike, each file made by
+llama.cpp and read by both.  Crescent multiplies in float32 and, where weights have such products, in int8.  A
+share is that of the peak of those products for a prompt, and of the bandwidth at which the weights can be read
+for a token.
 """
 import importlib.util
 import json
@@ -161,15 +167,17 @@ def write_onnx(folder, path):
 # ---- Contestants: milliseconds of the prompt and of a token --------------------------
 
 
-def run_crescent(folder, n, threads):
+def run_crescent(model, n, threads, *options):
+    """Of the prompt, of a token, and the token's share of the bandwidth."""
     out = subprocess.run(
-        [CRESCENT, "generate", folder, "--prompt-ids", ",".join(map(str, prompt_of(n))), "--tokens",
-         str(TOKENS), "--ignore-eos", "--ids", "--stats", "--threads", str(threads)],
+        [CRESCENT, "generate", model, "--prompt-ids", ",".join(map(str, prompt_of(n))), "--tokens",
+         str(TOKENS), "--ignore-eos", "--ids", "--stats", "--threads", str(threads), *options],
         check=True, capture_output=True, text=True).stderr
     unit = {"us": 1e-3, "ms": 1, "s": 1e3}
     prompt = re.search(r"of which ([\d.]+) (\w+) for", out)
     return (float(prompt[1]) * unit[prompt[2]],
-            1e3 / float(re.search(r"([\d.]+) a second", out)[1]))
+            1e3 / float(re.search(r"([\d.,]+) a second", out)[1].replace(",", "")),
+            float(re.search(r"(\d+)% of what", out)[1]))
 
 
 def time_peer(feed, n):
@@ -282,6 +290,79 @@ def row(folder, models, n, threads, rounds):
         print("| %d | %d | %s | %.4g | %s |" % (n, threads, what, ours[i], ratios), flush=True)
 
 
+# ---- Narrow weights ------------------------------------------------------------------
+
+# The number of a type for llama.cpp, and the arithmetics of products by it.
+TYPES = {"bf16": (32, ["f32"]), "f16": (1, ["f32"]),
+         "q8_0": (7, ["f32", "int8"]), "q4_0": (2, ["f32", "int8"])}
+
+
+def quantise(path, name, out):
+    """All matrices alike, so that both read the same numbers."""
+    import llama_cpp
+    how = llama_cpp.llama_model_quantize_default_params()
+    how.ftype, how.pure = TYPES[name][0], True
+    return llama_cpp.llama_model_quantize(path.encode(), out.encode(), how)
+
+
+def make_file(path, name, out):
+    """In a process of its own, which says much."""
+    run = subprocess.run([sys.executable, os.path.abspath(__file__), "--quantise", path, name, out],
+                         capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(run.stderr + "%s: llama.cpp has not made it" % out)
+
+
+def peak_of(arithmetic, threads):
+    """GOP/s of products at most."""
+    options = ["--format", "q8", "--arithmetic", "int8"] if arithmetic == "int8" else []
+    out = subprocess.run([CRESCENT, "bench", os.path.join(HERE, "..", "graphs", "gpt2_block.lua"),
+                          "--set", "T=128", "--seconds", "0.2", "--threads", str(threads),
+                          "--json", *options], check=True, capture_output=True, text=True).stdout
+    return json.loads(out)["peak_products_gops" if options else "peak_gflops"]
+
+
+def operations(config, n):
+    """Of a prompt, as causality leaves them: layers, the head for the last token, attention."""
+    layers, d = config["n_layer"], config["n_embd"]
+    return (2 * layers * 12 * d * d * n + 2 * config["vocab_size"] * d +
+            layers * 4 * d * n * (n + 1) / 2)
+
+
+def narrow_rows(path, config, name, n, threads, rounds):
+    arithmetics = TYPES[name][1]
+    runs = {who: [] for who in [*arithmetics, "llama.cpp"]}
+    peaks = dict.fromkeys(arithmetics, 0)
+    for _ in range(rounds):
+        for arithmetic in arithmetics:
+            peaks[arithmetic] = max(peaks[arithmetic], peak_of(arithmetic, threads))
+            runs[arithmetic].append(run_crescent(path, n, threads, "--arithmetic", arithmetic))
+        runs["llama.cpp"].append(run_peer("llama.cpp", path, n, threads))
+    peer = least(runs["llama.cpp"])
+    for arithmetic in arithmetics:
+        prompt, token = least(runs[arithmetic])
+        shares = (100 * operations(config, n) / (prompt * 1e6) / peaks[arithmetic],
+                  max(run[2] for run in runs[arithmetic]))
+        for i, (what, ours) in enumerate((("the prompt", prompt), ("a token behind it", token))):
+            print("| %s, %s | %d | %d | %s | %.4g | %.0f%% | %s |" % (
+                name, arithmetic, n, threads, what, ours, shares[i],
+                "%.2f" % (peer[i] / ours) if peer else "-"), flush=True)
+
+
+def narrow_table(path, config, names, threads, rounds):
+    print("\n### With narrow weights\n")
+    print("| weights, products | prompt | threads | time of | crescent, ms | of the peak, or of the"
+          " bandwidth | llama.cpp |")
+    print("|---|--:|--:|---|--:|--:|--:|")
+    for name in names:
+        file = "%s.%s.gguf" % (path, name)
+        make_file(path, name, file)
+        for n in (2, 512):
+            for count in threads:
+                narrow_rows(file, config, name, n, count, rounds)
+        os.remove(file)
+
+
 def main(folder):
     def is_there(*modules):
         return all(map(importlib.util.find_spec, modules))
@@ -297,16 +378,24 @@ def main(folder):
         if is_there("gguf", "llama_cpp"):
             models["llama.cpp"] = os.path.join(scratch, "model.gguf")
             write_gguf(folder, models["llama.cpp"])
+        threads = list(map(int, os.environ.get("THREADS", "1 2").split()))
+        rounds = int(os.environ.get("ROUNDS", "3"))
         print("| prompt | threads | time of | crescent, ms | " + " | ".join(models) + " |")
         print("|--:|--:|---|--:|" + "--:|" * len(models))
         for n in PROMPTS:
-            for threads in map(int, os.environ.get("THREADS", "1 2").split()):
-                row(folder, models, n, threads, int(os.environ.get("ROUNDS", "3")))
+            for count in threads:
+                row(folder, models, n, count, rounds)
+        names = os.environ.get("FORMATS", "bf16 f16 q8_0 q4_0").split()
+        if "llama.cpp" in models and names:
+            config = json.load(open(os.path.join(folder, "config.json")))
+            narrow_table(models["llama.cpp"], config, names, threads, rounds)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--peer"]:
         name, model, n, threads = sys.argv[2:]
         print(json.dumps(time_peer(FEEDS[name](model, int(threads)), int(n))))
+    elif sys.argv[1:2] == ["--quantise"]:
+        sys.exit(quantise(*sys.argv[2:]) != 0)
     else:
         main(sys.argv[1] if len(sys.argv) > 1 else None)

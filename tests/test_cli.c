@@ -346,6 +346,8 @@ static const struct {
     {"ops", 0, "\n  matmul(a, b) "},
     {"ops --markdown", 0, "| `matmul(a, b)` | "},
     {"bench " COMPILED "--seconds 0", 0, "% of the peak of"},
+    {"bench " COMPILED "--seconds 0 --format q8 --arithmetic int8", 0, "GOP/s of products in int8"},
+    {"bench " COMPILED "--seconds 0 --format bf16 --arithmetic bf16 --json", 0, "\"peak_products_gops\""},
     {"bench " COMPILED "--seconds 0 --json --threads 1", 0, "\"fraction_of_peak\": 0."},
     {"bench " BLOCK "--seconds 0 --json --threads 1", 0, "\"backend\": \"ref\""},
     {"bench " COMPILED "--seconds 0 --per-kernel", 0, "\n  k5_ffn_residual "},

@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bench_report.h"
@@ -14,12 +15,19 @@ enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
 /* ---- counting ---- */
 
+/* The arithmetic that rules name; of several the first. */
+static const char *arithmetic_of(const char *rules)
+{
+    return rules && strstr(rules, "int8") ? "int8" : "bf16";
+}
+
 static void count(struct cr_bench *b)
 {
     const crescent_report *r = &b->compiled;
     crescent_report_of(cr_bench_compiled(b), &b->compiled);
     b->active = r->border_bytes + r->arena_bytes;
     b->touched = r->border_bytes + r->parameter_bytes;
+    b->arithmetic = r->n_rounded ? arithmetic_of(b->options->arithmetic) : NULL;
     b->flops = r->flops;
     b->flops_again = r->flops_again;
 }
@@ -79,6 +87,8 @@ static int prepare(struct cr_bench *b, struct cr_error *error)
 static void measure_machine(struct cr_bench *b)
 {
     cr_sample_add(&b->peak, crescent_machine_flops(b->machine));
+    if (b->arithmetic)
+        cr_sample_add(&b->products, crescent_machine_products(b->machine, b->arithmetic));
     cr_sample_add(&b->memory, crescent_machine_read(b->machine, 0));
     cr_sample_add(&b->touched_read, crescent_machine_read(b->machine, b->touched));
     cr_sample_add(&b->active_read, crescent_machine_read(b->machine, b->active));
@@ -163,7 +173,7 @@ int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
         cr_subject_close(&b.subjects[i]);
     free(b.subjects);
     crescent_close(b.twin);
-    struct cr_sample *samples[] = {&b.peak, &b.memory, &b.touched_read, &b.active_read};
+    struct cr_sample *samples[] = {&b.peak, &b.products, &b.memory, &b.touched_read, &b.active_read};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         cr_sample_free(samples[i]);
     return status;

@@ -17,13 +17,15 @@ struct cr_bench {
     struct cr_profile profile; /* with --per-kernel */
     int rounds;
 
-    double flops;       /* of a run, each value's once */
-    double flops_again; /* what --max-arena adds to them: of values that are made again */
-    int64_t touched;    /* bytes of parameters, inputs and outputs: what a run cannot do without */
-    int64_t active;     /* bytes of arena, inputs and outputs: where activations lie */
+    const char *arithmetic; /* of products that are not in f32, if there are some, or null */
+    double flops;           /* of a run, each value's once */
+    double flops_again;     /* what --max-arena adds to them: of values that are made again */
+    int64_t touched; /* bytes of parameters, inputs and outputs: what a run cannot do without */
+    int64_t active;  /* bytes of arena, inputs and outputs: where activations lie */
 
     /* The machine, measured between runs. */
     struct cr_sample peak;         /* GFLOP/s */
+    struct cr_sample products;     /* GOP/s in that arithmetic */
     struct cr_sample memory;       /* GB/s from beyond the caches */
     struct cr_sample touched_read; /* GB/s from so many bytes as `touched` */
     struct cr_sample active_read;  /* GB/s from so many bytes as `active` */

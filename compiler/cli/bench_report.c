@@ -81,11 +81,22 @@ static void print_compilation(const struct figures *f)
                cr_bytes(f->program->activation_bytes).text);
 }
 
+/* What products in another arithmetic than f32 could be, and how much of that the run is. */
+static void print_products(struct cr_bench *b, const struct figures *f)
+{
+    double most = cr_sample_median(&b->products);
+    printf("Machine: %.1f GOP/s of products in %s, of which the run is %.1f%%\n", most,
+           b->arithmetic, 100 * f->gflops / most);
+}
+
+/* The limits that the run is held against. */
 static void print_machine(struct cr_bench *b, const struct figures *f)
 {
     printf("Machine: %.1f GFLOP/s; reads %.1f GB/s from memory, %.1f GB/s from %s\n", f->peak,
            cr_sample_median(&b->memory), cr_sample_median(&b->touched_read),
            cr_bytes(b->touched).text);
+    if (b->arithmetic)
+        print_products(b, f);
     if (is_noisy(b))
         printf("Machine: not quiet, its peak moved between %.1f and %.1f GFLOP/s\n",
                cr_sample_least(&b->peak), cr_sample_quantile(&b->peak, 1));
@@ -228,6 +239,8 @@ static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
     set_integer(o, "rounds", b->rounds);
     set_number(o, "gflops", f->gflops);
     set_number(o, "peak_gflops", f->peak);
+    if (b->arithmetic)
+        set_number(o, "peak_products_gops", cr_sample_median(&b->products));
     set_number(o, "peak_gflops_low", cr_sample_quantile(&b->peak, 0.1));
     set_number(o, "peak_gflops_high", cr_sample_quantile(&b->peak, 0.9));
     set_number(o, "fraction_of_peak", f->gflops / f->peak);

@@ -262,6 +262,7 @@ static double bf16_amx(int *sink)
 #define TARGET_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 
+/* Of four products for each sum. */
 TARGET_DOT static double products_sdot(int *sink)
 {
     int8x16_t x = vdupq_n_s8(3), y = vdupq_n_s8((signed char)*sink);
@@ -277,11 +278,11 @@ TARGET_DOT static double products_sdot(int *sink)
 }
 #endif
 
-/* Products of 16 bits, and pairs of them added. */
 #define START_LONG(i) int32x4_t a##i = vdupq_n_s32(i);
 #define STEP_LONG(i) a##i = vpadalq_s16(a##i, vmull_s8(x, vget_low_s8(vreinterpretq_s8_s32(a##i))));
 #define ADD_LONG(i) sum = vaddq_s32(sum, a##i);
 
+/* Of products in 16 bits, pairs of which are added. */
 static double products_smull(int *sink)
 {
     int8x8_t x = vdup_n_s8((signed char)*sink);

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compiler/exec/peak.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
-#include "compiler/exec/peak.h"
 
 enum { MEGABYTE = 1 << 20, MAX_THREADS = 256, TRIES = 4 };
 
@@ -31,8 +31,8 @@ struct crescent_machine {
 /* Addresses, whose pages come as they are filled.  Huge pages where the system has them, so that finding pages is no part of the limit. */
 static char *new_buffer(int64_t bytes, struct cr_error *error)
 {
-    void *memory =
-        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         cr_fail(error, "measuring memory needs %lld bytes, which could not be had",
                 (long long)bytes);
