@@ -16,21 +16,31 @@ static double kept_floats(const struct cr_target *t)
     return 0.75 * (double)t->l2_bytes / (double)sizeof(float);
 }
 
+/* What an element of a format takes, in floats. */
+static double element_floats(enum cr_format format)
+{
+    enum { MANY = 1024 };
+    return (double)cr_format_bytes(format, MANY) / (MANY * (double)sizeof(float));
+}
+
 /* Floats from beyond the second-level cache: weights, rows and sums that come again, the result. */
 static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
 {
-    double M = (double)s->M, N = (double)s->N, K = (double)s->K, depth = (double)s->depth;
-    double rows = (double)s->block * depth, columns = (double)s->cols * depth;
+    double M = (double)s->M, N = (double)s->N, depth = (double)s->depth;
+    double of_rows = element_floats(cr_row_format(s)), of_weights = element_floats(s->weights);
+    double row = (double)s->K * of_rows, column = (double)s->K * of_weights;
+    double row_step = depth * of_rows, columns = (double)s->cols * depth * of_weights;
+    double rows = (double)s->block * row_step;
     double sums = cr_is_cut(s) ? (double)s->block * (double)s->group : 0;
     bool rows_stay = rows + columns + sums <= kept;
-    bool columns_stay = columns + (double)s->rows * depth <= kept;
-    bool weights_stay = rows + K * N <= kept;
+    bool columns_stay = columns + (double)s->rows * row_step <= kept;
+    bool weights_stay = rows + column * N <= kept;
     int64_t row_passes = !rows_stay ? cr_ceil_div(s->N, s->cols) : cr_is_cut(s) ? s->groups : 1;
     int64_t weight_passes = !columns_stay  ? cr_ceil_div(s->M, s->rows)
                             : weights_stay ? 1
                                            : s->blocks;
-    double again = cr_is_cut(s) && !rows_stay ? 2 * M * N * K / depth : 0;
-    return K * N * (double)weight_passes + M * K * (double)row_passes + again + M * N;
+    double again = cr_is_cut(s) && !rows_stay ? 2 * M * N * (double)s->K / depth : 0;
+    return column * N * (double)weight_passes + row * M * (double)row_passes + again + M * N;
 }
 
 /* Floats into the first-level cache: for each k a tile takes its columns and a number for each of its
@@ -71,21 +81,29 @@ static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
+/* A part of k could begin inside a block of a format that has blocks, or of rounded rows. */
+static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops *s)
+{
+    return !k->prologue.n && s->arithmetic == CR_ARITHMETIC_f32 &&
+           cr_formats[s->weights].block == 1;
+}
+
 /*
  * Tries blocks from large to small, and takes what reads clearly less than all before.  A block is
  * at most half of the rows, if these are many: each thread computes the rows of its items by
  * itself.
  */
 static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const struct cr_target *t,
-                                           bool cuts_k)
+                                           enum cr_format weights, enum cr_arithmetic arithmetic)
 {
     static const int steps[] = {64, 48, 32, 24, 20, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1};
     enum { N_STEPS = sizeof steps / sizeof *steps };
     int64_t outer = cr_outer_items(k), K = k->gemm.K;
-    struct cr_gemm_loops best = {0}, s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = K};
+    struct cr_gemm_loops best = {0}, s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = K,
+                                          .weights = weights, .arithmetic = arithmetic};
     bool many = s.M > t->gemm_least_rows;
     int64_t limit = many ? cr_max(t->gemm_least_rows, cr_ceil_div(s.M, 2)) : s.M;
-    int64_t parts = cuts_k && many ? cr_ceil_div(K, t->gemm_depth) : 1;
+    int64_t parts = many && may_cut_depth(k, &s) ? cr_ceil_div(K, t->gemm_depth) : 1;
     double least = 0;
     for (int64_t n = 1; n <= parts; n = n < parts ? parts : n + 1)
         for (int64_t cols = t->gemm_step_cols; cols >= CR_PANEL_FLOATS; cols /= 2)
@@ -116,7 +134,8 @@ static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const 
     int64_t wanted = cr_count_shares(k, t->gemm_items, t);
     int64_t steps = cr_ceil_div(s->N, s->cols);
     int64_t least = cr_min(t->gemm_step_rows, cr_max(t->gemm_step_rows / 2, cr_ceil_div(s->M, 2)));
-    if (others * steps >= wanted || (double)s->K * (double)s->N > kept_floats(t) / 2)
+    double floats = (double)s->K * (double)s->N * element_floats(s->weights);
+    if (others * steps >= wanted || floats > kept_floats(t) / 2)
         return;
     if (!k->prologue.n)
         s->cols = cr_round_up(cr_ceil_div(s->N, cr_ceil_div(wanted, others)), CR_PANEL_FLOATS);
@@ -126,9 +145,9 @@ static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const 
 }
 
 struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *t,
-                                   bool cuts_k)
+                                   enum cr_format weights, enum cr_arithmetic arithmetic)
 {
-    struct cr_gemm_loops s = cut_for_caches(k, t, cuts_k);
+    struct cr_gemm_loops s = cut_for_caches(k, t, weights, arithmetic);
     if (!cr_is_cut(&s))
         cut_finer(&s, k, t);
     return s;

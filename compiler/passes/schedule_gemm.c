@@ -141,15 +141,11 @@ static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
     end_calls(b);
 }
 
-/* The right operand is read in place: its panels were packed when the weights were loaded.  A part of
- * k could begin inside a block of a format that has blocks, or of rounded rows. */
+/* The right operand is read in place: its panels were packed when the weights were loaded. */
 static int64_t schedule_weights(struct cr_builder *b)
 {
-    enum cr_arithmetic arithmetic = cr_panel_arithmetic(b->g, cr_packed(b->k));
-    bool cuts_k = !b->k->prologue.n && arithmetic == CR_ARITHMETIC_f32 &&
-                  cr_formats[b->f->slots[b->weight].format].block == 1;
-    struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, cuts_k);
-    s.arithmetic = arithmetic;
+    struct cr_gemm_loops s = cr_cut_blocks(b->k, b->target, b->f->slots[b->weight].format,
+                                           cr_panel_arithmetic(b->g, cr_packed(b->k)));
     struct cr_gemm_vars v;
     b->f->traffic = cr_gemm_traffic(&s, cr_outer_items(b->k), b->target);
     v.i_part = cr_begin_items_of_rows(b, s.groups, s.blocks, s.block);

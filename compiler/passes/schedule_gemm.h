@@ -15,7 +15,8 @@ struct cr_gemm_loops {
     int64_t rows, cols; /* of one call */
     int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
     bool stream;        /* the result is stored past the caches */
-    enum cr_arithmetic arithmetic; /* other than f32 only of a product by a packed weight */
+    enum cr_format weights;        /* what the right operand is in; other than f32 ... */
+    enum cr_arithmetic arithmetic; /* ... only if it is a packed weight */
 };
 
 /* The variables of those loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
@@ -37,10 +38,10 @@ static inline bool cr_is_cut(const struct cr_gemm_loops *s)
 
 /*
  * Cuts a product by a packed weight so that as little as possible is read from beyond the
- * second-level cache, by the model of cr_gemm_traffic.  `cuts_k` allows to do k in parts.
+ * second-level cache, by the model of cr_gemm_traffic.
  */
 struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *target,
-                                   bool cuts_k);
+                                   enum cr_format weights, enum cr_arithmetic arithmetic);
 
 /* The bytes that its loops move, `outer` being how often they run. */
 struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
@@ -55,6 +56,9 @@ struct cr_gemm_operand {
     struct cr_address address;
     int64_t row_step, k_step;
 };
+
+/* The format of the rows that products read. */
+enum cr_format cr_row_format(const struct cr_gemm_loops *s);
 
 /* The units of a row of A that the arithmetic rounds; 0 if it takes rows as they are. */
 int64_t cr_rounded_units(const struct cr_gemm_loops *s);

@@ -10,19 +10,27 @@
 /* Rows of one call: two tiles of the micro-kernel, or four of half their height with AVX2; all are
  * full but in the last call.  If there are three in all, one call does them: two calls of one and a
  * half would fill their tiles only in part. */
-static int64_t step_rows(int64_t block, const struct cr_target *t)
+static int64_t step_rows(int64_t block, int64_t most)
 {
-    int64_t tiles = cr_ceil_div(block, t->gemm_step_rows / 2);
+    int64_t tiles = cr_ceil_div(block, most / 2);
     int64_t even = cr_ceil_div(block, cr_ceil_div(tiles, 2));
-    int64_t full = cr_round_up(even, cr_max(1, t->gemm_step_rows / 4));
+    int64_t full = cr_round_up(even, cr_max(1, most / 4));
     return tiles == 3 ? block : cr_min(block, full);
+}
+
+/* True if the runtime widens weights into a buffer, a strip of a panel at a time: then a call has more
+ * rows, for all of which that is done once. */
+static bool widens_strips(const struct cr_gemm_loops *s)
+{
+    return s->arithmetic == CR_ARITHMETIC_f32 && cr_formats[s->weights].block > 1 &&
+           cr_formats[s->weights].scale > 0;
 }
 
 /* Columns are whole panels.  gemm_step_cols, 128, divides the usual widths of models (768, 2304,
  * 3072). */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols)
 {
-    s->rows = step_rows(s->block, target);
+    s->rows = step_rows(s->block, target->gemm_step_rows * (widens_strips(s) ? 4 : 1));
     int64_t cols = cr_min(target->gemm_step_floats / s->rows, most_cols);
     s->cols = cr_min(cr_max(cols / CR_PANEL_FLOATS * CR_PANEL_FLOATS, CR_PANEL_FLOATS),
                      cr_round_up(s->N, CR_PANEL_FLOATS));
@@ -55,15 +63,21 @@ struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *
 
 /* ---- rows of the left operand ---- */
 
-int64_t cr_rounded_units(const struct cr_gemm_loops *s)
+enum cr_format cr_row_format(const struct cr_gemm_loops *s)
 {
     const struct cr_arithmetic_info *a = &cr_arithmetics[s->arithmetic];
-    return a->round == CR_CALLEE_COUNT ? 0 : cr_column_units(a->rows, s->K);
+    return a->round == CR_CALLEE_COUNT ? CR_FORMAT_f32 : a->rows;
+}
+
+int64_t cr_rounded_units(const struct cr_gemm_loops *s)
+{
+    enum cr_format format = cr_row_format(s);
+    return format == CR_FORMAT_f32 ? 0 : cr_column_units(format, s->K);
 }
 
 int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s)
 {
-    enum cr_format format = cr_arithmetics[s->arithmetic].rows;
+    enum cr_format format = cr_row_format(s);
     return cr_scratch(b, "rounded", format, s->block * cr_block_rows(format, s->K),
                       "rounded rows of the left operand");
 }
