@@ -120,7 +120,7 @@ archive = @mkdir -p $(@D); echo "  AR    $@"; rm -f $@; $(AR) rcs $@
 remember = @mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
 
 $(BUILD)/obj/flags: always
-	$(call remember,$(CC) $(FLAGS) $(CFLAGS) $(SANITIZE) $(LUA_INCDIR))
+	$(call remember,$(CC) $(FLAGS) $(CFLAGS) $(SANITIZE))
 
 $(BUILD)/obj/lua: always
 	$(call remember,$(LUA))
@@ -147,7 +147,11 @@ $(BUILD)/obj/tinycc.o: $(BUILD)/obj/flags
 
 # The rules of one Lua, $(1).
 define rules_of_a_lua
-$(call frontend,$(1)) $(call module,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags
+$(BUILD)/obj/$(1)/incdir: always
+	$$(call remember,$$(LUA_INCDIR))
+
+$(call frontend,$(1)) $(call module,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags \
+    $(BUILD)/obj/$(1)/incdir
 	$$(compile) $$(call lua_flags,$(1)) -c $$< -o $$@
 
 $(BUILD)/obj/$(1)/compiler/frontend/builtin_modules.o: $(embedded_lua)
@@ -383,6 +387,10 @@ docs = 'CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/docs.sh $(1)'
 docs: $(BUILD)/$(LUA)/crescent
 	@sh -c $(call docs,--write)
 
+# The pages of the module for Lua, by LDoc (Debian: lua-ldoc).
+ldoc:
+	@ldoc --fatalwarnings -c docs/api/config.ld -d $(abspath $(BUILD))/ldoc docs/api
+
 # Accepts what the compiler does now as what is expected; read the diff before committing.
 bless: generated
 	@sh -c $(call docs,--write)
@@ -500,11 +508,13 @@ install-built: $(BUILD)/$(LUA)/crescent.pc
 	    install -m 644 $$file $(DESTDIR)$(datadir)/crescent/$$file || exit; \
 	done
 
-# The module alone, where `require` of that Lua looks; LuaRocks says where that is.
+# The module alone, where `require` of that Lua looks, and the scripts; LuaRocks says where that is.
 LIBDIR ?= $(libdir)/lua/$(call lua_abi,$(LUA))
+LUADIR ?= $(datadir)/lua/$(call lua_abi,$(LUA))
 install-lua: lua-module
-	install -d $(DESTDIR)$(LIBDIR)
+	install -d $(DESTDIR)$(LIBDIR) $(addprefix $(DESTDIR)$(LUADIR)/crescent/,$(sort $(dir $(scripts))))
 	install $(BUILD)/$(LUA)/crescent.so $(DESTDIR)$(LIBDIR)
+	for file in $(scripts); do install -m 644 $$file $(DESTDIR)$(LUADIR)/crescent/$$file || exit; done
 
 # What install made, and folders that nothing else is in.
 uninstall:
@@ -537,6 +547,7 @@ help:
 	@echo 'make comments          prove that long functions have comments'
 	@echo 'make generated         write generated/ anew; check-generated compares'
 	@echo 'make docs              write anew what the pages show of the program'
+	@echo 'make ldoc              the reference of the module for Lua as HTML, in build/ldoc'
 	@echo 'make bless             accept the current output in golden files, generated/, docs/'
 	@echo 'make bench             measure many shapes, as Markdown in build/bench.md; choose by'
 	@echo '                       ROWS="gpt2_block:T=128 gpt2_block:T=32,grads ..." THREADS="1 2" BENCH_SECONDS=1'
@@ -551,6 +562,6 @@ help:
 
 always:
 .PHONY: all always asan bench bench-peers bless check check-generated check-threads clean comments \
-    demo docs experiments format fuzz fuzz-readers generated help install install-lua layers \
+    demo docs experiments format fuzz fuzz-readers generated help install install-lua layers ldoc \
     lua-module lua-versions run-fuzzers setup \
     install-built uninstall test train-demo train-fables accuracy tsan unicode valgrind variants

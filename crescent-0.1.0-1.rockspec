@@ -7,7 +7,7 @@ description = {
     detailed = "Runs a short Lua script that describes a transformer, fuses its graph into C, compiles " ..
         "that in memory with TinyCC, and runs, trains or generates with it.",
 }
-dependencies = {"lua >= 5.1, < 5.5"} -- 5.1 is LuaJIT
+dependencies = {"lua >= 5.1, < 5.5"}
 external_dependencies = {
     TCC = {header = "libtcc.h"}, PCRE2 = {header = "pcre2.h"}, UTF8PROC = {header = "utf8proc.h"},
 }

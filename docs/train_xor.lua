@@ -1,6 +1,6 @@
 -- A perceptron learns "exclusive or":   lua docs/train_xor.lua
 local crescent = require "crescent"
-local trainer = crescent.trainer("xor", {text = [[
+local trainer = crescent.trainer(function()
     local nn, optim = require "nn", require "optim"
     local x, want = input("x", {4, 2}), input("want", {4, 1})
     local hidden = nn.gelu(scope("hidden", nn.linear, x, 8))
@@ -10,7 +10,7 @@ local trainer = crescent.trainer("xor", {text = [[
     local next = optim.adamw(params, optim.gradients(loss, params), {lr = 0.05})
     next.loss, next.y = loss, y
     return next
-]]})
+end)
 local x = crescent.tensor({4, 2}, {{0, 0}, {0, 1}, {1, 0}, {1, 1}})
 trainer:feed{x = x, want = {0, 1, 1, 0}}
 trainer:step(300)

@@ -58,4 +58,7 @@ report $? 'tests/lua/two_states.c'
 report $? 'docs/train_xor.lua'
 printf 'The fox\n' | "$lua" docs/chat.lua graphs/fables 8 >"$T/chat" 2>"$log" && grep -q fox "$T/chat"
 report $? 'docs/chat.lua'
+"$lua" docs/search.lua >"$T/found" 2>"$log" && [ "$(wc -l <"$T/found")" -eq 5 ] &&
+    sed -n 1p "$T/found" | grep -q 'Then winter came, and snow fell.$'
+report $? 'docs/search.lua'
 conclude

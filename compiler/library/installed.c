@@ -56,12 +56,29 @@ static bool own_file(char file[PATH_MAX])
     return n > 0 || known;
 }
 
+/* Of a module for Lua, TREE/lib/.../lua/5.4/crescent.so: in TREE/share/lua/5.4/crescent, where LuaRocks
+ * puts what is no module. */
+static char *beside_module(const char *file, const char *path)
+{
+    const char *lua = NULL, *lib = NULL, *end = strrchr(file, '/');
+    char middle[64];
+    for (const char *at = file; (at = strstr(at, "/lua/")); at++)
+        lua = at;
+    for (const char *at = file; lua && (at = strstr(at, "/lib/")) && at < lua; at++)
+        lib = at;
+    if (!lib || end < lua)
+        return NULL;
+    snprintf(middle, sizeof middle, "/share%.*s/crescent", (int)(end - lua), lua);
+    return below(file, (size_t)(lib - file), middle, path);
+}
+
 /* In share/crescent of the nearest folder around this file that has one. */
 static char *beside(const char *path)
 {
-    char file[PATH_MAX], *found = NULL, *slash;
+    char file[PATH_MAX], *slash;
     if (!own_file(file))
         return NULL;
+    char *found = beside_module(file, path);
     while (!found && (slash = strrchr(file, '/')) && slash != file) {
         *slash = '\0';
         found = below(file, strlen(file), "/share/crescent", path);
