@@ -11,12 +11,9 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CRESCENT_PATH LUA_PATH LUA_CPATH LUA_INIT
 git clone -q . "$T/clone" >"$log" 2>&1
 report $? 'a clone of the checkout'
 
-# Options of luarocks for a Lua.
-options_of() {
-    case "$1" in
-    luajit) echo "--lua-version 5.1 $(pkg-config --variable=includedir luajit)" ;;
-    *) echo "--lua-version ${1#lua} $(pkg-config --variable=includedir "$1")" ;;
-    esac
+# What luarocks is told of a Lua, beside its version: of LuaJIT the headers.
+headers_of() {
+    [ "$1" != luajit ] || pkg-config --variable=includedir luajit | sed 's/^/LUA_INCDIR=/'
 }
 
 cat >"$T/use.lua" <<'LUA'
@@ -31,14 +28,15 @@ LUA
 
 for lua in ${*:-lua5.4 luajit}; do
     tree="$T/tree-$lua"
+    version=${lua#lua}
+    [ "$lua" != luajit ] || version=5.1
     # shellcheck disable=SC2046
-    set -- $(options_of "$lua")
-    (cd "$T/clone" && luarocks --tree "$tree" "$1" "$2" make LUA_INCDIR="$3") >"$log" 2>&1
+    (cd "$T/clone" && luarocks --tree "$tree" --lua-version "$version" make $(headers_of "$lua")) >"$log" 2>&1
     report $? "$lua: luarocks make"
-    found=$(cd / && LUA_CPATH="$tree/lib/lua/$2/?.so" "$lua" "$T/use.lua" 2>"$log")
+    found=$(cd / && LUA_CPATH="$tree/lib/lua/$version/?.so" "$lua" "$T/use.lua" 2>"$log")
     [ "$found" = 'Once upon a time,' ]
     report $? "$lua: the module in the tree: found '$found'"
-    luarocks --tree "$tree" "$1" "$2" remove crescent >"$log" 2>&1 && find "$tree" -name '*crescent*' >"$log"
+    luarocks --tree "$tree" --lua-version "$version" remove crescent >"$log" 2>&1 && find "$tree" -name '*crescent*' >"$log"
     [ ! -s "$log" ]
     report $? "$lua: luarocks remove"
 done

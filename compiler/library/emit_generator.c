@@ -280,6 +280,7 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
     return cr_done(&guard, status);
 }
 
+/* The texts are the caller's only if both are there. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,
