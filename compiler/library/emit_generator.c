@@ -209,6 +209,7 @@ struct output {
     struct cr_text *texts; /* two: source and header */
 };
 
+/* Into files, or texts; packed weights get their name last. */
 static int write_files(struct writing *w, const struct output *out, struct cr_error *error)
 {
     w->generation.embedding = (enum cr_embedding)w->what->embed;
