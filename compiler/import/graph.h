@@ -1,0 +1,90 @@
+/*
+ * graph.h - the graph of an ONNX model, as it is between its file and a script.
+ *
+ * Values have numbers; nodes stand in an order in which what they read comes first.  Functions and
+ * branches of `If` are inlined.  Everything lives in the graph's arena until cr_onnx_graph_free.
+ */
+#ifndef CR_ONNX_GRAPH_H
+#define CR_ONNX_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "model.h"
+
+enum { CR_ONNX_RANK = 8, CR_ONNX_NONE = -1 };
+
+/* A value: an input, an initializer, or what a node gives. */
+struct cr_onnx_value {
+    const char *name;               /* ONNX's own */
+    enum cr_onnx_type type;         /* of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
+    int rank;                       /* -1 before cr_onnx_infer */
+    int64_t shape[CR_ONNX_RANK];
+    const struct cr_onnx_tensor *tensor; /* its elements, if they are known: initializers, folded values */
+    int producer;                   /* the node that gives it, or CR_ONNX_NONE */
+    bool is_input, is_output;
+};
+
+/* A node.  An input that is left out is CR_ONNX_NONE, and so is an output. */
+struct cr_onnx_node {
+    const char *op, *domain, *name; /* "LayerNormalization", "" for ai.onnx, "/h.0/ln_1/Add" */
+    const char *scope;              /* the module it comes from, "transformer.h.0.ln_1", or "" */
+    int version;                    /* of its domain's operators: 17 */
+    int *inputs, *outputs, n_inputs, n_outputs;
+    const struct cr_onnx_attribute *attributes;
+    int n_attributes;
+    bool dead;                      /* passes mark what they replaced; cr_onnx_sweep removes it */
+};
+
+struct cr_onnx_graph {
+    const char *path; /* for messages */
+    struct cr_arena arena;
+    struct cr_onnx_value *values;
+    struct cr_onnx_node *nodes;
+    int n_values, cap_values, n_nodes, cap_nodes;
+    int *inputs, *outputs, n_inputs, n_outputs;
+    const struct cr_onnx_model *model;
+};
+
+/* Of a model, whose functions are inlined.  The model has to live as long. */
+int cr_onnx_graph_make(struct cr_onnx_graph *graph, const struct cr_onnx_model *model,
+                       struct cr_error *error);
+void cr_onnx_graph_free(struct cr_onnx_graph *graph);
+
+/* A further value; its name is made from the text and is no other value's. */
+int cr_onnx_new_value(struct cr_onnx_graph *graph, const char *name);
+
+/* A further node behind all others, with room for its inputs and outputs (all CR_ONNX_NONE), of the
+ * newest version of its domain.  Pointers to nodes are void then.  cr_onnx_sweep puts it in its place. */
+struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *domain, const char *op,
+                                      int n_inputs, int n_outputs);
+
+/* Everything that reads a value reads another one from now on, also the outputs of the model. */
+void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
+
+/* Removes dead nodes, and those whose outputs nobody reads; puts the others in order. */
+int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
+
+/* How many inputs of nodes, and outputs of the model, are this value. */
+int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
+
+/* The attribute of a name, or null. */
+const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node, const char *name);
+int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);
+double cr_onnx_real(const struct cr_onnx_node *node, const char *name, double otherwise);
+
+/* Adds attributes to a node that a pass made. */
+void cr_onnx_set_integer(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name, int64_t value);
+void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name, double value);
+
+/* The only element of a known value of one element; false if it is none. */
+bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);
+
+/*
+ * Passes: each rewrites the graph where it finds what it looks for; shapes are known, and what can be
+ * computed is a value with a tensor.  A row in passes[] of import.c, a file each.
+ */
+typedef int cr_onnx_pass(struct cr_onnx_graph *graph, struct cr_error *error);
+
+#endif
