@@ -70,7 +70,7 @@ check_libraries = $(shell pkg-config --libs check)
 
 # Of a shared library only; see build/obj/tinycc.o.
 streams_source   := compiler/exec/tcc_streams.c
-compiler_sources := $(filter-out $(streams_source),$(foreach d,files ir tokenizer passes emit exec library,$(wildcard compiler/$(d)/*.c)))
+compiler_sources := $(filter-out $(streams_source),$(foreach d,files ir tokenizer import passes emit exec library,$(wildcard compiler/$(d)/*.c)))
 cli_sources      := $(wildcard compiler/cli/*.c)
 frontend_sources := $(wildcard compiler/frontend/*.c)
 module_sources   := $(wildcard compiler/lua/*.c)

@@ -118,13 +118,17 @@ typedef struct {
                         * returned its outputs; "": the only one; null: all of them */
     const char *config; /* a file of values for its options, which count where no setting is for one:
                          * JSON if its name ends in .json, else Lua; or null */
+    const crescent_setting *inputs; /* of an ONNX file: files of inputs, which say the sizes that are symbols
+                                     * in it and, where shapes depend on them, the inputs' elements */
+    int n_inputs;
 } crescent_script;
 
 /*
  * Runs the script at `path` in its sandbox.  `path` may also be a folder in Hugging Face's layout:
  * model_type of its config.json chooses one of the scripts of whole models, which are built in, and the
  * rest of it has values for the script's options, unless `how` names another file for them.  Or a GGUF
- * file, whose metadata say the same.
+ * file, whose metadata say the same.  Or an ONNX file, which becomes a script (docs/onnx.md): settings are
+ * sizes of its symbols, and the numbers of inputs that have to be known, "2,3".
  */
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
                         crescent_graph **graph);
@@ -133,6 +137,10 @@ int crescent_graph_open(crescent_context *context, const char *path, const cresc
  * for modules in its folder. */
 int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,
                              size_t length, const crescent_script *how, crescent_graph **graph);
+
+/* Writes the script that an ONNX file becomes, and its weights as safetensors. */
+int crescent_import(crescent_context *context, const char *path, const crescent_script *how,
+                    const char *script, const char *weights);
 
 void crescent_graph_close(crescent_graph *graph);
 
@@ -280,7 +288,8 @@ int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int i
 /* The number of the port of that name, or CRESCENT_NONE. */
 int crescent_port_find(const crescent_model *model, crescent_port_kind kind, const char *name);
 
-/* The number of the input of that name.  Refused, with the name that may have been meant, if there
+/* The number of the input of that name; CRESCENT_NONE of one of an ONNX file whose elements were taken
+ * when it was opened (crescent_script.inputs).  Refused, with the name that may have been meant, if there
  * is none, or if it is a cotangent.  `asked` is how the caller calls the wish in the error
  * ("--input"), or null. */
 int crescent_input_find(const crescent_model *model, const char *name, const char *asked,

@@ -9,6 +9,7 @@
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
 #     compiler/tokenizer/, text to ids and back, sees ir and files; emit and library see it
+#     compiler/import/, ONNX files to scripts, sees ir and files; library sees it
 #     compiler/crescent.h, the public interface, sees libc only; library implements it
 #     cli sees crescent.h and the few helpers listed below, which know nothing of a model:
 #     texts, memory, errors, and a program run to its end
@@ -104,6 +105,8 @@ violations() {
             sees["emit tokenizer"] = sees["library tokenizer"] = 1
             texts["compiler/exec/draw.c runtime"] = texts["compiler/exec/draw.inc runtime"] = 1
             texts["compiler/emit/standalone_main.inc files"] = 1
+            sees["import import"] = sees["import ir"] = sees["import files"] = 1
+            sees["library import"] = 1
             sees["frontend frontend"] = sees["frontend ir"] = 1
             sees["library frontend"] = sees["library public"] = 1
         }
@@ -178,6 +181,9 @@ expect caught compiler/tokenizer/bpe.c '#include <pcre2.h>'
 expect caught compiler/library/tokenizer.c '#include <utf8proc.h>'
 expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
 expect caught compiler/passes/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
+expect caught compiler/import/graph.c '#include "compiler/frontend/script.h"'
+expect caught compiler/ir/graph.c '#include "compiler/import/graph.h"'
+expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
 expect allowed compiler/tokenizer/document.c '#include "compiler/files/json.h"'

@@ -85,7 +85,9 @@ static int load(const struct cr_options *o, const char *entry, crescent_graph **
                                  .n_defaults = o->resumed.n,
                                  .seed = o->seed,
                                  .entry = o->entry ? o->entry : entry,
-                                 .config = o->config};
+                                 .config = o->config,
+                                 .inputs = o->input.items,
+                                 .n_inputs = o->input.n};
     *graph = NULL;
     if (check_passes(o, error) ||
         cr_passed(o, crescent_graph_open(o->context, o->model, &how, graph), error))

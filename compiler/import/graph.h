@@ -17,33 +17,38 @@ enum { CR_ONNX_RANK = 8, CR_ONNX_NONE = -1 };
 
 /* A value: an input, an initializer, or what a node gives. */
 struct cr_onnx_value {
-    const char *name;               /* ONNX's own */
-    enum cr_onnx_type type;         /* of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
-    int rank;                       /* -1 before cr_onnx_infer */
+    const char *name;       /* ONNX's own */
+    enum cr_onnx_type type; /* of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
+    int rank;               /* -1 before cr_onnx_infer */
     int64_t shape[CR_ONNX_RANK];
-    const struct cr_onnx_tensor *tensor; /* its elements, if they are known: initializers, folded values */
-    int producer;                   /* the node that gives it, or CR_ONNX_NONE */
+    const struct cr_onnx_tensor
+        *tensor; /* its elements, if they are known: initializers, folded values */
+    const struct cr_onnx_info *info; /* of an input of the model: its type and sizes as written */
+    int producer;                    /* the node that gives it, or CR_ONNX_NONE */
     bool is_input, is_output;
+    bool folded; /* its tensor was computed, or is written down: no weight */
 };
 
 /* A node.  An input that is left out is CR_ONNX_NONE, and so is an output. */
 struct cr_onnx_node {
     const char *op, *domain, *name; /* "LayerNormalization", "" for ai.onnx, "/h.0/ln_1/Add" */
-    const char *scope;              /* the module it comes from, "transformer.h.0.ln_1", or "" */
-    int version;                    /* of its domain's operators: 17 */
+    const char *scope; /* metadata "pkg.torch.onnx.name_scopes" as it stands there, or "" */
+    int version;       /* of its domain's operators: 17 */
     int *inputs, *outputs, n_inputs, n_outputs;
     const struct cr_onnx_attribute *attributes;
     int n_attributes;
-    bool dead;                      /* passes mark what they replaced; cr_onnx_sweep removes it */
+    const struct cr_onnx_names *names; /* what names mean to graphs in its attributes */
+    bool dead; /* passes mark what they replaced; cr_onnx_sweep removes it */
 };
 
 struct cr_onnx_graph {
-    const char *path; /* for messages */
+    const char *path; /* for messages; the model's */
     struct cr_arena arena;
     struct cr_onnx_value *values;
     struct cr_onnx_node *nodes;
     int n_values, cap_values, n_nodes, cap_nodes;
     int *inputs, *outputs, n_inputs, n_outputs;
+    const char **output_names;
     const struct cr_onnx_model *model;
 };
 
@@ -52,13 +57,22 @@ int cr_onnx_graph_make(struct cr_onnx_graph *graph, const struct cr_onnx_model *
                        struct cr_error *error);
 void cr_onnx_graph_free(struct cr_onnx_graph *graph);
 
+/* Nodes of a graph in an attribute of a node, behind all others; its inputs are values that are there, and
+ * what its outputs are comes to `outputs`.  CR_ONNX_NONE among the inputs: a value of its own. */
+int cr_onnx_inline(struct cr_onnx_graph *graph, const struct cr_onnx_node *node,
+                   const struct cr_onnx_body *body, const char *prefix, const int *inputs,
+                   int *outputs, struct cr_error *error);
+
 /* A further value; its name is made from the text and is no other value's. */
 int cr_onnx_new_value(struct cr_onnx_graph *graph, const char *name);
 
 /* A further node behind all others, with room for its inputs and outputs (all CR_ONNX_NONE), of the
  * newest version of its domain.  Pointers to nodes are void then.  cr_onnx_sweep puts it in its place. */
-struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *domain, const char *op,
-                                      int n_inputs, int n_outputs);
+struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *domain,
+                                      const char *op, int n_inputs, int n_outputs);
+
+/* A node gives a value as one of its outputs. */
+void cr_onnx_give(struct cr_onnx_graph *graph, int node, int output, int value);
 
 /* Everything that reads a value reads another one from now on, also the outputs of the model. */
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
@@ -70,16 +84,26 @@ int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
 int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 
 /* The attribute of a name, or null. */
-const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node, const char *name);
+const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,
+                                                  const char *name);
 int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);
 double cr_onnx_real(const struct cr_onnx_node *node, const char *name, double otherwise);
 
+/* A value whose elements are known: a copy of what is given. */
+int cr_onnx_known(struct cr_onnx_graph *graph, const char *name, enum cr_onnx_type type, int rank,
+                  const int64_t *shape, const double *data);
+
 /* Adds attributes to a node that a pass made. */
-void cr_onnx_set_integer(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name, int64_t value);
-void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name, double value);
+void cr_onnx_set_integer(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
+                         int64_t value);
+void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
+                      double value);
 
 /* The only element of a known value of one element; false if it is none. */
 bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);
+
+/* A node as a message names it: "Conv (/layer1/conv1)". */
+const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size);
 
 /*
  * Passes: each rewrites the graph where it finds what it looks for; shapes are known, and what can be

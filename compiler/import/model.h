@@ -124,11 +124,17 @@ struct cr_onnx_function {
     int n_defaults, cap_defaults, n_opsets, cap_opsets;
 };
 
+/* A file of external data. */
+struct cr_onnx_external {
+    const char *path;
+    struct cr_mapping mapping;
+};
+
 struct cr_onnx_model {
     const char *path;
-    struct cr_mapping mapping, *external; /* the file, and files of external data */
-    const char **external_paths;
-    int n_external, cap_external, cap_external_paths;
+    struct cr_mapping mapping; /* the file */
+    struct cr_onnx_external *external;
+    int n_external, cap_external;
     struct cr_arena arena;
     const char *producer; /* "pytorch" */
     struct cr_onnx_body graph;
@@ -143,8 +149,8 @@ bool cr_is_onnx(const char *path);
 int cr_onnx_model_open(struct cr_onnx_model *model, const char *path, struct cr_error *error);
 
 /* The same of bytes in memory; the path names them, and is where external data are looked for. */
-int cr_onnx_model_parse(struct cr_onnx_model *model, const char *path, const void *bytes, size_t size,
-                        struct cr_error *error);
+int cr_onnx_model_parse(struct cr_onnx_model *model, const char *path, const void *bytes,
+                        size_t size, struct cr_error *error);
 void cr_onnx_model_close(struct cr_onnx_model *model);
 
 /* Element i of a tensor of numbers or booleans. */

@@ -7,6 +7,7 @@
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
+#include "imported.h"
 
 /* Of calls that were given no handle, and so no context. */
 static _Thread_local struct cr_error homeless;
@@ -103,6 +104,7 @@ void cr_origin_release(struct cr_origin *origin)
     free(origin->text);
     free(origin->folder);
     free(origin->family);
+    cr_imported_release(origin->imported);
     free(origin->entry);
     free(origin->config);
     free(origin->path);

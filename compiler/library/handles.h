@@ -34,6 +34,7 @@ struct cr_origin {
     bool is_function; /* of a running Lua, which is called once */
     char *folder; /* in Hugging Face's layout, or a GGUF file, whose script is built in; or null */
     char *family; /* its model_type; or null */
+    struct cr_imported *imported; /* of an ONNX file, which `folder` names; or null */
     struct cr_setting *settings; /* keys and values are its own */
     int n_settings;
     int64_t seed;

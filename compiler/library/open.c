@@ -15,6 +15,7 @@
 #include "function.h"
 #include "gguf_model.h"
 #include "handles.h"
+#include "imported.h"
 #include "installed.h"
 #include "own_formats.h"
 
@@ -135,6 +136,14 @@ static void add_setting(struct cr_origin *o, const struct cr_setting *s)
         (struct cr_setting){cr_strdup(s->key), cr_strdup(s->value), s->optional};
 }
 
+static void free_settings(struct cr_origin *o)
+{
+    for (; o->n_settings > 0; o->n_settings--) {
+        free((char *)o->settings[o->n_settings - 1].key);
+        free((char *)o->settings[o->n_settings - 1].value);
+    }
+}
+
 /* If a key is set several times, the last time counts. */
 static void add_settings(struct cr_origin *o, const crescent_setting *settings, int n,
                          bool optional)
@@ -230,11 +239,27 @@ static int take_gguf(struct cr_origin *o, const char *path, struct cr_error *err
     return take_family(o, path, error);
 }
 
+/* An ONNX file is a script once its sizes are known, which the settings say. */
+static int take_onnx(struct cr_origin *o, const char *path, const crescent_script *how,
+                     struct cr_error *error)
+{
+    if (check_readable(path, error) ||
+        !(o->imported = cr_imported_open(path, o->settings, o->n_settings, how, error)))
+        return -1;
+    keep_text(o, o->imported->import.text, o->imported->import.length);
+    o->folder = cr_strdup(path);
+    free_settings(o); /* the script has no options */
+    return 0;
+}
+
 /* A folder or a file that is a whole model; a script is left for later. */
-static int take_model(struct cr_origin *o, const char *path, struct cr_error *error)
+static int take_model(struct cr_origin *o, const char *path, const crescent_script *how,
+                      struct cr_error *error)
 {
     if (cr_is_folder(path))
         return take_folder(o, path, error);
+    if (cr_is_onnx(path))
+        return take_onnx(o, path, how, error);
     return cr_is_gguf(path) ? take_gguf(o, path, error) : 0;
 }
 
@@ -260,7 +285,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
     struct cr_origin *o = origin_of(path, how);
     if (text)
         keep_text(o, text, length);
-    else if (take_model(o, path, cr_error_of(context))) {
+    else if (take_model(o, path, how, cr_error_of(context))) {
         cr_origin_release(o);
         return -1;
     }
@@ -292,6 +317,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
         add_setting(o, &origin->settings[i]);
     for (int i = 0; i < n; i++)
         add_setting(o, &more[i]);
+    o->imported = cr_imported_refer(origin->imported);
     o->entry = origin->entry ? cr_strdup(origin->entry) : NULL;
     o->config = origin->config ? cr_strdup(origin->config) : NULL;
     if (origin->text)

@@ -3,6 +3,7 @@
 
 #include "feed.h"
 #include "handles.h"
+#include "imported.h"
 
 /* ---- inputs ---- */
 
@@ -20,6 +21,9 @@ int crescent_input_find(const crescent_model *model, const char *name, const cha
     CR_REQUIRE(model, name && index);
     CR_ENTER(model->context);
     const struct cr_engine *e = &model->engine;
+    *index = CRESCENT_NONE;
+    if (cr_imported_has_pinned(model->origin->imported, name))
+        return CRESCENT_OK;
     int status = cr_check_input_name(e, asked, name, guard.error);
     if (!status)
         *index = cr_port_find(e->inputs, e->n_inputs, name);

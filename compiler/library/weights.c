@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "handles.h"
+#include "imported.h"
 
 /* All parameters have their values if it went well; if not, some may be of one file and some of
  * another, and none counts. */
@@ -60,12 +61,16 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->file, found->name, found->count);
 }
 
+/* What was imported has its parameters in memory. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
 {
     struct cr_surplus found = {0};
-    if (check_paths(m, paths, n, error) ||
-        cr_load_params(&m->engine, paths, n, m->origin->family, &found, error))
+    if (check_paths(m, paths, n, error))
+        return -1;
+    if (n == 1 && m->origin->imported && strcmp(paths[0], m->origin->folder) == 0)
+        return cr_imported_load(m->origin->imported, &m->engine, error);
+    if (cr_load_params(&m->engine, paths, n, m->origin->family, &found, error))
         return -1;
     return take_surplus(&found, rule, surplus, error);
 }

@@ -1,0 +1,94 @@
+/* arena.c - memory of many small things; see arena.h. */
+#include "arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+enum { BLOCK = 1 << 16, ALIGNED = 16 };
+
+struct cr_arena_block {
+    struct cr_arena_block *next;
+    size_t size; /* of the bytes behind this */
+    _Alignas(ALIGNED) unsigned char bytes[];
+};
+
+/* Large items get a block of their own, behind the first one, which stays in use. */
+static void *new_block(struct cr_arena *arena, size_t size)
+{
+    struct cr_arena_block *block = cr_calloc(1, sizeof *block + size);
+    block->size = size;
+    if (arena->blocks && size > BLOCK / 4 && size != BLOCK) {
+        block->next = arena->blocks->next;
+        arena->blocks->next = block;
+    } else {
+        block->next = arena->blocks;
+        arena->blocks = block;
+        arena->left = size;
+    }
+    return block->bytes;
+}
+
+void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size)
+{
+    if (size && count > (SIZE_MAX - BLOCK) / size)
+        return cr_calloc(count, size); /* refused there */
+    size_t n = (count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
+    if (n > BLOCK / 4) {
+        if (!arena->blocks)
+            new_block(arena, BLOCK);
+        return new_block(arena, n);
+    }
+    if (n > arena->left)
+        new_block(arena, BLOCK);
+    void *at = arena->blocks->bytes + arena->blocks->size - arena->left;
+    arena->left -= n;
+    return at;
+}
+
+char *cr_arena_text(struct cr_arena *arena, const char *text, size_t length)
+{
+    char *copy = cr_arena_new(arena, length + 1, 1);
+    if (length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *cr_arena_print(struct cr_arena *arena, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int n = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    char *text = cr_arena_new(arena, (size_t)n + 1, 1);
+    va_start(values, format);
+    vsnprintf(text, (size_t)n + 1, format, values);
+    va_end(values);
+    return text;
+}
+
+void cr_arena_free(struct cr_arena *arena)
+{
+    while (arena->blocks) {
+        struct cr_arena_block *next = arena->blocks->next;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->left = 0;
+}
+
+void *cr_arena_grow(struct cr_arena *arena, void *items, int n, int *cap, size_t size)
+{
+    if (n < *cap)
+        return items;
+    int room = n ? 2 * n : 4;
+    void *more = cr_arena_new(arena, (size_t)room, size);
+    if (n)
+        memcpy(more, items, (size_t)n * size);
+    *cap = room;
+    return more;
+}

@@ -1,0 +1,603 @@
+/* graph.c - from an ONNX model as it is written to values and nodes; see graph.h. */
+#include "graph.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+enum {
+    DEPTH = 64,
+    MOST_NODES = 1 << 18,
+    WRITTEN = 32 /* elements of a constant that is no weight */
+};
+
+/* ---- names ---- */
+
+struct entry {
+    const char *name;
+    int value;
+};
+
+/* What names mean in a graph or the body of a function, and what else its nodes need to be told. */
+struct cr_onnx_names {
+    const struct cr_onnx_names *outer; /* of a graph in an attribute */
+    const char *prefix;                /* before names of values and nodes */
+    struct entry *slots;               /* a hash table: a power of two, half of it free */
+    int n, cap, depth;
+    const struct cr_onnx_opset *opsets;
+    int n_opsets;
+    const struct cr_onnx_function *function; /* or null, and the call of it */
+    const struct cr_onnx_call *call;
+};
+
+static unsigned hash(const char *text)
+{
+    unsigned h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+static struct entry *slot(const struct cr_onnx_names *names, const char *name)
+{
+    unsigned at = hash(name) & (unsigned)(names->cap - 1);
+    while (names->slots[at].name && strcmp(names->slots[at].name, name) != 0)
+        at = (at + 1) & (unsigned)(names->cap - 1);
+    return &names->slots[at];
+}
+
+static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
+                   int value)
+{
+    if (2 * names->n >= names->cap) {
+        struct cr_onnx_names old = *names;
+        names->cap = old.cap ? 2 * old.cap : 16;
+        names->slots = cr_arena_new(&g->arena, (size_t)names->cap, sizeof *names->slots);
+        for (int i = 0; i < old.cap; i++)
+            if (old.slots[i].name)
+                *slot(names, old.slots[i].name) = old.slots[i];
+    }
+    struct entry *e = slot(names, name);
+    names->n += !e->name;
+    *e = (struct entry){name, value};
+}
+
+/* The value of a name here or outside, or CR_ONNX_NONE. */
+static int look_up(const struct cr_onnx_names *names, const char *name)
+{
+    for (; names; names = names->outer) {
+        const struct entry *e = names->cap ? slot(names, name) : NULL;
+        if (e && e->name)
+            return e->value;
+    }
+    return CR_ONNX_NONE;
+}
+
+/* ---- values and nodes ---- */
+
+int cr_onnx_new_value(struct cr_onnx_graph *g, const char *name)
+{
+    struct cr_onnx_value *v = CR_PUSH(g->values, g->n_values, g->cap_values);
+    *v = (struct cr_onnx_value){
+        .name = cr_arena_text(&g->arena, name, strlen(name)), .rank = -1, .producer = CR_ONNX_NONE};
+    return g->n_values - 1;
+}
+
+static int *new_list(struct cr_onnx_graph *g, int n)
+{
+    int *list = cr_arena_new(&g->arena, (size_t)n, sizeof *list);
+    for (int i = 0; i < n; i++)
+        list[i] = CR_ONNX_NONE;
+    return list;
+}
+
+struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *g, const char *domain, const char *op,
+                                      int n_inputs, int n_outputs)
+{
+    struct cr_onnx_node *n = CR_PUSH(g->nodes, g->n_nodes, g->cap_nodes);
+    *n = (struct cr_onnx_node){.op = op,
+                               .domain = domain,
+                               .name = "",
+                               .scope = "",
+                               .version = 99,
+                               .inputs = new_list(g, n_inputs),
+                               .outputs = new_list(g, n_outputs),
+                               .n_inputs = n_inputs,
+                               .n_outputs = n_outputs};
+    return n;
+}
+
+void cr_onnx_give(struct cr_onnx_graph *g, int node, int output, int value)
+{
+    g->nodes[node].outputs[output] = value;
+    g->values[value].producer = node;
+}
+
+/* A tensor of the model as a value. */
+static int tensor_value(struct cr_onnx_graph *g, const char *name, const struct cr_onnx_tensor *t)
+{
+    int v = cr_onnx_new_value(g, name);
+    g->values[v].tensor = t;
+    g->values[v].type = t->type;
+    g->values[v].rank = t->rank;
+    for (int i = 0; i < t->rank && i < CR_ONNX_RANK; i++)
+        g->values[v].shape[i] = t->shape[i];
+    return v;
+}
+
+int cr_onnx_known(struct cr_onnx_graph *g, const char *name, enum cr_onnx_type type, int rank,
+                  const int64_t *shape, const double *data)
+{
+    struct cr_onnx_tensor *t = cr_arena_new(&g->arena, 1, sizeof *t);
+    int64_t *sizes = cr_arena_new(&g->arena, (size_t)rank, sizeof *sizes);
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++)
+        n *= sizes[i] = shape[i];
+    double *copy = cr_arena_new(&g->arena, (size_t)n, sizeof *copy);
+    if (n)
+        memcpy(copy, data, (size_t)n * sizeof *copy);
+    *t = (struct cr_onnx_tensor){name, CR_ONNX_DOUBLE, rank, sizes, n, (const void *)copy};
+    int v = tensor_value(g, name, t);
+    g->values[v].folded = true;
+    g->values[v].type = type; /* the doubles stand for numbers of this type */
+    return v;
+}
+
+/* ---- attributes ---- */
+
+const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node, const char *name)
+{
+    for (int i = 0; i < node->n_attributes; i++)
+        if (strcmp(node->attributes[i].name, name) == 0)
+            return &node->attributes[i];
+    return NULL;
+}
+
+int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(node, name);
+    return a ? a->i : otherwise;
+}
+
+double cr_onnx_real(const struct cr_onnx_node *node, const char *name, double otherwise)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(node, name);
+    return a ? a->f : otherwise;
+}
+
+static void set_attribute(struct cr_onnx_graph *g, struct cr_onnx_node *node,
+                          const struct cr_onnx_attribute *a)
+{
+    size_t n = (size_t)node->n_attributes;
+    struct cr_onnx_attribute *more = cr_arena_new(&g->arena, n + 1, sizeof *more);
+    if (n)
+        memcpy(more, node->attributes, n * sizeof *more);
+    more[n] = *a;
+    node->attributes = more;
+    node->n_attributes++;
+}
+
+void cr_onnx_set_integer(struct cr_onnx_graph *g, struct cr_onnx_node *node, const char *name,
+                         int64_t value)
+{
+    set_attribute(g, node,
+                  &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_INT, .i = value});
+}
+
+void cr_onnx_set_real(struct cr_onnx_graph *g, struct cr_onnx_node *node, const char *name,
+                      double value)
+{
+    set_attribute(g, node,
+                  &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_FLOAT, .f = value});
+}
+
+/* The attribute of a call, or the default of a function, that an attribute in its body stands for. */
+static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *names, const char *of)
+{
+    for (; names && !names->function; names = names->outer)
+        ;
+    if (!names)
+        return NULL;
+    for (int i = 0; i < names->call->n_attributes; i++)
+        if (strcmp(names->call->attributes[i].name, of) == 0)
+            return &names->call->attributes[i];
+    for (int i = 0; i < names->function->n_defaults; i++)
+        if (strcmp(names->function->defaults[i].name, of) == 0)
+            return &names->function->defaults[i];
+    return NULL;
+}
+
+/* The attributes of a node; what refers to an attribute that is not there is left out. */
+static void take_attributes(struct cr_onnx_graph *g, struct cr_onnx_node *node,
+                            const struct cr_onnx_call *call, const struct cr_onnx_names *names)
+{
+    for (int i = 0; i < call->n_attributes; i++) {
+        struct cr_onnx_attribute a = call->attributes[i];
+        const struct cr_onnx_attribute *from = a.of ? referred(names, a.of) : &a;
+        if (!from)
+            continue;
+        const char *name = a.name;
+        a = *from;
+        a.name = name;
+        a.of = NULL;
+        set_attribute(g, node, &a);
+    }
+}
+
+/* ---- bodies ---- */
+
+static int version_of(const struct cr_onnx_names *names, const char *domain)
+{
+    for (; names && !names->opsets; names = names->outer)
+        ;
+    for (int i = 0; names && i < names->n_opsets; i++)
+        if (strcmp(names->opsets[i].domain, domain) == 0)
+            return names->opsets[i].version < 1000 ? (int)names->opsets[i].version : 1000;
+    return 1;
+}
+
+static const char *with_prefix(struct cr_onnx_graph *g, const struct cr_onnx_names *names,
+                               const char *name)
+{
+    return *names->prefix ? cr_arena_print(&g->arena, "%s/%s", names->prefix, name) : name;
+}
+
+/* What a call reads.  A name that nothing before it gives is a mistake of the file. */
+static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
+                       const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
+{
+    for (int i = 0; i < call->n_inputs; i++) {
+        inputs[i] = *call->inputs[i] ? look_up(names, call->inputs[i]) : CR_ONNX_NONE;
+        if (*call->inputs[i] && inputs[i] == CR_ONNX_NONE)
+            return cr_fail(error, "%.300s: %s (%s) reads %s, which no node before it gives",
+                           g->path, cr_show(call->op, strlen(call->op)).text,
+                           cr_show(call->name, strlen(call->name)).text,
+                           cr_show(call->inputs[i], strlen(call->inputs[i])).text);
+    }
+    return 0;
+}
+
+static int add_calls(struct cr_onnx_graph *g, const struct cr_onnx_body *body,
+                     struct cr_onnx_names *names, struct cr_error *error);
+
+static const struct cr_onnx_function *find_function(const struct cr_onnx_graph *g,
+                                                    const struct cr_onnx_call *call)
+{
+    for (int i = 0; i < g->model->n_functions; i++)
+        if (strcmp(g->model->functions[i].name, call->op) == 0 &&
+            strcmp(g->model->functions[i].domain, call->domain) == 0)
+            return &g->model->functions[i];
+    return NULL;
+}
+
+/* The body of a function in the place of a call. */
+static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
+                        const struct cr_onnx_function *f, const int *inputs,
+                        struct cr_onnx_names *names, struct cr_error *error)
+{
+    struct cr_onnx_names inner = {.prefix =
+                                      with_prefix(g, names, *call->name ? call->name : call->op),
+                                  .depth = names->depth + 1,
+                                  .opsets = f->opsets,
+                                  .n_opsets = f->n_opsets,
+                                  .function = f,
+                                  .call = call};
+    struct cr_onnx_names *kept = cr_arena_new(&g->arena, 1, sizeof *kept);
+    *kept = inner;
+    if (kept->depth > DEPTH)
+        return cr_fail(error, "%.300s: functions call each other more than %d deep", g->path,
+                       DEPTH);
+    for (int i = 0; i < f->body.n_inputs; i++)
+        if (i < call->n_inputs && inputs[i] != CR_ONNX_NONE)
+            define(g, kept, f->body.inputs[i].name, inputs[i]);
+        else
+            define(g, kept, f->body.inputs[i].name, CR_ONNX_NONE);
+    if (add_calls(g, &f->body, kept, error))
+        return -1;
+    for (int i = 0; i < f->body.n_outputs && i < call->n_outputs; i++)
+        if (*call->outputs[i])
+            define(g, names, call->outputs[i], look_up(kept, f->body.outputs[i].name));
+    return 0;
+}
+
+/* Constant is no node but a value. */
+static int add_constant(struct cr_onnx_graph *g, const struct cr_onnx_node *node, const char *name)
+{
+    const struct cr_onnx_attribute *a = node->n_attributes ? &node->attributes[0] : NULL;
+    int64_t n = a ? a->n : 0;
+    if (!a)
+        return CR_ONNX_NONE;
+    if (a->tensor) {
+        int v = tensor_value(g, name, a->tensor);
+        g->values[v].folded = a->tensor->elements <= WRITTEN;
+        return v;
+    }
+    if (strcmp(a->name, "value_float") == 0)
+        return cr_onnx_known(g, name, CR_ONNX_FLOAT, 0, NULL, &a->f);
+    if (strcmp(a->name, "value_int") == 0)
+        return cr_onnx_known(g, name, CR_ONNX_INT64, 0, NULL, &(double){(double)a->i});
+    if (strcmp(a->name, "value_floats") == 0)
+        return cr_onnx_known(g, name, CR_ONNX_FLOAT, 1, &n, a->floats);
+    if (strcmp(a->name, "value_ints") != 0)
+        return CR_ONNX_NONE;
+    double *data = cr_calloc((size_t)n, sizeof *data);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = (double)a->ints[i];
+    int v = cr_onnx_known(g, name, CR_ONNX_INT64, 1, &n, data);
+    free(data);
+    return v;
+}
+
+/* A node of an operator. */
+static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, const int *inputs,
+                    struct cr_onnx_names *names, struct cr_error *error)
+{
+    struct cr_onnx_node *node =
+        cr_onnx_new_node(g, call->domain, call->op, call->n_inputs, call->n_outputs);
+    int number = g->n_nodes - 1;
+    node->name = with_prefix(g, names, call->name);
+    node->scope = call->scope;
+    node->version = version_of(names, call->domain);
+    node->names = names;
+    memcpy(node->inputs, inputs, (size_t)call->n_inputs * sizeof *inputs);
+    take_attributes(g, node, call, names);
+    if (strcmp(call->op, "Constant") == 0 && !*call->domain && call->n_outputs == 1) {
+        int v = add_constant(g, node, with_prefix(g, names, call->outputs[0]));
+        if (v != CR_ONNX_NONE) {
+            define(g, names, call->outputs[0], v);
+            g->n_nodes--;
+            return 0;
+        }
+    }
+    for (int i = 0; i < call->n_outputs; i++)
+        if (*call->outputs[i]) {
+            int v = cr_onnx_new_value(g, with_prefix(g, names, call->outputs[i]));
+            cr_onnx_give(g, number, i, v);
+            define(g, names, call->outputs[i], v);
+        }
+    if (g->n_nodes > MOST_NODES)
+        return cr_fail(error, "%.300s: more than %d nodes", g->path, MOST_NODES);
+    return 0;
+}
+
+/* Names that functions leave out stand for nothing, and are no mistake. */
+static bool is_left_out(const struct cr_onnx_names *names, const char *name)
+{
+    const struct entry *e = names->cap ? slot(names, name) : NULL;
+    return e && e->name && e->value == CR_ONNX_NONE;
+}
+
+static int add_call(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
+                    struct cr_onnx_names *names, struct cr_error *error)
+{
+    struct cr_onnx_call c = *call;
+    c.inputs = cr_arena_new(&g->arena, (size_t)call->n_inputs, sizeof *c.inputs);
+    int *inputs = new_list(g, call->n_inputs);
+    for (int i = 0; i < call->n_inputs; i++)
+        c.inputs[i] = is_left_out(names, call->inputs[i]) ? "" : call->inputs[i];
+    if (take_inputs(g, &c, names, inputs, error))
+        return -1;
+    const struct cr_onnx_function *f = find_function(g, &c);
+    return f ? add_function(g, call, f, inputs, names, error)
+             : add_node(g, &c, inputs, names, error);
+}
+
+static int add_calls(struct cr_onnx_graph *g, const struct cr_onnx_body *body,
+                     struct cr_onnx_names *names, struct cr_error *error)
+{
+    for (int i = 0; i < body->n_initializers; i++) {
+        const struct cr_onnx_tensor *t = &body->initializers[i];
+        define(g, names, t->name, tensor_value(g, with_prefix(g, names, t->name), t));
+    }
+    for (int i = 0; i < body->n_calls; i++)
+        if (add_call(g, &body->calls[i], names, error))
+            return -1;
+    return 0;
+}
+
+int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
+                   const struct cr_onnx_body *body, const char *prefix, const int *inputs,
+                   int *outputs, struct cr_error *error)
+{
+    struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
+    *names = (struct cr_onnx_names){.outer = node->names,
+                                    .prefix = cr_arena_text(&g->arena, prefix, strlen(prefix)),
+                                    .depth = node->names->depth + 1};
+    if (names->depth > DEPTH)
+        return cr_fail(error, "%.300s: graphs stand more than %d deep in each other", g->path,
+                       DEPTH);
+    for (int i = 0; i < body->n_inputs; i++)
+        define(g, names, body->inputs[i].name, inputs[i]);
+    if (add_calls(g, body, names, error))
+        return -1;
+    for (int i = 0; i < body->n_outputs; i++) {
+        outputs[i] = look_up(names, body->outputs[i].name);
+        if (outputs[i] == CR_ONNX_NONE)
+            return cr_fail(error, "%.300s: no node gives the output %s", g->path,
+                           cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
+    }
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+/* Inputs of the model that are no initializers, as older files list those, too. */
+static void add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names)
+{
+    const struct cr_onnx_body *body = &g->model->graph;
+    g->inputs = new_list(g, body->n_inputs);
+    for (int i = 0; i < body->n_initializers; i++)
+        define(g, names, body->initializers[i].name, 0);
+    for (int i = 0; i < body->n_inputs; i++) {
+        const struct cr_onnx_info *info = &body->inputs[i];
+        if (look_up(names, info->name) != CR_ONNX_NONE)
+            continue;
+        int v = cr_onnx_new_value(g, info->name);
+        g->values[v].info = info;
+        g->values[v].is_input = true;
+        g->inputs[g->n_inputs++] = v;
+        define(g, names, info->name, v);
+    }
+}
+
+static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
+{
+    const struct cr_onnx_body *body = &g->model->graph;
+    g->outputs = new_list(g, body->n_outputs);
+    g->output_names = cr_arena_new(&g->arena, (size_t)body->n_outputs, sizeof *g->output_names);
+    for (int i = 0; i < body->n_outputs; i++) {
+        int v = look_up(names, body->outputs[i].name);
+        if (v == CR_ONNX_NONE)
+            return cr_fail(error, "%.300s: no node gives the output %s", g->path,
+                           cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
+        g->values[v].is_output = true;
+        g->output_names[g->n_outputs] = body->outputs[i].name;
+        g->outputs[g->n_outputs++] = v;
+    }
+    return 0;
+}
+
+int cr_onnx_graph_make(struct cr_onnx_graph *g, const struct cr_onnx_model *model,
+                       struct cr_error *error)
+{
+    *g = (struct cr_onnx_graph){.path = model->path, .model = model};
+    struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
+    *names =
+        (struct cr_onnx_names){.prefix = "", .opsets = model->opsets, .n_opsets = model->n_opsets};
+    add_inputs(g, names);
+    if (add_calls(g, &model->graph, names, error) == 0 && add_outputs(g, names, error) == 0)
+        return 0;
+    cr_onnx_graph_free(g);
+    return -1;
+}
+
+void cr_onnx_graph_free(struct cr_onnx_graph *g)
+{
+    free(g->values);
+    free(g->nodes);
+    cr_arena_free(&g->arena);
+    *g = (struct cr_onnx_graph){0};
+}
+
+/* ---- for passes ---- */
+
+void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < g->nodes[i].n_inputs; j++)
+            if (g->nodes[i].inputs[j] == value)
+                g->nodes[i].inputs[j] = by;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i] == value) {
+            g->outputs[i] = by;
+            g->values[by].is_output = true;
+        }
+    g->values[value].is_output = false;
+}
+
+int cr_onnx_users(const struct cr_onnx_graph *g, int value)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < g->nodes[i].n_inputs && !g->nodes[i].dead; j++)
+            n += g->nodes[i].inputs[j] == value;
+    for (int i = 0; i < g->n_outputs; i++)
+        n += g->outputs[i] == value;
+    return n;
+}
+
+bool cr_onnx_scalar(const struct cr_onnx_graph *g, int value, double *out)
+{
+    const struct cr_onnx_tensor *t = value == CR_ONNX_NONE ? NULL : g->values[value].tensor;
+    if (!t || t->elements != 1 || !t->data)
+        return false;
+    *out = cr_onnx_element(t, 0);
+    return true;
+}
+
+const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size)
+{
+    const char *domain = node->domain;
+    snprintf(buf, size, "%.60s%s%.60s (%s)", domain, *domain ? "." : "", node->op,
+             *node->name ? cr_show(node->name, strlen(node->name)).text : "without a name");
+    return buf;
+}
+
+/* The order of nodes that is being made: what a node reads comes before it. */
+struct ordering {
+    struct cr_onnx_graph *graph;
+    unsigned char *state; /* of a node: 0, 1 on the way, 2 placed */
+    int *order, n;
+};
+
+static bool place(struct ordering *o, int node)
+{
+    struct cr_onnx_node *n = &o->graph->nodes[node];
+    if (o->state[node])
+        return o->state[node] == 2;
+    o->state[node] = 1;
+    for (int i = 0; i < n->n_inputs; i++) {
+        int producer =
+            n->inputs[i] == CR_ONNX_NONE ? CR_ONNX_NONE : o->graph->values[n->inputs[i]].producer;
+        if (producer != CR_ONNX_NONE && !place(o, producer))
+            return false;
+    }
+    o->state[node] = 2;
+    o->order[o->n++] = node;
+    return true;
+}
+
+/* Marks the nodes that outputs need, from the last to the first, in an order that holds. */
+static void mark_needed(const struct cr_onnx_graph *g, const struct ordering *o, bool *needed)
+{
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->values[g->outputs[i]].producer != CR_ONNX_NONE)
+            needed[g->values[g->outputs[i]].producer] = true;
+    for (int i = o->n - 1; i >= 0; i--) {
+        const struct cr_onnx_node *n = &g->nodes[o->order[i]];
+        for (int j = 0; needed[o->order[i]] && j < n->n_inputs; j++)
+            if (n->inputs[j] != CR_ONNX_NONE && g->values[n->inputs[j]].producer != CR_ONNX_NONE)
+                needed[g->values[n->inputs[j]].producer] = true;
+    }
+}
+
+static bool find_order(struct ordering *o)
+{
+    for (int i = 0; i < o->graph->n_nodes; i++)
+        if (!o->graph->nodes[i].dead && !place(o, i))
+            return false;
+    return true;
+}
+
+int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    size_t n = (size_t)g->n_nodes;
+    struct ordering o = {g, cr_calloc(n, 1), cr_calloc(n, sizeof *o.order), 0};
+    bool *needed = cr_calloc(n, sizeof *needed);
+    struct cr_onnx_node *nodes = cr_calloc(n, sizeof *nodes);
+    int status =
+        find_order(&o) ? 0 : cr_fail(error, "%.300s: nodes read each other in a circle", g->path);
+    int kept = 0;
+    if (!status) {
+        mark_needed(g, &o, needed);
+        for (int i = 0; i < o.n; i++)
+            if (needed[o.order[i]])
+                nodes[kept++] = g->nodes[o.order[i]];
+        memcpy(g->nodes, nodes, (size_t)kept * sizeof *nodes);
+        g->n_nodes = kept;
+        for (int i = 0; i < g->n_values; i++)
+            g->values[i].producer = CR_ONNX_NONE;
+        for (int i = 0; i < kept; i++)
+            for (int j = 0; j < g->nodes[i].n_outputs; j++)
+                if (g->nodes[i].outputs[j] != CR_ONNX_NONE)
+                    g->values[g->nodes[i].outputs[j]].producer = i;
+    }
+    free(o.state);
+    free(o.order);
+    free(needed);
+    free(nodes);
+    return status;
+}

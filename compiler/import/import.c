@@ -1,0 +1,374 @@
+/* import.c - an ONNX file as a script and weights: the steps in order; see import.h. */
+#include "import.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files/npy_read.h"
+#include "compiler/files/numbers.h"
+#include "compiler/ir/mem.h"
+#include "passes.h"
+#include "script.h"
+
+enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
+
+/* A model on its way. */
+struct importing {
+    struct cr_import *import;
+    struct cr_onnx_model model;
+    struct cr_onnx_graph graph;
+    struct cr_onnx_script script;
+    struct cr_printer printer;
+    struct cr_onnx_pin *pins;
+    int n_pins, cap_pins;
+    const struct cr_import_input *inputs;
+    int n_inputs;
+    const char **pinned;
+    int n_pinned, cap_pinned;
+    struct cr_error *error;
+};
+
+/* ---- weights ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct cr_st_tensor *)a)->name, ((const struct cr_st_tensor *)b)->name);
+}
+
+/* A weight's elements as floats. */
+static int put_elements(struct importing *m, const struct cr_script_weight *w, float *out,
+                        int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double value = w->tensor ? cr_onnx_element(w->tensor, i) : w->data[i];
+        out[i] = (float)value;
+        if (cr_language_type(w->type) != CR_LANGUAGE_F32 && (double)out[i] != value)
+            return cr_fail(m->error, "%.300s: tensor %s holds %.0f, which no float is",
+                           m->graph.path, w->name, value);
+    }
+    return 0;
+}
+
+static int put_weight(struct importing *m, const struct cr_script_weight *w, struct cr_st_tensor *t)
+{
+    struct cr_arena *arena = &m->import->arena;
+    int64_t *shape = cr_arena_new(arena, (size_t)w->rank, sizeof *shape);
+    memcpy(shape, w->shape, (size_t)w->rank * sizeof *shape);
+    *t = (struct cr_st_tensor){.name = cr_arena_text(arena, w->name, strlen(w->name)),
+                               .type = CR_ST_F32,
+                               .rank = w->rank,
+                               .shape = shape};
+    if (cr_st_measure(t))
+        return cr_fail(m->error, "%.300s: tensor %s is too large", m->graph.path, w->name);
+    float *data = cr_arena_new(arena, (size_t)t->elements, sizeof *data);
+    t->data = data;
+    if (w->tensor && w->tensor->type == CR_ONNX_FLOAT)
+        memcpy(data, w->tensor->data, t->bytes);
+    else
+        return put_elements(m, w, data, t->elements);
+    return 0;
+}
+
+/* As a file in memory has them.  They are copied, as the model is closed. */
+static int keep_weights(struct importing *m)
+{
+    struct cr_safetensors *file = &m->import->weights;
+    const struct cr_printer *p = &m->printer;
+    file->path = cr_arena_text(&m->import->arena, m->graph.path, strlen(m->graph.path));
+    file->tensors = cr_arena_new(&m->import->arena, (size_t)p->n_weights, sizeof *file->tensors);
+    for (int i = 0; i < p->n_weights; i++)
+        if (put_weight(m, &p->weights[i], &file->tensors[i]))
+            return -1;
+    file->n_tensors = p->n_weights;
+    if (file->n_tensors)
+        qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, by_name);
+    return 0;
+}
+
+/* ---- what the files of a run say ---- */
+
+static const char *file_of(const struct importing *m, const char *name)
+{
+    for (int i = m->n_inputs - 1; i >= 0; i--)
+        if (strcmp(m->inputs[i].name, name) == 0)
+            return m->inputs[i].path;
+    return NULL;
+}
+
+static bool has_pin(const struct importing *m, const char *name)
+{
+    for (int i = 0; i < m->n_pins; i++)
+        if (strcmp(m->pins[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Sizes that are symbols, from the shapes of the files; a pin of the caller comes first. */
+static int pin_sizes(struct importing *m)
+{
+    const struct cr_onnx_body *body = &m->model.graph;
+    for (int i = 0; i < body->n_inputs; i++) {
+        const struct cr_onnx_info *info = &body->inputs[i];
+        const char *path = file_of(m, info->name);
+        struct cr_npy npy;
+        if (!path)
+            continue;
+        if (cr_npy_open(&npy, path, m->error->text, sizeof m->error->text))
+            return -1;
+        for (int a = 0; a < info->rank && a < npy.rank && npy.rank == info->rank; a++)
+            if (info->sizes[a].name && !has_pin(m, info->sizes[a].name))
+                *CR_PUSH(m->pins, m->n_pins, m->cap_pins) = (struct cr_onnx_pin){
+                    info->sizes[a].name,
+                    cr_arena_print(&m->import->arena, "%" PRId64, npy.shape[a]), true};
+            else if (info->sizes[a].size < 0 && !info->sizes[a].name)
+                info->sizes[a].size = npy.shape[a];
+        cr_npy_close(&npy);
+    }
+    return 0;
+}
+
+/* ---- inputs that have to be known ---- */
+
+static bool is_pinned(const struct importing *m, const char *name)
+{
+    for (int i = 0; i < m->n_pinned; i++)
+        if (strcmp(m->pinned[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Numbers with commas between, as a caller sets them. */
+static int numbers_of_text(const char *text, double *out)
+{
+    int n = 0;
+    char *end;
+    for (; *text && n < MOST_PINNED; text = *end == ',' ? end + 1 : end) {
+        out[n++] = strtod(text, &end);
+        if (end == text || (*end && *end != ','))
+            return -1;
+    }
+    return n;
+}
+
+/* Elements of a file of any type that it may have. */
+static void npy_numbers(const struct cr_npy *npy, double *out)
+{
+    for (int64_t i = 0; i < npy->elements; i++) {
+        const unsigned char *at = cr_npy_at(npy, i);
+        switch (npy->type) {
+        case CR_NPY_F2:
+            out[i] = (double)cr_number_float(CR_NUMBER_F16, npy->big, at);
+            break;
+        case CR_NPY_F4:
+            out[i] = (double)cr_number_float(CR_NUMBER_F32, npy->big, at);
+            break;
+        case CR_NPY_F8:
+            out[i] = cr_number_double(npy->big, at);
+            break;
+        case CR_NPY_I4:
+            out[i] = (double)cr_number_integer(CR_NUMBER_I32, npy->big, at);
+            break;
+        case CR_NPY_I8:
+            out[i] = (double)cr_number_integer(CR_NUMBER_I64, npy->big, at);
+            break;
+        }
+    }
+}
+
+/* The elements of an input from what is set, or from its file. */
+static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out, int64_t n)
+{
+    char *error = m->error->text;
+    const char *path = file_of(m, v->name);
+    for (int i = m->n_pins - 1; i >= 0; i--)
+        if (strcmp(m->pins[i].name, v->name) == 0) {
+            if (numbers_of_text(m->pins[i].value, out) == n)
+                return 0;
+            return cr_fail(m->error, "%.300s: --set %s=%s, expected %" PRId64 " numbers",
+                           m->graph.path, cr_show(v->name, strlen(v->name)).text,
+                           cr_show(m->pins[i].value, strlen(m->pins[i].value)).text, n);
+        }
+    struct cr_npy npy;
+    if (!path || cr_npy_open(&npy, path, error, sizeof m->error->text))
+        return -1;
+    int status = npy.elements == n
+                     ? 0
+                     : cr_fail(m->error, "%.300s: %" PRId64 " elements, expected %" PRId64, path,
+                               npy.elements, n);
+    if (!status)
+        npy_numbers(&npy, out);
+    cr_npy_close(&npy);
+    return status;
+}
+
+/* Makes an input a known value. */
+static int pin_input(struct importing *m, int value)
+{
+    struct cr_onnx_value *v = &m->graph.values[value];
+    int64_t n = 1;
+    for (int i = 0; i < v->rank; i++)
+        n *= v->shape[i];
+    if (n > MOST_PINNED || v->rank < 0)
+        return -1;
+    double *data = cr_calloc((size_t)n, sizeof *data);
+    int status = read_pinned(m, v, data, n);
+    if (!status) {
+        int known = cr_onnx_known(&m->graph, v->name, v->type, v->rank, v->shape, data);
+        v = &m->graph.values[value];
+        v->tensor = m->graph.values[known].tensor;
+        v->folded = true;
+    }
+    free(data);
+    return status;
+}
+
+/* Marks what a value is made of. */
+static void mark_sources(const struct cr_onnx_graph *g, int value, bool *marks)
+{
+    if (value == CR_ONNX_NONE || marks[value])
+        return;
+    marks[value] = true;
+    const struct cr_onnx_value *v = &g->values[value];
+    for (int i = 0; v->producer != CR_ONNX_NONE && i < g->nodes[v->producer].n_inputs; i++)
+        mark_sources(g, g->nodes[v->producer].inputs[i], marks);
+}
+
+/* Whether the caller says what an input's elements are. */
+static bool is_said(const struct importing *m, const struct cr_onnx_value *v)
+{
+    return v->is_input && !v->tensor && (has_pin(m, v->name) || file_of(m, v->name));
+}
+
+/* Notes the inputs that the value which was not known is made of; true if there is a new one. */
+static bool pin_sources(struct importing *m)
+{
+    struct cr_onnx_graph *g = &m->graph;
+    int before = m->n_pinned;
+    bool *marks = cr_calloc((size_t)g->n_values, sizeof *marks);
+    mark_sources(g, m->script.unknown, marks);
+    for (int i = 0; i < g->n_inputs; i++)
+        if (marks[g->inputs[i]] && is_said(m, &g->values[g->inputs[i]]) &&
+            !is_pinned(m, g->values[g->inputs[i]].name)) {
+            const char *name = g->values[g->inputs[i]].name;
+            *CR_PUSH(m->pinned, m->n_pinned, m->cap_pinned) =
+                cr_arena_text(&m->import->arena, name, strlen(name));
+        }
+    free(marks);
+    return m->n_pinned > before;
+}
+
+/* ---- the steps ---- */
+
+static bool is_symbol(const struct cr_onnx_info *info, const char *name)
+{
+    for (int i = 0; i < info->rank; i++)
+        if (info->sizes[i].name && strcmp(info->sizes[i].name, name) == 0)
+            return true;
+    return strcmp(info->name, name) == 0;
+}
+
+/* What the caller sets is a size or an input of the model. */
+static int check_pins(const struct importing *m)
+{
+    const struct cr_onnx_body *body = &m->model.graph;
+    for (int i = 0; i < m->n_pins; i++) {
+        bool known = m->pins[i].optional;
+        for (int j = 0; !known && j < body->n_inputs; j++)
+            known = is_symbol(&body->inputs[j], m->pins[i].name);
+        if (!known)
+            return cr_fail(m->error, "%.300s: --set %s: no symbolic size and no input of that name",
+                           m->model.path, cr_show(m->pins[i].name, strlen(m->pins[i].name)).text);
+    }
+    return 0;
+}
+
+/* Inputs that are pinned get their elements before nodes are looked at. */
+static int apply_pinned(struct importing *m)
+{
+    for (int i = 0; i < m->graph.n_inputs; i++) {
+        int value = m->graph.inputs[i];
+        if (!is_pinned(m, m->graph.values[value].name))
+            continue;
+        if (cr_onnx_input_shape(&m->graph, value, m->pins, m->n_pins, m->error) ||
+            pin_input(m, value))
+            return -1;
+    }
+    return 0;
+}
+
+static int translate(struct importing *m)
+{
+    cr_onnx_script_free(&m->script);
+    return cr_onnx_translate(&m->script, &m->graph, m->pins, m->n_pins, m->error);
+}
+
+/* The graph, with shapes: again for as long as an input has to be known that was not. */
+static int infer(struct importing *m)
+{
+    for (int i = 0; i < MOST_ROUNDS; i++) {
+        cr_onnx_script_free(&m->script);
+        cr_onnx_graph_free(&m->graph);
+        if (cr_onnx_graph_make(&m->graph, &m->model, m->error) || apply_pinned(m))
+            return -1;
+        if (translate(m) == 0)
+            return 0;
+        if (m->script.unknown == CR_ONNX_NONE || !pin_sources(m))
+            return -1;
+    }
+    return -1;
+}
+
+static int rewrite(struct importing *m)
+{
+    if (cr_onnx_sweep(&m->graph, m->error))
+        return -1;
+    for (int i = 0; cr_onnx_passes[i]; i++)
+        if (cr_onnx_passes[i](&m->graph, m->error) || cr_onnx_sweep(&m->graph, m->error))
+            return -1;
+    return translate(m);
+}
+
+static int run(struct importing *m, const char *path)
+{
+    if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || pin_sizes(m) ||
+        infer(m) || rewrite(m) || cr_script_print(&m->printer, &m->script, m->error) ||
+        keep_weights(m))
+        return -1;
+    m->import->text = m->printer.text.data;
+    m->import->length = m->printer.text.length;
+    m->printer.text = (struct cr_text){0};
+    m->import->pinned = m->pinned;
+    m->import->n_pinned = m->n_pinned;
+    m->pinned = NULL;
+    return 0;
+}
+
+int cr_import_open(struct cr_import *import, const char *path, const struct cr_onnx_pin *pins,
+                   int n_pins, const struct cr_import_input *inputs, int n_inputs,
+                   struct cr_error *error)
+{
+    struct importing m = {.import = import, .inputs = inputs, .n_inputs = n_inputs, .error = error};
+    *import = (struct cr_import){0};
+    for (int i = 0; i < n_pins; i++)
+        *CR_PUSH(m.pins, m.n_pins, m.cap_pins) = pins[i];
+    int status = run(&m, path);
+    cr_script_free_printer(&m.printer);
+    cr_onnx_script_free(&m.script);
+    cr_onnx_graph_free(&m.graph);
+    cr_onnx_model_close(&m.model);
+    free(m.pins);
+    free(m.pinned);
+    if (status)
+        cr_import_close(import);
+    return status;
+}
+
+void cr_import_close(struct cr_import *import)
+{
+    free(import->text);
+    free(import->pinned);
+    cr_arena_free(&import->arena);
+    *import = (struct cr_import){0};
+}

@@ -1,0 +1,32 @@
+/*
+ * import.h - an ONNX file as a script of the graph language, and the weights that go with it.
+ */
+#ifndef CR_IMPORT_H
+#define CR_IMPORT_H
+
+#include "compiler/files/safetensors.h"
+#include "compiler/ir/error.h"
+#include "translate.h"
+
+struct cr_import {
+    char *text; /* of the script, with a NUL behind */
+    size_t length;
+    struct cr_safetensors weights; /* floats, sorted by name, whose data lie in memory as long */
+    const char **pinned;           /* inputs that the script no longer has */
+    int n_pinned;
+    struct cr_arena arena;
+};
+
+/* An input that a run will read, and the file: where shapes depend on its elements they are taken from
+ * there, and where the sizes of an input are symbols, so are these. */
+struct cr_import_input {
+    const char *name, *path;
+};
+
+/* Pins are sizes of symbols, and numbers of inputs that have to be known when the script is made. */
+int cr_import_open(struct cr_import *import, const char *path, const struct cr_onnx_pin *pins,
+                   int n_pins, const struct cr_import_input *inputs, int n_inputs,
+                   struct cr_error *error);
+void cr_import_close(struct cr_import *import);
+
+#endif

@@ -1,0 +1,503 @@
+/* ops_reduce.c - reductions of ONNX, products of matrices, running sums; see ops.h. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops.h"
+
+/* ---- reductions ---- */
+
+/* A reduction's axes, and whether they stay. */
+struct axes {
+    int n, list[CR_ONNX_RANK];
+    bool keep;
+};
+
+/* False if nothing is to be reduced. */
+static bool read_axes(struct cr_translation *t, struct axes *a)
+{
+    a->n = t->in[0] ? cr_axes(t, 1, t->in[0]->rank, a->list) : 0;
+    a->keep = cr_onnx_integer(t->node, "keepdims", 1) != 0;
+    return !t->failed && t->in[0];
+}
+
+/* What a reduction of no elements is. */
+static cr_t of_nothing(struct cr_translation *t, cr_t x, const struct axes *a, double number)
+{
+    int64_t shape[CR_ONNX_RANK];
+    int rank = 0;
+    for (int i = 0; i < x->rank; i++) {
+        bool gone = false;
+        for (int j = 0; j < a->n; j++)
+            gone |= a->list[j] == i;
+        if (!gone || a->keep)
+            shape[rank++] = gone ? 1 : x->shape[i];
+    }
+    return cr_t_full(t, x->type, rank, shape, number);
+}
+
+static cr_t sum(struct cr_translation *t, cr_t x, const struct axes *a)
+{
+    if (x && cr_t_elements(x) == 0)
+        return of_nothing(t, x, a, 0);
+    return cr_t_reduce(t, "sum", x, a->n, a->list, a->keep);
+}
+
+void cr_op_reduce_sum(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0, sum(t, t->in[0], &a));
+}
+
+void cr_op_reduce_mean(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0,
+                cr_language_type(t->in[0]->type) == CR_LANGUAGE_F32
+                    ? cr_mean(t, t->in[0], a.n, a.list, a.keep)
+                    : cr_onnx_refuse(t, "the mean of integers, expected floats"));
+}
+
+static cr_t largest(struct cr_translation *t, cr_t x, const struct axes *a)
+{
+    if (x && x->type == CR_ONNX_BOOL)
+        return cr_t_cast(t, largest(t, cr_t_cast(t, x, CR_ONNX_INT32), a), CR_ONNX_BOOL);
+    if (x && cr_t_elements(x) == 0)
+        return cr_language_type(x->type) == CR_LANGUAGE_F32
+                   ? of_nothing(t, x, a, -INFINITY)
+                   : cr_onnx_refuse(t, "the largest of no integers");
+    return cr_t_reduce(t, "max", x, a->n, a->list, a->keep);
+}
+
+void cr_op_reduce_max(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0, largest(t, t->in[0], &a));
+}
+
+/* The smallest is the largest of the negated, or of the logical not. */
+void cr_op_reduce_min(struct cr_translation *t)
+{
+    struct axes a;
+    cr_t x = t->in[0];
+    if (!read_axes(t, &a))
+        return;
+    const char *inverse = x->type == CR_ONNX_BOOL ? "logical_not" : "neg";
+    cr_give(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
+}
+
+void cr_op_reduce_l1(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0, sum(t, cr_t_unary(t, "abs", t->in[0]), &a));
+}
+
+static cr_t sum_of_squares(struct cr_translation *t, const struct axes *a)
+{
+    return sum(t, cr_t_binary(t, "*", t->in[0], t->in[0]), a);
+}
+
+void cr_op_reduce_l2(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0, cr_t_unary(t, "sqrt", sum_of_squares(t, &a)));
+}
+
+void cr_op_reduce_sum_square(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0, sum_of_squares(t, &a));
+}
+
+void cr_op_reduce_log_sum(struct cr_translation *t)
+{
+    struct axes a;
+    if (read_axes(t, &a))
+        cr_give(t, 0, cr_t_unary(t, "log", sum(t, t->in[0], &a)));
+}
+
+/* The largest is taken out, so that nothing overflows. */
+void cr_op_reduce_log_sum_exp(struct cr_translation *t)
+{
+    struct axes a, kept;
+    cr_t x = t->in[0];
+    if (!read_axes(t, &a))
+        return;
+    if (cr_t_elements(x) == 0) {
+        cr_give(t, 0, of_nothing(t, x, &a, -INFINITY));
+        return;
+    }
+    kept = a;
+    kept.keep = true;
+    cr_t top = largest(t, x, &kept);
+    cr_t total = sum(t, cr_t_unary(t, "exp", cr_t_binary(t, "-", x, top)), &kept);
+    cr_t y = cr_t_binary(t, "+", cr_t_unary(t, "log", total), top);
+    if (!a.keep && y) {
+        cr_t like = sum(t, x, &a);
+        y = like ? cr_t_reshape(t, y, like->rank, like->shape) : NULL;
+    }
+    cr_give(t, 0, y);
+}
+
+enum { MOST_FACTORS = 256 };
+
+/* The product along an axis, which stays: factor by factor, as the language has no such reduction. */
+static cr_t product(struct cr_translation *t, cr_t x, int axis)
+{
+    if (x && x->shape[axis] > MOST_FACTORS)
+        return cr_onnx_refuse(t, "a product of %lld elements, expected at most %d",
+                              (long long)x->shape[axis], MOST_FACTORS);
+    cr_t y = cr_t_narrow(t, x, axis, 0, 1);
+    for (int64_t i = 1; x && i < x->shape[axis]; i++)
+        y = cr_t_binary(t, "*", y, cr_t_narrow(t, x, axis, i, 1));
+    return y;
+}
+
+void cr_op_reduce_prod(struct cr_translation *t)
+{
+    struct axes a;
+    cr_t x = t->in[0], like;
+    if (!read_axes(t, &a))
+        return;
+    if (cr_t_elements(x) == 0) {
+        cr_give(t, 0, of_nothing(t, x, &a, 1));
+        return;
+    }
+    like = sum(t, x, &a);
+    for (int i = 0; i < a.n; i++)
+        x = product(t, x, a.list[i]);
+    cr_give(t, 0, x && like ? cr_t_reshape(t, x, like->rank, like->shape) : NULL);
+}
+
+/* The first or the last of the largest, or smallest. */
+static void arg(struct cr_translation *t, bool smallest)
+{
+    cr_t x = t->in[0];
+    if (!x)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
+    bool last = cr_onnx_integer(t->node, "select_last_index", 0) != 0,
+         keep = cr_onnx_integer(t->node, "keepdims", 1) != 0;
+    int64_t n = x->shape[axis], *backwards = cr_arena_new(t->arena, (size_t)n, sizeof *backwards);
+    for (int64_t i = 0; i < n; i++)
+        backwards[i] = n - 1 - i;
+    if (smallest)
+        x = cr_t_unary(t, "neg", x);
+    if (last)
+        x = cr_t_take(t, x, axis, n, backwards);
+    cr_t index = cr_t_argmax(t, x, axis, keep);
+    cr_give(t, 0,
+            last ? cr_t_binary(t, "-", cr_t_number(t, CR_ONNX_INT64, (double)n - 1), index)
+                 : index);
+}
+
+void cr_op_arg_max(struct cr_translation *t)
+{
+    arg(t, false);
+}
+
+void cr_op_arg_min(struct cr_translation *t)
+{
+    arg(t, true);
+}
+
+enum { MOST_LARGEST = 64 };
+
+/* The k largest, one after the other: what was found is left out of the next search. */
+void cr_op_top_k(struct cr_translation *t)
+{
+    cr_t x = t->in[0], values[MOST_LARGEST], indices[MOST_LARGEST];
+    int64_t k[CR_ONNX_MANY] = {cr_onnx_integer(t->node, "k", 1)};
+    if (!x || (cr_input(t, 1) && cr_numbers_of(t, t->in[1], k) < 0))
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", -1), x->rank);
+    bool smallest = !cr_onnx_integer(t->node, "largest", 1);
+    if (*k < 1 || *k > MOST_LARGEST || *k > x->shape[axis] ||
+        cr_language_type(x->type) != CR_LANGUAGE_F32) {
+        cr_onnx_refuse(t, "the %lld largest of %lld, expected 1 to %d floats", (long long)*k,
+                       (long long)x->shape[axis], MOST_LARGEST);
+        return;
+    }
+    cr_t left = smallest ? cr_t_unary(t, "neg", x) : x,
+         place = cr_t_iota(t, x->rank, x->shape, axis);
+    for (int64_t i = 0; i < *k; i++) {
+        indices[i] = cr_t_argmax(t, left, axis, true);
+        values[i] = cr_t_gather_along(t, x, indices[i], axis);
+        left = cr_t_where(t, cr_t_binary(t, "eq", place, indices[i]),
+                          cr_t_number(t, x->type, -INFINITY), left);
+    }
+    cr_give(t, 0, cr_t_concat(t, values, (int)*k, axis));
+    if (cr_wants(t, 1))
+        cr_give(t, 1, cr_t_concat(t, indices, (int)*k, axis));
+}
+
+/* ---- running sums ---- */
+
+/* Shifted by one, a 0 (or 1) comes in. */
+static cr_t shift(struct cr_translation *t, cr_t x, int axis, bool reverse, double number)
+{
+    return cr_t_pad(t, x, axis, reverse ? -1 : 1, reverse ? 1 : -1, number);
+}
+
+void cr_op_cum_sum(struct cr_translation *t)
+{
+    int64_t axis[CR_ONNX_MANY];
+    cr_t x = t->in[0];
+    if (!x || cr_numbers_of(t, cr_input(t, 1), axis) < 1)
+        return;
+    bool reverse = cr_onnx_integer(t->node, "reverse", 0) != 0;
+    int a = cr_axis(t, *axis, x->rank);
+    cr_t y = cr_t_cumsum(t, x, a, reverse);
+    cr_give(t, 0, cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse, 0) : y);
+}
+
+void cr_op_cum_prod(struct cr_translation *t)
+{
+    int64_t axis[CR_ONNX_MANY];
+    cr_t x = t->in[0], parts[MOST_FACTORS];
+    if (!x || cr_numbers_of(t, cr_input(t, 1), axis) < 1)
+        return;
+    bool reverse = cr_onnx_integer(t->node, "reverse", 0) != 0;
+    int a = cr_axis(t, *axis, x->rank);
+    int64_t n = x->shape[a];
+    if (n > MOST_FACTORS) {
+        cr_onnx_refuse(t, "products of %lld elements, expected at most %d", (long long)n,
+                       MOST_FACTORS);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = reverse ? n - 1 - i : i, before = reverse ? at + 1 : at - 1;
+        parts[at] = cr_t_narrow(t, x, a, at, 1);
+        if (i)
+            parts[at] = cr_t_binary(t, "*", parts[before], parts[at]);
+    }
+    cr_t y = cr_t_concat(t, parts, (int)n, a);
+    cr_give(t, 0, cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse, 1) : y);
+}
+
+/* ---- products of matrices ---- */
+
+void cr_op_mat_mul(struct cr_translation *t)
+{
+    cr_give(t, 0, cr_t_matmul(t, t->in[0], cr_input(t, 1)));
+}
+
+void cr_op_gemm(struct cr_translation *t)
+{
+    cr_t a = t->in[0], b = cr_input(t, 1), c = cr_input(t, 2);
+    if (cr_onnx_integer(t->node, "transA", 0))
+        a = cr_t_swap(t, a, 0, 1);
+    if (cr_onnx_integer(t->node, "transB", 0))
+        b = cr_t_swap(t, b, 0, 1);
+    cr_t y = cr_t_with(t, "*", cr_t_matmul(t, a, b), cr_onnx_real(t->node, "alpha", 1));
+    if (c)
+        y = cr_t_binary(t, "+", y, cr_t_with(t, "*", c, cr_onnx_real(t->node, "beta", 1)));
+    cr_give(t, 0, y);
+}
+
+/* ---- Einsum ---- */
+
+enum { LETTERS = 128 };
+
+/* Adds the letters of an operand, an ellipsis as capital letters from the end on, "A" the last. */
+static bool read_letters(const char **at, int rank, char *out)
+{
+    int n = 0, named = 0;
+    for (const char *c = *at; *c && *c != ',' && *c != '-'; c++)
+        named += isalpha((unsigned char)*c) != 0;
+    for (; **at && **at != ',' && **at != '-'; ++*at) {
+        if (isalpha((unsigned char)**at) && n < CR_ONNX_RANK)
+            out[n++] = (char)tolower((unsigned char)**at);
+        if (strncmp(*at, "...", 3) == 0) {
+            for (int i = rank - named; i > 0 && n < CR_ONNX_RANK; i--)
+                out[n++] = (char)('A' + i - 1);
+            *at += 2;
+        }
+    }
+    out[n] = '\0';
+    return rank < 0 || n == rank;
+}
+
+/* The operand with its axes in the order of a list of letters, 1 where it has none; of a letter that
+ * it has twice the diagonal. */
+static cr_t spread(struct cr_translation *t, cr_t x, const char *own, const char *all)
+{
+    char letters[CR_ONNX_RANK + 1];
+    int axes[CR_ONNX_RANK], n = 0;
+    int64_t shape[CR_ONNX_RANK];
+    strcpy(letters, own);
+    for (int i = 0; x && letters[i]; i++) {
+        const char *again = strchr(letters + i + 1, letters[i]);
+        if (!again)
+            continue;
+        int other = (int)(again - letters), axis[] = {other};
+        cr_t here = cr_t_iota(t, x->rank, x->shape, i),
+             there = cr_t_iota(t, x->rank, x->shape, other);
+        x = cr_t_where(t, cr_t_binary(t, "eq", here, there), x, cr_t_number(t, x->type, 0));
+        x = cr_t_reduce(t, "sum", x, 1, axis, false);
+        memmove(letters + other, letters + other + 1, strlen(letters + other));
+        i--;
+    }
+    for (int i = 0; all[i]; i++) {
+        const char *at = strchr(letters, all[i]);
+        shape[i] = at && x ? x->shape[at - letters] : 1;
+        if (at)
+            axes[n++] = (int)(at - letters);
+    }
+    return x ? cr_t_reshape(t, cr_t_permute(t, x, axes), (int)strlen(all), shape) : NULL;
+}
+
+/* The letters of a list that pass a test: in others or not. */
+static void choose(const char *all, const char *a, bool in_a, const char *b, bool in_b,
+                   const char *c, bool in_c, char *out)
+{
+    for (; *all; all++)
+        if ((strchr(a, *all) != NULL) == in_a && (strchr(b, *all) != NULL) == in_b &&
+            (strchr(c, *all) != NULL) == in_c)
+            *out++ = *all;
+    *out = '\0';
+}
+
+/* The product of the sizes of letters. */
+static int64_t size_of(cr_t x, const char *own, const char *letters)
+{
+    int64_t n = 1;
+    for (; *letters; letters++)
+        n *= x->shape[strchr(own, *letters) - own];
+    return n;
+}
+
+/*
+ * Two operands to the letters that the result has, as a product of matrices: batch letters are in both
+ * operands and the result, summed ones in both operands only, rows in a, columns in b.  Null without a
+ * refusal if they are of another form.
+ */
+static cr_t as_matmul(struct cr_translation *t, cr_t a, const char *la, cr_t b, const char *lb,
+                      const char *all, const char *out)
+{
+    char batch[CR_ONNX_RANK + 1], rows[CR_ONNX_RANK + 1], columns[CR_ONNX_RANK + 1],
+        summed[CR_ONNX_RANK + 1], order[3 * CR_ONNX_RANK + 3];
+    int64_t shape[2 * CR_ONNX_RANK];
+    int axes[CR_ONNX_RANK], n = 0;
+    choose(all, la, true, lb, true, out, true, batch);
+    choose(all, la, true, lb, false, out, true, rows);
+    choose(all, la, false, lb, true, out, true, columns);
+    choose(all, la, true, lb, true, out, false, summed);
+    if (strlen(batch) + strlen(rows) + strlen(summed) != strlen(la) || !*summed ||
+        strlen(batch) + strlen(columns) + strlen(summed) != strlen(lb))
+        return NULL;
+    for (const char *c = batch; *c; c++)
+        if (size_of(a, la, (char[]){*c, 0}) != size_of(b, lb, (char[]){*c, 0}))
+            return NULL;
+    strcat(strcat(strcpy(order, batch), rows), summed);
+    cr_t x = spread(t, a, la, order);
+    x = cr_t_reshape(
+        t, x, 3, (int64_t[]){size_of(a, la, batch), size_of(a, la, rows), size_of(a, la, summed)});
+    strcat(strcat(strcpy(order, batch), summed), columns);
+    cr_t y = spread(t, b, lb, order);
+    y = cr_t_reshape(
+        t, y, 3,
+        (int64_t[]){size_of(b, lb, batch), size_of(b, lb, summed), size_of(b, lb, columns)});
+    cr_t z = cr_t_matmul(t, x, y);
+    strcat(strcat(strcpy(order, batch), rows), columns);
+    for (const char *c = order; *c; c++)
+        shape[n++] =
+            strchr(la, *c) ? size_of(a, la, (char[]){*c, 0}) : size_of(b, lb, (char[]){*c, 0});
+    z = cr_t_reshape(t, z, n, shape);
+    for (int i = 0; out[i]; i++)
+        axes[i] = (int)(strchr(order, out[i]) - order);
+    return z ? cr_t_permute(t, z, axes) : NULL;
+}
+
+/* The letters of the result, if the equation does not say: those that appear once, in order. */
+static void implied(const char *all_operands, char *out)
+{
+    int n = 0;
+    for (int c = 'Z'; c >= 'A'; c--)
+        if (strchr(all_operands, c) && n < CR_ONNX_RANK)
+            out[n++] = (char)c;
+    for (int c = 'a'; c <= 'z'; c++) {
+        const char *at = strchr(all_operands, c);
+        if (at && !strchr(at + 1, c) && n < CR_ONNX_RANK)
+            out[n++] = (char)c;
+    }
+    out[n] = '\0';
+}
+
+static bool has_twice(const char *letters)
+{
+    for (; *letters; letters++)
+        if (strchr(letters + 1, *letters))
+            return true;
+    return false;
+}
+
+/* As a product of matrices where it is one, else as a sum of products. */
+void cr_op_einsum(struct cr_translation *t)
+{
+    enum { MOST = 4 };
+    char own[MOST][CR_ONNX_RANK + 1], every[MOST * CR_ONNX_RANK + 1] = "", out[CR_ONNX_RANK + 1],
+                                                                  all[LETTERS] = "";
+    char equation[256], *to = equation;
+    int n = t->node->n_inputs, axes[CR_ONNX_RANK], summed[CR_ONNX_RANK], n_summed = 0, n_out = 0,
+        n_all = 0;
+    for (const char *c = cr_string(t, "equation", ""); *c && to < equation + 255; c++)
+        if (*c != ' ')
+            *to++ = *c;
+    *to = '\0';
+    const char *at = equation;
+    for (int i = 0; i < n && i < MOST && !t->failed; i++) {
+        if (!t->in[i] || !read_letters(&at, t->in[i]->rank, own[i]))
+            cr_onnx_refuse(t, "equation %s does not fit its operands", equation);
+        strcat(every, own[i]);
+        at += *at == ',';
+    }
+    if (n > MOST || n < 1 || t->failed) {
+        cr_onnx_refuse(t, "%d operands, expected at most %d", n, MOST);
+        return;
+    }
+    if (*at == '-') {
+        at += 2;
+        int dots = 0;
+        for (const char *c = every; *c; c++)
+            if (*c >= 'A' && *c <= 'Z' && *c - 'A' + 1 > dots)
+                dots = *c - 'A' + 1;
+        int named = 0;
+        for (const char *c = at; *c; c++)
+            named += isalpha((unsigned char)*c) != 0;
+        read_letters(&at, named + dots, out);
+    } else
+        implied(every, out);
+    for (const char *c = every; *c; c++)
+        if (!strchr(all, *c) && n_all < LETTERS - 1)
+            all[n_all++] = *c;
+    if (n == 2 && !has_twice(own[0]) && !has_twice(own[1])) {
+        cr_t y = as_matmul(t, t->in[0], own[0], t->in[1], own[1], all, out);
+        if (y || t->failed) {
+            cr_give(t, 0, y);
+            return;
+        }
+    }
+    if (strlen(all) > CR_ONNX_RANK) {
+        cr_onnx_refuse(t, "%d letters, expected at most %d", (int)strlen(all), CR_ONNX_RANK);
+        return;
+    }
+    cr_t y = spread(t, t->in[0], own[0], all);
+    for (int i = 1; i < n; i++)
+        y = cr_t_binary(t, "*", y, spread(t, t->in[i], own[i], all));
+    for (int i = 0; all[i]; i++)
+        if (!strchr(out, all[i]))
+            summed[n_summed++] = i;
+    char left[CR_ONNX_RANK + 1];
+    choose(all, out, true, out, true, out, true, left);
+    y = cr_t_reduce(t, "sum", y, n_summed, summed, false);
+    for (; out[n_out]; n_out++)
+        axes[n_out] = (int)(strchr(left, out[n_out]) - left);
+    cr_give(t, 0, y && n_out == y->rank ? cr_t_permute(t, y, axes) : y);
+}

@@ -1,0 +1,416 @@
+/* ops_shape.c - operators of ONNX that move elements, or speak of shapes; see ops.h. */
+#include <string.h>
+
+#include "ops.h"
+
+/* ---- shapes ---- */
+
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+void cr_op_shape(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    double sizes[CR_ONNX_RANK];
+    int64_t rank = x ? x->rank : 0, start = cr_onnx_integer(t->node, "start", 0),
+            end = cr_onnx_integer(t->node, "end", rank), n;
+    start = clamp(start < 0 ? start + rank : start, 0, rank);
+    end = clamp(end < 0 ? end + rank : end, start, rank);
+    n = end - start;
+    for (int64_t i = 0; i < n; i++)
+        sizes[i] = (double)x->shape[start + i];
+    cr_give(t, 0, cr_t_data(t, CR_ONNX_INT64, 1, &n, sizes));
+}
+
+void cr_op_size(struct cr_translation *t)
+{
+    cr_give(t, 0, cr_t_number(t, CR_ONNX_INT64, t->in[0] ? (double)cr_t_elements(t->in[0]) : 0));
+}
+
+/* Sizes of a known term, as many as the language has axes. */
+static int sizes_of(struct cr_translation *t, cr_t x, int64_t *sizes)
+{
+    int64_t numbers[CR_ONNX_MANY];
+    int n = cr_numbers_of(t, x, numbers);
+    if (n > CR_ONNX_RANK)
+        cr_onnx_refuse(t, "%d axes, expected at most %d", n, CR_ONNX_RANK);
+    if (n < 0 || t->failed)
+        return -1;
+    memcpy(sizes, numbers, (size_t)n * sizeof *sizes);
+    return n;
+}
+
+void cr_op_reshape(struct cr_translation *t)
+{
+    int64_t shape[CR_ONNX_RANK], known = 1;
+    cr_t x = t->in[0];
+    int rank = sizes_of(t, cr_input(t, 1), shape), rest = -1;
+    bool allow_zero = cr_onnx_integer(t->node, "allowzero", 0) != 0;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] == 0 && !allow_zero)
+            shape[i] = i < x->rank ? x->shape[i] : 1;
+        if (shape[i] == -1)
+            rest = i;
+        else
+            known *= shape[i];
+    }
+    if (rest >= 0 && known > 0)
+        shape[rest] = cr_t_elements(x) / known;
+    if (rank >= 0)
+        cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
+}
+
+void cr_op_flatten(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t shape[2] = {1, 1}, axis = cr_onnx_integer(t->node, "axis", 1);
+    if (!x)
+        return;
+    if (axis < 0)
+        axis += x->rank;
+    for (int i = 0; i < x->rank; i++)
+        shape[i >= axis] *= x->shape[i];
+    cr_give(t, 0, cr_t_reshape(t, x, 2, shape));
+}
+
+void cr_op_squeeze(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int axes[CR_ONNX_RANK], rank = 0;
+    bool gone[CR_ONNX_RANK] = {false};
+    int64_t shape[CR_ONNX_RANK];
+    if (!x)
+        return;
+    int n = cr_axes(t, 1, x->rank, axes);
+    bool all = !cr_input(t, 1) && !cr_onnx_attribute(t->node, "axes");
+    for (int i = 0; i < n; i++)
+        gone[axes[i]] = !all || x->shape[axes[i]] == 1;
+    for (int i = 0; i < x->rank; i++)
+        if (!gone[i])
+            shape[rank++] = x->shape[i];
+    cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
+}
+
+void cr_op_unsqueeze(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t axes[CR_ONNX_MANY], shape[CR_ONNX_RANK];
+    bool is_new[CR_ONNX_RANK] = {false};
+    int n =
+        cr_input(t, 1) ? cr_numbers_of(t, cr_input(t, 1), axes) : cr_numbers_named(t, "axes", axes);
+    if (!x || n < 0 || t->failed)
+        return;
+    int rank = x->rank + n, from = 0;
+    if (rank > CR_ONNX_RANK) {
+        cr_onnx_refuse(t, "a tensor of %d axes, expected at most %d", rank, CR_ONNX_RANK);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        is_new[cr_axis(t, axes[i], rank)] = true;
+    for (int i = 0; i < rank && !t->failed; i++)
+        shape[i] = is_new[i] || from >= x->rank ? 1 : x->shape[from++];
+    cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
+}
+
+void cr_op_transpose(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t perm[CR_ONNX_MANY];
+    int axes[CR_ONNX_RANK], n = cr_numbers_named(t, "perm", perm);
+    if (!x || (n > 0 && n != x->rank)) {
+        cr_onnx_refuse(t, "a permutation of %d axes", n);
+        return;
+    }
+    for (int i = 0; i < x->rank; i++)
+        axes[i] = n > 0 ? cr_axis(t, perm[i], x->rank) : x->rank - 1 - i;
+    cr_give(t, 0, cr_t_permute(t, x, axes));
+}
+
+/* The wider of both shapes, axis by axis. */
+void cr_op_expand(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t shape[CR_ONNX_RANK], wide[CR_ONNX_RANK];
+    int n = sizes_of(t, cr_input(t, 1), shape);
+    if (!x || n < 0)
+        return;
+    int rank = n > x->rank ? n : x->rank;
+    for (int i = 0; i < rank; i++) {
+        int64_t own = i - (rank - x->rank) >= 0 ? x->shape[i - (rank - x->rank)] : 1;
+        int64_t asked = i - (rank - n) >= 0 ? shape[i - (rank - n)] : 1;
+        wide[i] = own == 1 ? asked : own;
+    }
+    cr_give(t, 0, cr_t_expand(t, x, rank, wide));
+}
+
+void cr_op_tile(struct cr_translation *t)
+{
+    cr_t x = t->in[0], parts[64];
+    int64_t times[CR_ONNX_MANY];
+    int n = cr_numbers_of(t, cr_input(t, 1), times);
+    for (int i = 0; i < n && x; i++) {
+        if (times[i] < 1 || times[i] > 64 || i >= x->rank) {
+            cr_onnx_refuse(t, "%lld times along axis %d, expected 1 to 64", (long long)times[i], i);
+            return;
+        }
+        for (int64_t k = 0; k < times[i]; k++)
+            parts[k] = x;
+        if (times[i] > 1)
+            x = cr_t_concat(t, parts, (int)times[i], i);
+    }
+    cr_give(t, 0, x);
+}
+
+/* ---- constants ---- */
+
+void cr_op_constant_of_shape(struct cr_translation *t)
+{
+    int64_t shape[CR_ONNX_RANK];
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(t->node, "value");
+    int rank = sizes_of(t, t->in[0], shape);
+    double number = a && a->tensor && a->tensor->data ? cr_onnx_element(a->tensor, 0) : 0;
+    if (rank >= 0)
+        cr_give(
+            t, 0,
+            cr_t_full(t, a && a->tensor ? a->tensor->type : CR_ONNX_FLOAT, rank, shape, number));
+}
+
+void cr_op_range(struct cr_translation *t)
+{
+    const double *start = cr_t_known(t, t->in[0]), *limit = cr_t_known(t, cr_input(t, 1)),
+                 *delta = cr_t_known(t, cr_input(t, 2));
+    if (!start || !limit || !delta || *delta == 0)
+        return;
+    double count = (*limit - *start) / *delta;
+    int64_t n = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
+    cr_t i = n > 1 << 24 ? cr_onnx_refuse(t, "%lld numbers", (long long)n) : cr_t_iota(t, 1, &n, 0);
+    if (i)
+        i = cr_t_cast(t, i, t->in[0]->type);
+    cr_give(t, 0, cr_t_with(t, "+", cr_t_with(t, "*", i, *delta), *start));
+}
+
+void cr_op_eye_like(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t k = cr_onnx_integer(t->node, "k", 0);
+    if (!x || x->rank != 2) {
+        cr_onnx_refuse(t, "expected a matrix");
+        return;
+    }
+    cr_t row = cr_t_iota(t, 2, x->shape, 0), column = cr_t_iota(t, 2, x->shape, 1);
+    cr_t is = cr_t_binary(t, "eq", column, cr_t_with(t, "+", row, (double)k));
+    cr_give(t, 0, cr_t_cast(t, is, (enum cr_onnx_type)cr_onnx_integer(t->node, "dtype", x->type)));
+}
+
+/* ---- parts ---- */
+
+void cr_op_concat(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    if (x)
+        cr_give(t, 0,
+                cr_t_concat(t, t->in, t->node->n_inputs,
+                            cr_axis(t, cr_onnx_integer(t->node, "axis", 1), x->rank)));
+}
+
+/* One axis of a slice. */
+static cr_t slice_axis(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t end,
+                       int64_t step)
+{
+    int64_t size = x->shape[axis], n = 0;
+    if (step == 0 || step == INT64_MIN)
+        return cr_onnx_refuse(t, "a step of 0");
+    start = start < 0 ? (start < -size ? -1 : start + size) : start;
+    end = end < 0 ? (end < -size ? -1 : end + size) : end;
+    if (step > 0) {
+        start = clamp(start, 0, size);
+        end = clamp(end, 0, size);
+        n = end > start ? (end - start - 1) / step + 1 : 0;
+    } else {
+        start = clamp(start, -1, size - 1);
+        end = clamp(end, -1, size - 1);
+        n = start > end ? (start - end - 1) / -step + 1 : 0;
+    }
+    int64_t *indices = cr_arena_new(t->arena, (size_t)n, sizeof *indices);
+    for (int64_t i = 0; i < n; i++)
+        indices[i] = start + i * step;
+    return cr_t_take(t, x, axis, n, indices);
+}
+
+/* Limits are attributes before version 10, then inputs. */
+void cr_op_slice(struct cr_translation *t)
+{
+    int64_t starts[CR_ONNX_MANY], ends[CR_ONNX_MANY], axes[CR_ONNX_MANY], steps[CR_ONNX_MANY];
+    cr_t x = t->in[0];
+    bool named = cr_onnx_attribute(t->node, "starts") != NULL;
+    int n =
+        named ? cr_numbers_named(t, "starts", starts) : cr_numbers_of(t, cr_input(t, 1), starts);
+    int m = named ? cr_numbers_named(t, "ends", ends) : cr_numbers_of(t, cr_input(t, 2), ends);
+    int n_axes = named            ? cr_numbers_named(t, "axes", axes)
+                 : cr_input(t, 3) ? cr_numbers_of(t, cr_input(t, 3), axes)
+                                  : -1;
+    int n_steps = cr_input(t, 4) ? cr_numbers_of(t, cr_input(t, 4), steps) : -1;
+    if (t->failed || n != m || !x || (n_axes >= 0 && n_axes != n)) {
+        cr_onnx_refuse(t, "%d starts and %d ends", n, m);
+        return;
+    }
+    for (int i = 0; i < n && x; i++)
+        x = slice_axis(t, x, cr_axis(t, n_axes >= 0 ? axes[i] : i, x->rank), starts[i], ends[i],
+                       i < n_steps ? steps[i] : 1);
+    cr_give(t, 0, x);
+}
+
+/* Sizes are an attribute before version 13, then an input; without them parts are alike. */
+void cr_op_split(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t sizes[CR_ONNX_MANY], start = 0;
+    if (!x)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank), n = t->node->n_outputs;
+    int given = cr_input(t, 1) ? cr_numbers_of(t, cr_input(t, 1), sizes)
+                               : cr_numbers_named(t, "split", sizes);
+    int64_t all = x->shape[axis], each = (all + n - 1) / n;
+    if (t->failed || (given >= 0 && given != n)) {
+        cr_onnx_refuse(t, "%d sizes of %d parts", given, n);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t size = given >= 0 ? sizes[i] : start + each > all ? all - start : each;
+        cr_give(t, i, cr_t_narrow(t, x, axis, start, size));
+        start += size;
+    }
+}
+
+/* Elements at the borders are repeated, mirrored or taken from the other side. */
+static cr_t pad_by_index(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
+                         const char *mode)
+{
+    int64_t size = x->shape[axis], n = size + before + after;
+    int64_t *indices = cr_arena_new(t->arena, n > 0 ? (size_t)n : 0, sizeof *indices);
+    bool edge = strcmp(mode, "edge") == 0, wrap = strcmp(mode, "wrap") == 0;
+    if (!edge && !wrap && strcmp(mode, "reflect") != 0)
+        return cr_onnx_refuse(t, "mode %s", mode);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = i - before, period = size > 1 ? 2 * (size - 1) : 1;
+        int64_t mirrored = ((at % period) + period) % period;
+        indices[i] = edge   ? clamp(at, 0, size - 1)
+                     : wrap ? ((at % size) + size) % size
+                            : (mirrored < size ? mirrored : period - mirrored);
+    }
+    return cr_t_take(t, x, axis, n, indices);
+}
+
+/* Pads and value are attributes before version 11, then inputs. */
+void cr_op_pad(struct cr_translation *t)
+{
+    int64_t pads[CR_ONNX_MANY], axes[CR_ONNX_MANY];
+    cr_t x = t->in[0], value = cr_input(t, 2);
+    const char *mode = cr_string(t, "mode", "constant");
+    int n =
+        cr_input(t, 1) ? cr_numbers_of(t, cr_input(t, 1), pads) : cr_numbers_named(t, "pads", pads);
+    int n_axes = cr_input(t, 3) ? cr_numbers_of(t, cr_input(t, 3), axes) : -1;
+    const double *number = value ? cr_t_known(t, value) : NULL;
+    double fill = number ? *number : cr_onnx_real(t->node, "value", 0);
+    int half = n_axes >= 0 ? n_axes : x ? x->rank : 0;
+    if (t->failed || !x || n != 2 * half) {
+        cr_onnx_refuse(t, "%d pads of %d axes", n, half);
+        return;
+    }
+    for (int i = 0; i < half && x; i++) {
+        int axis = cr_axis(t, n_axes >= 0 ? axes[i] : i, x->rank);
+        bool plain = strcmp(mode, "constant") == 0 || (pads[i] <= 0 && pads[i + half] <= 0);
+        x = plain ? cr_t_pad(t, x, axis, pads[i], pads[i + half], fill)
+                  : pad_by_index(t, x, axis, pads[i], pads[i + half], mode);
+    }
+    cr_give(t, 0, x);
+}
+
+void cr_op_center_crop_pad(struct cr_translation *t)
+{
+    int64_t sizes[CR_ONNX_RANK];
+    int axes[CR_ONNX_RANK];
+    cr_t x = t->in[0];
+    int n = sizes_of(t, cr_input(t, 1), sizes), n_axes = x ? cr_axes(t, 9, x->rank, axes) : 0;
+    for (int i = 0; i < n && i < n_axes && x; i++) {
+        int64_t more = sizes[i] - x->shape[axes[i]], half = more >= 0 ? more / 2 : -(-more / 2);
+        x = cr_t_pad(t, x, axes[i], half, more - half, 0);
+    }
+    cr_give(t, 0, x);
+}
+
+/* The lower or upper triangle of matrices; what is outside becomes 0. */
+void cr_op_trilu(struct cr_translation *t)
+{
+    cr_t x = t->in[0], k = cr_input(t, 1);
+    const double *shift = k ? cr_t_known(t, k) : NULL;
+    if (!x || x->rank < 2 || t->failed) {
+        cr_onnx_refuse(t, "expected matrices");
+        return;
+    }
+    if (cr_t_elements(x) == 0) {
+        cr_give(t, 0, x);
+        return;
+    }
+    const int64_t *shape = x->shape + x->rank - 2;
+    cr_t row = cr_t_iota(t, 2, shape, 0), column = cr_t_iota(t, 2, shape, 1);
+    bool upper = cr_onnx_integer(t->node, "upper", 1) != 0;
+    cr_t kept =
+        cr_t_binary(t, upper ? "ge" : "le", column, cr_t_with(t, "+", row, shift ? *shift : 0));
+    cr_give(t, 0, cr_t_where(t, kept, x, cr_t_number(t, x->type, 0)));
+}
+
+/* [N, b b C, H, W] to [N, C, b H, b W]: the axes of the blocks before C (DCR) or behind it. */
+void cr_op_depth_to_space(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t b = cr_onnx_integer(t->node, "blocksize", 1);
+    if (!x || x->rank != 4 || b < 1 || x->shape[1] % (b * b)) {
+        cr_onnx_refuse(t, "expected four axes and whole blocks");
+        return;
+    }
+    const int64_t N = x->shape[0], C = x->shape[1] / (b * b), H = x->shape[2], W = x->shape[3];
+    bool dcr = strcmp(cr_string(t, "mode", "DCR"), "DCR") == 0;
+    cr_t y = dcr ? cr_t_reshape(t, x, 6, (int64_t[]){N, b, b, C, H, W})
+                 : cr_t_reshape(t, x, 6, (int64_t[]){N, C, b, b, H, W});
+    y = dcr ? cr_t_permute(t, y, (int[]){0, 3, 4, 1, 5, 2})
+            : cr_t_permute(t, y, (int[]){0, 1, 4, 2, 5, 3});
+    cr_give(t, 0, cr_t_reshape(t, y, 4, (int64_t[]){N, C, b * H, b * W}));
+}
+
+void cr_op_space_to_depth(struct cr_translation *t)
+{
+    cr_t x = t->in[0];
+    int64_t b = cr_onnx_integer(t->node, "blocksize", 1);
+    bool dcr = strcmp(cr_string(t, "mode", "DCR"), "DCR") == 0;
+    if (!x || x->rank != 4 || b < 1 || x->shape[2] % b || x->shape[3] % b) {
+        cr_onnx_refuse(t, "expected four axes and whole blocks");
+        return;
+    }
+    const int64_t N = x->shape[0], C = x->shape[1], H = x->shape[2] / b, W = x->shape[3] / b;
+    cr_t y = cr_t_reshape(t, x, 6, (int64_t[]){N, C, H, b, W, b});
+    y = cr_t_permute(t, y, dcr ? (int[]){0, 3, 5, 1, 2, 4} : (int[]){0, 1, 3, 5, 2, 4});
+    cr_give(t, 0, cr_t_reshape(t, y, 4, (int64_t[]){N, C * b * b, H, W}));
+}
+
+/* ---- dropout ---- */
+
+void cr_op_dropout(struct cr_translation *t)
+{
+    cr_t x = t->in[0], ratio = cr_input(t, 1), training = cr_input(t, 2);
+    const double *trains = training ? cr_t_known(t, training) : NULL;
+    if (t->failed || !x)
+        return;
+    if (trains && *trains != 0) {
+        const double *p = ratio ? cr_t_known(t, ratio) : NULL;
+        if (!ratio || !p || *p != 0) {
+            cr_onnx_refuse(t, "drops at random as it trains, expected training_mode false");
+            return;
+        }
+    }
+    cr_give(t, 0, x);
+    if (cr_wants(t, 1))
+        cr_give(t, 1, cr_t_full(t, CR_ONNX_BOOL, x->rank, x->shape, 1));
+}

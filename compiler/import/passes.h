@@ -1,0 +1,9 @@
+/* passes.h - passes over an ONNX graph, in their order. */
+#ifndef CR_ONNX_PASSES_H
+#define CR_ONNX_PASSES_H
+
+#include "graph.h"
+
+extern cr_onnx_pass *const cr_onnx_passes[]; /* null behind the last */
+
+#endif

@@ -1,0 +1,453 @@
+/* print.c - terms as text of Lua; see print.h. */
+#include "print.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "ops.h"
+
+enum { LITERAL = 64, NAME = 200 };
+
+/* ---- names ---- */
+
+static unsigned hash(const char *text)
+{
+    unsigned h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+static const char **find(const struct cr_taken *taken, const char *name)
+{
+    unsigned at = hash(name) & (unsigned)(taken->cap - 1);
+    while (taken->items[at] && strcmp(taken->items[at], name) != 0)
+        at = (at + 1) & (unsigned)(taken->cap - 1);
+    return &taken->items[at];
+}
+
+static void add(struct cr_taken *taken, const char *name)
+{
+    if (2 * taken->n >= taken->cap) {
+        struct cr_taken old = *taken;
+        taken->cap = old.cap ? 2 * old.cap : 64;
+        taken->items = cr_calloc((size_t)taken->cap, sizeof *taken->items);
+        for (int i = 0; i < old.cap; i++)
+            if (old.items[i])
+                *find(taken, old.items[i]) = old.items[i];
+        free(old.items);
+    }
+    const char **slot = find(taken, name);
+    taken->n += !*slot;
+    *slot = name;
+}
+
+const char *cr_take_name(struct cr_arena *arena, struct cr_taken *taken, const char *name)
+{
+    const char *free_name = name;
+    for (int i = 2; taken->cap && *find(taken, free_name); i++)
+        free_name = cr_arena_print(arena, "%s_%d", name, i);
+    free_name = cr_arena_text(arena, free_name, strlen(free_name));
+    add(taken, free_name);
+    return free_name;
+}
+
+void cr_taken_free(struct cr_taken *taken)
+{
+    free(taken->items);
+    *taken = (struct cr_taken){0};
+}
+
+/* Words of Lua, and functions of the language that scripts of ONNX models call. */
+static const char *const reserved[] = {
+    "and",          "break",     "do",        "else",        "elseif",      "end",
+    "false",        "for",       "function",  "goto",        "if",          "in",
+    "local",        "nil",       "not",       "or",          "repeat",      "return",
+    "then",         "true",      "until",     "while",       "abs",         "argmax",
+    "attention",    "concat",    "const",     "cos",         "cumsum",      "div",
+    "eq",           "erf",       "exp",       "expand",      "float",       "floor",
+    "floor_divide", "gather",    "ge",        "gt",          "input",       "int",
+    "iota",         "le",        "log",       "logical_and", "logical_not", "logical_or",
+    "lt",           "masks",     "math",      "matmul",      "max",         "maximum",
+    "minimum",      "narrow",    "ne",        "neg",         "nn",          "param",
+    "permute",      "pow",       "remainder", "require",     "reshape",     "rotary",
+    "round",        "rsqrt",     "scatter",   "scatter_add", "scope",       "sigmoid",
+    "sin",          "slice",     "sqrt",      "sum",         "tanh",        "tap",
+    "transformer",  "transpose", "where",     "v",           "options",     "ipairs",
+    "pairs",        "unpack",    "table",     "string"};
+
+const char *cr_local_name(struct cr_printer *p, const char *name)
+{
+    static const char end[] = "_output_0";
+    char text[64];
+    int n = 0;
+    if (!p->locals.n)
+        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+            add(&p->locals, reserved[i]);
+    const char *from = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    size_t length = strlen(from);
+    if (length > strlen(end) && strcmp(from + length - strlen(end), end) == 0)
+        length -= strlen(end);
+    if (!length || isdigit((unsigned char)*from))
+        text[n++] = 't';
+    for (size_t i = 0; i < length && n < 48; i++)
+        text[n++] = isalnum((unsigned char)from[i]) ? (char)tolower((unsigned char)from[i]) : '_';
+    text[n] = '\0';
+    return cr_take_name(p->arena, &p->locals, text);
+}
+
+const char *cr_public_name(struct cr_printer *p, const char *name)
+{
+    char text[NAME + 1];
+    int n = 0;
+    for (; *name == '/'; name++)
+        ;
+    for (; *name && n < NAME; name++)
+        text[n++] = isalnum((unsigned char)*name) || strchr("_.-", *name) ? *name
+                    : *name == '/'                                        ? '.'
+                                                                          : '_';
+    text[n] = '\0';
+    return cr_take_name(p->arena, &p->names, n ? text : "value");
+}
+
+/* ---- data ---- */
+
+static const char *const type_names[] = {"f32", "i32", "bool"};
+
+static const char *list(struct cr_printer *p, int n, const int64_t *numbers)
+{
+    const char *text = "{";
+    for (int i = 0; i < n; i++)
+        text = cr_arena_print(p->arena, "%s%s%lld", text, i ? ", " : "", (long long)numbers[i]);
+    return cr_arena_print(p->arena, "%s}", text);
+}
+
+static bool is_uniform(cr_t x)
+{
+    for (int64_t i = 1; i < cr_t_elements(x); i++)
+        if (memcmp(&x->data[i], &x->data[0], sizeof *x->data) != 0)
+            return false;
+    return cr_t_elements(x) > 0;
+}
+
+/* The axis along which whole numbers are start, start + step, ..., or -1. */
+static int counted_axis(cr_t x, double *step)
+{
+    int64_t n = cr_t_elements(x), inner = 1;
+    for (int axis = x->rank - 1; axis >= 0; inner *= x->shape[axis--]) {
+        if (x->shape[axis] < 3)
+            continue;
+        *step = x->data[inner] - x->data[0];
+        bool counted = true;
+        for (int64_t i = 0; counted && i < n; i++)
+            counted = x->data[i] == x->data[0] + *step * (double)(i / inner % x->shape[axis]);
+        if (counted)
+            return axis;
+    }
+    return -1;
+}
+
+/* A weight that holds elements the script would be too long with. */
+static const char *as_weight(struct cr_printer *p, cr_t x)
+{
+    for (int i = 0; i < p->n_weights; i++)
+        if (p->weights[i].data == x->data)
+            return p->weights[i].name;
+    struct cr_script_weight *w = CR_PUSH(p->weights, p->n_weights, p->cap_weights);
+    *w = (struct cr_script_weight){
+        .name = cr_public_name(p, "constant"), .type = x->type, .rank = x->rank, .data = x->data};
+    memcpy(w->shape, x->shape, sizeof w->shape);
+    return w->name;
+}
+
+/* A parameter, which is of floats, as its type. */
+static const char *param_text(struct cr_printer *p, const char *name, enum cr_onnx_type type,
+                              int rank, const int64_t *shape)
+{
+    const char *text = cr_arena_print(p->arena, "param(\"%s\", %s)", name, list(p, rank, shape));
+    switch (cr_language_type(type)) {
+    case CR_LANGUAGE_I32:
+        return cr_arena_print(p->arena, "int(%s)", text);
+    case CR_LANGUAGE_BOOL:
+        return cr_arena_print(p->arena, "ne(%s, 0)", text);
+    default:
+        return text;
+    }
+}
+
+/* A number, refused where it is no i32 though it is whole. */
+static const char *number_text(struct cr_printer *p, enum cr_onnx_type type, double number)
+{
+    if (cr_language_type(type) == CR_LANGUAGE_I32 &&
+        !(number >= INT32_MIN && number <= INT32_MAX) && !p->error->text[0])
+        cr_fail(p->error,
+                "%.300s: the number %.0f is no 32-bit integer, which the language has no other of",
+                p->graph->path, number);
+    return cr_lua_number(p->arena, number);
+}
+
+static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
+{
+    cr_put(text, "const({");
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        cr_put(text, "%s%s", i ? ", " : "", number_text(p, x->type, x->data[i]));
+    cr_put(text, "}, %s, \"%s\")", list(p, x->rank, x->shape),
+           type_names[cr_language_type(x->type)]);
+}
+
+/* start + step * iota, in brackets where something binds tighter. */
+static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, int axis, double step,
+                        enum cr_binding around)
+{
+    enum cr_binding own = x->data[0] != 0 ? CR_BINDS_SUM
+                          : step != 1     ? CR_BINDS_PRODUCT
+                                          : CR_BINDS_ALL;
+    cr_put(text, "%siota(%s, %d)", around > own ? "(" : "", list(p, x->rank, x->shape), axis + 1);
+    if (step != 1)
+        cr_put(text, " * %s", number_text(p, x->type, step));
+    if (x->data[0] != 0)
+        cr_put(text, " + %s", number_text(p, x->type, x->data[0]));
+    cr_put(text, "%s", around > own ? ")" : "");
+}
+
+/* Known elements, said as shortly as can be. */
+static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+{
+    double step;
+    enum cr_language_type type = cr_language_type(x->type);
+    int axis = type == CR_LANGUAGE_I32 && !is_uniform(x) ? counted_axis(x, &step) : -1;
+    if (is_uniform(x))
+        cr_put(text, "const(%s, %s, \"%s\")", number_text(p, x->type, x->data[0]),
+               list(p, x->rank, x->shape), type_names[type]);
+    else if (axis >= 0)
+        put_counted(p, text, x, axis, step, around);
+    else if (cr_t_elements(x) <= LITERAL)
+        put_table(p, text, x);
+    else
+        cr_put(text, "%s", param_text(p, as_weight(p, x), x->type, x->rank, x->shape));
+}
+
+/* ---- values ---- */
+
+const char *cr_value_text(struct cr_printer *p, int value)
+{
+    const struct cr_onnx_value *v = &p->graph->values[value];
+    if (p->value_names[value] || !v->tensor)
+        return p->value_names[value] ? p->value_names[value] : "nil";
+    if (!p->public_names[value]) {
+        p->public_names[value] = cr_public_name(p, v->name);
+        struct cr_script_weight *w = CR_PUSH(p->weights, p->n_weights, p->cap_weights);
+        *w = (struct cr_script_weight){
+            .name = p->public_names[value], .type = v->type, .rank = v->rank, .tensor = v->tensor};
+        memcpy(w->shape, v->shape, sizeof w->shape);
+    }
+    return param_text(p, p->public_names[value], v->type, v->rank, v->shape);
+}
+
+/* ---- terms ---- */
+
+/* Names that parts of the term have got, while it is printed: at most as many as it has parts. */
+static const char *part_name(const struct cr_printer *p, cr_t x);
+
+static bool is_number(cr_t x)
+{
+    return x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1;
+}
+
+/* Whether argument i may be a plain number: beside it is a tensor of the same type, which has its axes. */
+static bool beside_tensor(cr_t call, int i)
+{
+    static const char *const takers[] = {"+",         "-",       "*",       "/",  "floor_divide",
+                                         "remainder", "maximum", "minimum", "lt", "le",
+                                         "gt",        "ge",      "eq",      "ne", "where"};
+    bool takes = false;
+    for (size_t k = 0; k < sizeof takers / sizeof *takers; k++)
+        takes |= strcmp(call->name, takers[k]) == 0;
+    bool is_where = strcmp(call->name, "where") == 0;
+    cr_t x = call->arguments[i].term;
+    if (!takes || (is_where && i == 0) || x->type == CR_ONNX_BOOL)
+        return false;
+    int rank = 0;
+    bool tensor = false;
+    for (int j = is_where; j < call->n_arguments; j++) {
+        cr_t other = call->arguments[j].term;
+        if (j != i && other && other->kind != CR_TERM_DATA)
+            tensor = true;
+        if (j != i && other && other->rank > rank)
+            rank = other->rank;
+    }
+    if (is_where && call->arguments[0].term->rank > rank)
+        rank = call->arguments[0].term->rank;
+    return tensor && x->rank <= rank;
+}
+
+static void put_argument(struct cr_printer *p, struct cr_text *text, cr_t call, int i,
+                         enum cr_binding around)
+{
+    const struct cr_onnx_argument *a = &call->arguments[i];
+    if (a->text)
+        cr_put(text, "%s", a->text);
+    else if (is_number(a->term) && beside_tensor(call, i))
+        cr_put(text, "%s", number_text(p, a->term->type, a->term->data[0]));
+    else
+        cr_print_term(p, text, a->term, around);
+}
+
+static void put_infix(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+{
+    bool is_sum = *x->name == '+' || *x->name == '-';
+    enum cr_binding own = is_sum ? CR_BINDS_SUM : CR_BINDS_PRODUCT;
+    cr_put(text, "%s", around > own ? "(" : "");
+    put_argument(p, text, x, 0, own);
+    cr_put(text, " %s ", x->name);
+    put_argument(p, text, x, 1, own + 1);
+    cr_put(text, "%s", around > own ? ")" : "");
+}
+
+/* name(a, b): arguments with commas between, but around those of a table. */
+static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
+{
+    bool comma = false;
+    if (x->kind == CR_TERM_SCOPE) {
+        cr_put(text, "scope(\"%s\", %s", x->path, x->name);
+        comma = true;
+    } else
+        cr_put(text, "%s(", x->name);
+    for (int i = 0; i < x->n_arguments; i++) {
+        const char *own = x->arguments[i].text;
+        bool ends = own && strcmp(own, CR_TERM_TABLE_END) == 0;
+        cr_put(text, "%s", comma && !ends ? ", " : "");
+        put_argument(p, text, x, i, CR_BINDS_NOT);
+        comma = !(own && strcmp(own, CR_TERM_TABLE) == 0);
+    }
+    cr_put(text, ")");
+}
+
+/* a ^ 2: a power whose exponent is a number. */
+static bool is_power(cr_t x)
+{
+    return strcmp(x->name, "pow") == 0 && is_number(x->arguments[1].term) &&
+           x->arguments[1].term->rank <= x->arguments[0].term->rank &&
+           x->arguments[0].term->kind != CR_TERM_DATA;
+}
+
+static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+{
+    if (x->kind == CR_TERM_INFIX)
+        put_infix(p, text, x, around);
+    else if (is_power(x)) {
+        double number = x->arguments[1].term->data[0];
+        cr_put(text, "%s", around >= CR_BINDS_POWER ? "(" : "");
+        cr_print_term(p, text, x->arguments[0].term, CR_BINDS_ALL);
+        cr_put(text, " ^ %s%s", number_text(p, x->type, number),
+               around >= CR_BINDS_POWER ? ")" : "");
+    } else if (strcmp(x->name, "neg") == 0) {
+        cr_put(text, "%s-", around > CR_BINDS_PRODUCT ? "(" : "");
+        cr_print_term(p, text, x->arguments[0].term, CR_BINDS_POWER);
+        cr_put(text, "%s", around > CR_BINDS_PRODUCT ? ")" : "");
+    } else
+        put_call(p, text, x);
+}
+
+void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_binding around)
+{
+    const char *name = part_name(p, x);
+    if (name)
+        cr_put(text, "%s", name);
+    else if (x->kind == CR_TERM_VALUE)
+        cr_put(text, "%s", cr_value_text(p, x->value));
+    else if (x->kind == CR_TERM_DATA)
+        put_data(p, text, x, around);
+    else
+        put_made(p, text, x, around);
+}
+
+/* ---- parts ---- */
+
+/* A part of the term that is being printed. */
+struct part {
+    cr_t term;
+    int uses;
+    const char *name;
+};
+
+static int part_slot(const struct cr_parts *parts, cr_t x)
+{
+    unsigned at = (unsigned)((uintptr_t)x >> 4) & (unsigned)(parts->cap - 1);
+    while (parts->items[at].term && parts->items[at].term != x)
+        at = (at + 1) & (unsigned)(parts->cap - 1);
+    return (int)at;
+}
+
+static const char *part_name(const struct cr_printer *p, cr_t x)
+{
+    if (!p->parts.cap)
+        return NULL;
+    return p->parts.items[part_slot(&p->parts, x)].name;
+}
+
+static struct part *add_part(struct cr_parts *parts, cr_t x)
+{
+    if (2 * parts->n >= parts->cap) {
+        struct cr_parts old = *parts;
+        parts->cap = old.cap ? 2 * old.cap : 64;
+        parts->items = cr_calloc((size_t)parts->cap, sizeof *parts->items);
+        for (int i = 0; i < old.cap; i++)
+            if (old.items[i].term)
+                parts->items[part_slot(parts, old.items[i].term)] = old.items[i];
+        free(old.items);
+    }
+    struct part *part = &parts->items[part_slot(parts, x)];
+    parts->n += !part->term;
+    part->term = x;
+    return part;
+}
+
+/* Counts the uses of each part, each part's own operands once. */
+static void count_parts(struct cr_printer *p, cr_t x)
+{
+    if (x->kind == CR_TERM_VALUE || is_number(x))
+        return;
+    if (add_part(&p->parts, x)->uses++)
+        return;
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term)
+            count_parts(p, x->arguments[i].term);
+}
+
+/* Defines what is used several times, operands first. */
+static void name_parts(struct cr_printer *p, cr_t x, const char *name, int indent, bool whole)
+{
+    if (x->kind == CR_TERM_VALUE || is_number(x) || part_name(p, x))
+        return;
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term)
+            name_parts(p, x->arguments[i].term, name, indent, false);
+    if (whole || p->parts.items[part_slot(&p->parts, x)].uses < 2)
+        return;
+    struct cr_text text = {0};
+    cr_print_term(p, &text, x, CR_BINDS_NOT);
+    const char *own = cr_local_name(p, cr_arena_print(p->arena, "%s_part", name));
+    cr_print_definition(p, indent, own, text.data);
+    p->parts.items[part_slot(&p->parts, x)].name =
+        p->in_table ? cr_arena_print(p->arena, "v.%s", own) : own;
+    free(text.data);
+}
+
+void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent)
+{
+    free(p->parts.items);
+    p->parts = (struct cr_parts){0};
+    count_parts(p, x);
+    name_parts(p, x, name, indent, true);
+}
+
+void cr_print_definition(struct cr_printer *p, int indent, const char *name, const char *value)
+{
+    cr_put_line(&p->text, indent, "%s%s = %s", p->in_table ? "v." : "local ", name, value);
+    p->n_locals++;
+}

@@ -1,0 +1,175 @@
+/* script.c - statements as the text of a script; see script.h. */
+#include "script.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "ops.h"
+
+enum { MOST_LOCALS = 150 };
+
+/* ---- what the script needs ---- */
+
+static bool mentions(cr_t x, const char *library)
+{
+    size_t n = strlen(library);
+    if (x->name && strncmp(x->name, library, n) == 0 && x->name[n] == '.')
+        return true;
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term && mentions(x->arguments[i].term, library))
+            return true;
+    return false;
+}
+
+static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
+{
+    static const char *const libraries[] = {"nn", "attention", "masks", "rotary"};
+    for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
+        bool needed = false;
+        for (int i = 0; !needed && i < s->n_statements; i++)
+            needed = mentions(s->statements[i].term, libraries[l]);
+        if (needed)
+            cr_put(&p->text, "local %s = require \"%s\"\n", libraries[l], libraries[l]);
+    }
+}
+
+/* The text of a comment: what would end the line is left out. */
+static void print_title(struct cr_printer *p)
+{
+    const struct cr_onnx_model *m = p->graph->model;
+    const char *slash = strrchr(m->path, '/');
+    cr_put(&p->text, "-- ");
+    for (const char *c = slash ? slash + 1 : m->path; *c; c++)
+        cr_put(&p->text, "%c", isprint((unsigned char)*c) ? *c : '_');
+    cr_put(&p->text, "%s", *m->producer ? ", by " : "");
+    for (const char *c = m->producer; *c; c++)
+        cr_put(&p->text, "%c", isprint((unsigned char)*c) ? *c : '_');
+    for (int i = 0; i < m->n_opsets; i++)
+        if (!*m->opsets[i].domain)
+            cr_put(&p->text, ", opset %lld", (long long)m->opsets[i].version);
+    cr_put(&p->text, "\n");
+}
+
+/* ---- inputs and outputs ---- */
+
+static void print_input(struct cr_printer *p, int value)
+{
+    const struct cr_onnx_value *v = &p->graph->values[value];
+    const char *local = cr_local_name(p, v->name), *end = "";
+    p->public_names[value] = cr_public_name(p, v->name);
+    cr_put(&p->text, "%s%s = ", p->in_table ? "v." : "local ", local);
+    if (cr_language_type(v->type) == CR_LANGUAGE_BOOL) {
+        cr_put(&p->text, "ne(");
+        end = ", 0)";
+    }
+    cr_put(&p->text, "input(\"%s\", {", p->public_names[value]);
+    for (int i = 0; i < v->rank; i++)
+        cr_put(&p->text, "%s%lld", i ? ", " : "", (long long)v->shape[i]);
+    cr_put(&p->text, cr_language_type(v->type) == CR_LANGUAGE_F32 ? "})" : "}, \"i32\")");
+    cr_put(&p->text, "%s\n", end);
+    p->value_names[value] = p->in_table ? cr_arena_print(p->arena, "v.%s", local) : local;
+}
+
+static bool is_identifier(const char *name)
+{
+    if (isdigit((unsigned char)*name))
+        return false;
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            return false;
+    static const char *const words[] = {"and",   "break", "do",       "else", "elseif", "end",
+                                        "false", "for",   "function", "goto", "if",     "in",
+                                        "local", "nil",   "not",      "or",   "repeat", "return",
+                                        "then",  "true",  "until",    "while"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], name) == 0)
+            return false;
+    return true;
+}
+
+static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, int i,
+                         struct cr_taken *names)
+{
+    struct cr_printer own = {.arena = p->arena, .names = *names};
+    const char *name = cr_public_name(&own, p->graph->output_names[i]);
+    *names = own.names;
+    struct cr_text value = {0};
+    cr_print_term(p, &value, s->terms[p->graph->outputs[i]], CR_BINDS_NOT);
+    cr_put(&p->text, is_identifier(name) ? "    %s = %s,\n" : "    [\"%s\"] = %s,\n", name,
+           value.data);
+    free(value.data);
+}
+
+/* ---- statements ---- */
+
+static void print_statement(struct cr_printer *p, const struct cr_onnx_statement *s)
+{
+    struct cr_text text = {0};
+    const char *name = cr_local_name(p, p->graph->values[s->value].name);
+    cr_print_parts(p, s->term, name, 0);
+    cr_print_term(p, &text, s->term, CR_BINDS_NOT);
+    cr_print_definition(p, 0, name, text.data);
+    p->value_names[s->value] = p->in_table ? cr_arena_print(p->arena, "v.%s", name) : name;
+    free(text.data);
+}
+
+static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
+{
+    struct cr_taken outputs = {0};
+    print_title(p);
+    print_requires(p, s);
+    cr_put(&p->text, p->in_table ? "\nlocal v = {}\n" : "\n");
+    for (int i = 0; i < p->graph->n_inputs; i++)
+        if (!p->graph->values[p->graph->inputs[i]].tensor)
+            print_input(p, p->graph->inputs[i]);
+    for (int i = 0; i < s->n_statements; i++)
+        print_statement(p, &s->statements[i]);
+    free(p->parts.items);
+    p->parts = (struct cr_parts){0};
+    cr_put(&p->text, "return {\n");
+    for (int i = 0; i < p->graph->n_outputs; i++)
+        print_output(p, s, i, &outputs);
+    cr_put(&p->text, "}\n");
+    cr_taken_free(&outputs);
+}
+
+void cr_script_free_printer(struct cr_printer *p)
+{
+    free(p->text.data);
+    free(p->value_names);
+    free(p->public_names);
+    free(p->weights);
+    free(p->parts.items);
+    cr_taken_free(&p->locals);
+    cr_taken_free(&p->names);
+    *p = (struct cr_printer){0};
+}
+
+static void start(struct cr_printer *p, struct cr_onnx_graph *graph, bool in_table,
+                  struct cr_error *error)
+{
+    size_t n = (size_t)graph->n_values;
+    *p = (struct cr_printer){.graph = graph,
+                             .arena = &graph->arena,
+                             .error = error,
+                             .value_names = cr_calloc(n, sizeof *p->value_names),
+                             .public_names = cr_calloc(n, sizeof *p->public_names),
+                             .in_table = in_table};
+    error->text[0] = '\0';
+}
+
+/* Of many names a table is made, which is known when they were printed. */
+int cr_script_print(struct cr_printer *p, const struct cr_onnx_script *script,
+                    struct cr_error *error)
+{
+    start(p, script->graph, false, error);
+    print_all(p, script);
+    if (p->n_locals + script->graph->n_inputs > MOST_LOCALS) {
+        cr_script_free_printer(p);
+        start(p, script->graph, true, error);
+        print_all(p, script);
+    }
+    return error->text[0] ? -1 : 0;
+}

@@ -1,0 +1,12 @@
+/* tensor.h - TensorProto: its message, its element types, and external data. */
+#ifndef CR_ONNX_TENSOR_H
+#define CR_ONNX_TENSOR_H
+
+#include "model.h"
+#include "wire.h"
+
+/* Reads one, whose elements are in the message or in a file beside the model. */
+int cr_onnx_read_tensor(struct cr_onnx_model *model, struct cr_wire wire,
+                        struct cr_onnx_tensor *tensor, struct cr_error *error);
+
+#endif

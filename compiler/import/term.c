@@ -1,0 +1,479 @@
+/* term.c - expressions of the graph language: leaves, elementwise functions, folding; see term.h. */
+#include "term.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "term_parts.h"
+
+cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
+{
+    char text[600], node[256];
+    va_list values;
+    if (t->failed)
+        return NULL;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    t->failed = true;
+    cr_fail(t->error, "%.300s: %s: %s", t->graph->path, cr_onnx_show(t->node, node, sizeof node),
+            text);
+    return NULL;
+}
+
+enum cr_language_type cr_language_type(enum cr_onnx_type type)
+{
+    switch (type) {
+    case CR_ONNX_FLOAT:
+    case CR_ONNX_FLOAT16:
+    case CR_ONNX_DOUBLE:
+    case CR_ONNX_BFLOAT16:
+        return CR_LANGUAGE_F32;
+    case CR_ONNX_BOOL:
+        return CR_LANGUAGE_BOOL;
+    default:
+        return CR_LANGUAGE_I32;
+    }
+}
+
+int64_t cr_t_elements(cr_t x)
+{
+    int64_t n = 1;
+    for (int i = 0; i < x->rank; i++)
+        n *= x->shape[i];
+    return n;
+}
+
+/* ---- making terms ---- */
+
+struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind kind,
+                              enum cr_onnx_type type, int rank, const int64_t *shape)
+{
+    if (rank > CR_ONNX_RANK) {
+        cr_onnx_refuse(t, "a tensor of %d axes, expected at most %d", rank, CR_ONNX_RANK);
+        return NULL;
+    }
+    struct cr_onnx_term *x = cr_arena_new(t->arena, 1, sizeof *x);
+    x->kind = kind;
+    x->type = type;
+    x->rank = rank;
+    x->value = CR_ONNX_NONE;
+    x->name = "";
+    if (rank)
+        memcpy(x->shape, shape, (size_t)rank * sizeof *shape);
+    if (cr_t_elements(x) < 0 || cr_t_elements(x) > INT64_C(1) << 40) {
+        cr_onnx_refuse(t, "a tensor of more elements than can be kept");
+        return NULL;
+    }
+    return x;
+}
+
+/* Numbers are kept as their type has them. */
+double cr_t_round(enum cr_onnx_type type, double number)
+{
+    if (cr_language_type(type) == CR_LANGUAGE_F32)
+        return (double)(float)number;
+    if (type == CR_ONNX_BOOL)
+        return number != 0;
+    return number;
+}
+
+double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
+{
+    return cr_arena_new(t->arena, (size_t)cr_t_elements(x), sizeof(double));
+}
+
+bool cr_t_folds(const struct cr_onnx_term *like, int n, const cr_t *operands)
+{
+    bool whole = cr_language_type(like->type) != CR_LANGUAGE_F32;
+    for (int i = 0; i < n; i++)
+        if (!operands[i]->data || (operands[i]->kind != CR_TERM_DATA && !whole))
+            return false;
+    return cr_t_elements(like) <= CR_FOLDED;
+}
+
+cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+               const double *data)
+{
+    struct cr_onnx_term *x = t->failed ? NULL : cr_t_new(t, CR_TERM_DATA, type, rank, shape);
+    if (!x)
+        return NULL;
+    double *copy = cr_t_room(t, x);
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        copy[i] = cr_t_round(type, data[i]);
+    x->data = copy;
+    return x;
+}
+
+cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number)
+{
+    return cr_t_data(t, type, 0, NULL, &number);
+}
+
+cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
+               const int64_t *shape, const struct cr_onnx_argument *arguments, int n)
+{
+    if (t->failed)
+        return NULL;
+    for (int i = 0; i < n; i++)
+        if (!arguments[i].term && !arguments[i].text)
+            return cr_onnx_refuse(t, "an operand of %s is left out", name);
+    struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, type, rank, shape);
+    if (!x)
+        return NULL;
+    struct cr_onnx_argument *copy = cr_arena_new(t->arena, (size_t)n, sizeof *copy);
+    memcpy(copy, arguments, (size_t)n * sizeof *copy);
+    x->name = name;
+    x->arguments = copy;
+    x->n_arguments = n;
+    return x;
+}
+
+cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+               double number)
+{
+    cr_t one = cr_t_number(t, type, number);
+    return cr_t_expand(t, one, rank, shape);
+}
+
+cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axis)
+{
+    struct cr_onnx_term *x =
+        t->failed ? NULL : cr_t_new(t, CR_TERM_CALL, CR_ONNX_INT64, rank, shape);
+    if (!x)
+        return NULL;
+    if (cr_t_elements(x) > CR_FOLDED)
+        return cr_t_call(t, "iota", CR_ONNX_INT64, rank, shape,
+                         (struct cr_onnx_argument[]){{NULL, cr_t_list(t, rank, shape)},
+                                                     {NULL, cr_t_text(t, axis + 1)}},
+                         2);
+    double *data = cr_t_room(t, x);
+    int64_t inner = 1;
+    for (int i = axis + 1; i < rank; i++)
+        inner *= shape[i];
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        data[i] = (double)(i / inner % shape[axis]);
+    return cr_t_data(t, CR_ONNX_INT64, rank, shape, data);
+}
+
+const double *cr_t_known(struct cr_translation *t, cr_t x)
+{
+    if (t->failed || !x)
+        return NULL;
+    if (x->data)
+        return x->data;
+    t->unknown = x->kind == CR_TERM_VALUE ? x->value : CR_ONNX_NONE;
+    cr_onnx_refuse(t, "%s is known only when the model runs, expected a constant",
+                   x->kind == CR_TERM_VALUE ? t->graph->values[x->value].name : "an operand");
+    return NULL;
+}
+
+/* ---- text ---- */
+
+const char *cr_t_text(struct cr_translation *t, int64_t number)
+{
+    return cr_arena_print(t->arena, "%lld", (long long)number);
+}
+
+const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers)
+{
+    const char *text = "{";
+    for (int i = 0; i < n; i++)
+        text = cr_arena_print(t->arena, "%s%s%lld", text, i ? ", " : "", (long long)numbers[i]);
+    return cr_arena_print(t->arena, "%s}", text);
+}
+
+/* ---- broadcasting ---- */
+
+/* Widens a shape by another one; false if they do not fit. */
+static bool broadcast(int *rank, int64_t *shape, cr_t x)
+{
+    int more = x->rank - *rank;
+    if (more > 0) {
+        memmove(shape + more, shape, (size_t)*rank * sizeof *shape);
+        for (int i = 0; i < more; i++)
+            shape[i] = 1;
+        *rank = x->rank;
+    }
+    for (int i = 0; i < x->rank; i++) {
+        int64_t *to = &shape[*rank - x->rank + i];
+        if (*to != x->shape[i] && *to != 1 && x->shape[i] != 1)
+            return false;
+        if (*to == 1)
+            *to = x->shape[i];
+    }
+    return true;
+}
+
+/* Element i of a shape is element cr_at(...) of an operand that is broadcast to it. */
+static int64_t at_broadcast(cr_t x, int rank, const int64_t *shape, int64_t i)
+{
+    int64_t at = 0, stride = 1;
+    for (int a = rank - 1; a >= rank - x->rank; a--) {
+        int64_t size = x->shape[a - rank + x->rank];
+        at += size == 1 ? 0 : i % shape[a] * stride;
+        stride *= size;
+        i /= shape[a];
+    }
+    return at;
+}
+
+/* ---- elementwise ---- */
+
+static const char *const unary_names[] = {"neg",   "abs",         "exp",     "log", "sqrt", "rsqrt",
+                                          "tanh",  "erf",         "sigmoid", "sin", "cos",  "floor",
+                                          "round", "logical_not", "float",   "int"};
+
+/* Its value, by the place of its name in the list. */
+static double unary(int op, double x)
+{
+    switch (op) {
+    case 0:
+        return -x;
+    case 1:
+        return fabs(x);
+    case 2:
+        return exp(x);
+    case 3:
+        return log(x);
+    case 4:
+        return sqrt(x);
+    case 5:
+        return 1 / sqrt(x);
+    case 6:
+        return tanh(x);
+    case 7:
+        return erf(x);
+    case 8:
+        return 1 / (1 + exp(-x));
+    case 9:
+        return sin(x);
+    case 10:
+        return cos(x);
+    case 11:
+        return floor(x);
+    case 12:
+        return nearbyint(x);
+    case 13:
+        return !(x != 0);
+    case 14:
+        return x;
+    default:
+        return isfinite(x) ? trunc(x) : (double)INT32_MIN;
+    }
+}
+
+static int find(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr_onnx_type type)
+{
+    if (t->failed || !x)
+        return NULL;
+    struct cr_onnx_term like = *x;
+    like.type = type;
+    int op = find(unary_names, (int)(sizeof unary_names / sizeof *unary_names), name);
+    if (op >= 0 && cr_t_folds(&like, 1, &x)) {
+        double *data = cr_t_room(t, x);
+        for (int64_t i = 0; i < cr_t_elements(x); i++)
+            data[i] = unary(op, x->data[i]);
+        return cr_t_data(t, type, x->rank, x->shape, data);
+    }
+    return cr_t_call(t, name, type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}}, 1);
+}
+
+cr_t cr_t_unary(struct cr_translation *t, const char *name, cr_t x)
+{
+    return x ? unary_to(t, name, x, x->type) : NULL;
+}
+
+static const char *const binary_names[] = {
+    "+",  "-",  "*",  "/",  "pow", "floor_divide", "remainder",   "maximum",   "minimum",
+    "lt", "le", "gt", "ge", "eq",  "ne",           "logical_and", "logical_or"};
+
+static double binary(int op, double a, double b)
+{
+    switch (op) {
+    case 0:
+        return a + b;
+    case 1:
+        return a - b;
+    case 2:
+        return a * b;
+    case 3:
+        return a / b;
+    case 4:
+        return pow(a, b);
+    case 5:
+        return b == 0 ? 0 : floor(a / b);
+    case 6:
+        return b == 0 ? 0 : a - floor(a / b) * b;
+    case 7:
+        return isnan(a) || a > b ? a : b;
+    case 8:
+        return isnan(a) || a < b ? a : b;
+    case 9:
+        return a < b;
+    case 10:
+        return a <= b;
+    case 11:
+        return a > b;
+    case 12:
+        return a >= b;
+    case 13:
+        return a == b;
+    case 14:
+        return a != b;
+    case 15:
+        return a != 0 && b != 0;
+    default:
+        return a != 0 || b != 0;
+    }
+}
+
+/* Integers of fewer bits wrap. */
+static cr_t wrap(struct cr_translation *t, cr_t x)
+{
+    int bits = x ? cr_onnx_type_bytes(x->type) * 8 : 0;
+    if (!x || cr_language_type(x->type) != CR_LANGUAGE_I32 || bits > 16)
+        return x;
+    double half = ldexp(1, bits - 1);
+    if (x->type == CR_ONNX_UINT8 || x->type == CR_ONNX_UINT16)
+        return cr_t_with(t, "remainder", x, 2 * half);
+    struct cr_onnx_term wide = *x;
+    wide.type = CR_ONNX_INT32;
+    cr_t y = cr_t_with(t, "-", cr_t_with(t, "remainder", cr_t_with(t, "+", &wide, half), 2 * half),
+                       half);
+    if (!y)
+        return NULL;
+    struct cr_onnx_term *narrow = cr_arena_new(t->arena, 1, sizeof *narrow);
+    *narrow = *y;
+    narrow->type = x->type;
+    return narrow;
+}
+
+/* A binary function, folded or called. */
+static cr_t make_binary(struct cr_translation *t, int op, cr_t a, cr_t b)
+{
+    const char *name = binary_names[op];
+    enum cr_onnx_type type = op >= 9 ? CR_ONNX_BOOL : a->type;
+    struct cr_onnx_term *x =
+        cr_t_new(t, op < 4 ? CR_TERM_INFIX : CR_TERM_CALL, type, a->rank, a->shape);
+    if (!x)
+        return NULL;
+    if (!broadcast(&x->rank, x->shape, b))
+        return cr_onnx_refuse(t, "operands of the shapes %s and %s, expected ones that fit",
+                              cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
+    if (cr_t_folds(x, 2, (cr_t[]){a, b})) {
+        double *data = cr_t_room(t, x);
+        for (int64_t i = 0; i < cr_t_elements(x); i++)
+            data[i] = binary(op, a->data[at_broadcast(a, x->rank, x->shape, i)],
+                             b->data[at_broadcast(b, x->rank, x->shape, i)]);
+        return cr_t_data(t, type, x->rank, x->shape, data);
+    }
+    struct cr_onnx_argument *arguments = cr_arena_new(t->arena, 2, sizeof *arguments);
+    arguments[0].term = a;
+    arguments[1].term = b;
+    x->name = name;
+    x->arguments = arguments;
+    x->n_arguments = 2;
+    return x;
+}
+
+/* What changes nothing is left out: x + 0, x * 1 and the like. */
+static bool is_neutral(int op, cr_t a, cr_t b)
+{
+    double neutral = op == 0 || op == 1 ? 0 : 1;
+    if (op > 3 || !b->data || b->kind != CR_TERM_DATA || cr_t_elements(b) != 1 || b->rank > a->rank)
+        return false;
+    return b->data[0] == neutral && !(op == 0 && cr_language_type(a->type) == CR_LANGUAGE_F32);
+}
+
+cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
+{
+    int op = find(binary_names, (int)(sizeof binary_names / sizeof *binary_names), name);
+    if (t->failed || !a || !b)
+        return NULL;
+    if (cr_language_type(a->type) != cr_language_type(b->type))
+        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
+    if (a->type == CR_ONNX_BOOL && op < 15) { /* the language compares numbers */
+        a = cr_t_cast(t, a, CR_ONNX_INT32);
+        b = cr_t_cast(t, b, CR_ONNX_INT32);
+    }
+    if (!a || !b || is_neutral(op, a, b))
+        return a;
+    if (is_neutral(op, b, a) && (op == 0 || op == 2))
+        return b;
+    cr_t x = make_binary(t, op, a, b);
+    return op < 3 ? wrap(t, x) : x;
+}
+
+cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number)
+{
+    return a ? cr_t_binary(t, name, a, cr_t_number(t, a->type, number)) : NULL;
+}
+
+cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
+{
+    if (t->failed || !c || !a || !b)
+        return NULL;
+    struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, a->type, c->rank, c->shape);
+    if (!x)
+        return NULL;
+    if (!broadcast(&x->rank, x->shape, a) || !broadcast(&x->rank, x->shape, b))
+        return cr_onnx_refuse(t, "operands of shapes that do not fit");
+    if (cr_t_folds(x, 3, (cr_t[]){c, a, b})) {
+        double *data = cr_t_room(t, x);
+        for (int64_t i = 0; i < cr_t_elements(x); i++) {
+            cr_t from = c->data[at_broadcast(c, x->rank, x->shape, i)] != 0 ? a : b;
+            data[i] = from->data[at_broadcast(from, x->rank, x->shape, i)];
+        }
+        return cr_t_data(t, x->type, x->rank, x->shape, data);
+    }
+    if (a->type == CR_ONNX_BOOL) /* of bools it is logic */
+        return cr_t_binary(t, "logical_or", cr_t_binary(t, "logical_and", c, a),
+                           cr_t_binary(t, "logical_and", cr_t_unary(t, "logical_not", c), b));
+    return cr_t_call(t, "where", x->type, x->rank, x->shape,
+                     (struct cr_onnx_argument[]){{c, NULL}, {a, NULL}, {b, NULL}}, 3);
+}
+
+/* The same elements, called by another type. */
+static cr_t retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
+{
+    if (!x || x->type == type)
+        return x;
+    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
+    *y = *x;
+    y->type = type;
+    return y;
+}
+
+cr_t cr_t_cast(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
+{
+    if (t->failed || !x)
+        return NULL;
+    if (!cr_onnx_type_bytes(type) || !cr_onnx_type_bytes(x->type))
+        return cr_onnx_refuse(t, "type %s, expected a number or a boolean",
+                              cr_onnx_type_name(cr_onnx_type_bytes(type) ? x->type : type));
+    enum cr_language_type from = cr_language_type(x->type), to = cr_language_type(type);
+    if (to == CR_LANGUAGE_BOOL)
+        return from == to ? x : cr_t_with(t, "ne", x, 0);
+    if (from == CR_LANGUAGE_F32 && to == from)
+        return x->kind == CR_TERM_DATA ? cr_t_data(t, type, x->rank, x->shape, x->data)
+                                       : retyped(t, x, type);
+    if (to == CR_LANGUAGE_F32)
+        return unary_to(t, "float", x, type);
+    if (from != CR_LANGUAGE_I32)
+        return wrap(t, unary_to(t, "int", x, type));
+    bool narrower = cr_onnx_type_bytes(type) <= 2 && x->type != type &&
+                    (cr_onnx_type_bytes(type) <= cr_onnx_type_bytes(x->type));
+    return narrower ? wrap(t, retyped(t, x, type)) : retyped(t, x, type);
+}

@@ -1,0 +1,502 @@
+/* term_moves.c - expressions of the graph language: movement, indices, sums and products; see term.h. */
+#include <math.h>
+#include <string.h>
+
+#include "term_parts.h"
+
+/* ---- folding ---- */
+
+/* Element i of the result is element from[i] of x: computed if x is known, with the elements of `fill`
+ * where from[i] is below 0. */
+static cr_t pick(struct cr_translation *t, const struct cr_onnx_term *like, cr_t x,
+                 const int64_t *from)
+{
+    double *data = cr_t_room(t, like);
+    for (int64_t i = 0; i < cr_t_elements(like); i++)
+        data[i] = x->data[from[i]];
+    return cr_t_data(t, x->type, like->rank, like->shape, data);
+}
+
+static int64_t *room_for_places(struct cr_translation *t, const struct cr_onnx_term *like)
+{
+    return cr_arena_new(t->arena, (size_t)cr_t_elements(like), sizeof(int64_t));
+}
+
+/* The strides of a shape. */
+static void strides_of(int rank, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+}
+
+/* Places of a view: the element at index i of the shape is at offset + sum of i[a] strides[a]. */
+static void view(int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
+                 int64_t *out)
+{
+    int64_t n = 1;
+    for (int a = 0; a < rank; a++)
+        n *= shape[a];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, at = offset;
+        for (int a = rank - 1; a >= 0; a--) {
+            at += rest % shape[a] * strides[a];
+            rest /= shape[a];
+        }
+        out[i] = at;
+    }
+}
+
+static bool same_shape(cr_t x, int rank, const int64_t *shape)
+{
+    return x->rank == rank && (!rank || memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0);
+}
+
+/* ---- movement ---- */
+
+cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
+{
+    if (t->failed || !x || same_shape(x, rank, shape))
+        return x;
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
+    if (!like)
+        return NULL;
+    if (cr_t_elements(like) != cr_t_elements(x))
+        return cr_onnx_refuse(t, "reshape of %s to %s", cr_t_list(t, x->rank, x->shape),
+                              cr_t_list(t, rank, shape));
+    if (cr_t_folds(like, 1, &x)) {
+        like->data = x->data;
+        return like;
+    }
+    if (x->kind == CR_TERM_CALL && strcmp(x->name, "reshape") == 0)
+        x = x->arguments[0].term;
+    if (same_shape(x, rank, shape))
+        return x;
+    return cr_t_call(t, "reshape", like->type, rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
+}
+
+cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
+{
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], moved[CR_ONNX_RANK], list[CR_ONNX_RANK];
+    int changed[CR_ONNX_RANK], n = 0;
+    if (t->failed || !x)
+        return NULL;
+    strides_of(x->rank, x->shape, strides);
+    for (int i = 0; i < x->rank; i++) {
+        shape[i] = x->shape[axes[i]];
+        moved[i] = strides[axes[i]];
+        list[i] = axes[i] + 1;
+        if (axes[i] != i)
+            changed[n++] = i;
+    }
+    struct cr_onnx_term *like = n ? cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape) : NULL;
+    if (!like)
+        return x;
+    if (cr_t_folds(like, 1, &x)) {
+        int64_t *from = room_for_places(t, like);
+        view(x->rank, shape, moved, 0, from);
+        return pick(t, like, x, from);
+    }
+    if (n == 2)
+        return cr_t_call(t, "transpose", x->type, x->rank, shape,
+                         (struct cr_onnx_argument[]){{x, NULL},
+                                                     {NULL, cr_t_text(t, changed[0] + 1)},
+                                                     {NULL, cr_t_text(t, changed[1] + 1)}},
+                         3);
+    return cr_t_call(t, "permute", x->type, x->rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, x->rank, list)}},
+                     2);
+}
+
+cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
+{
+    int axes[CR_ONNX_RANK];
+    if (t->failed || !x)
+        return NULL;
+    for (int a = 0; a < x->rank; a++)
+        axes[a] = a == i ? j : a == j ? i : a;
+    return cr_t_permute(t, x, axes);
+}
+
+cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
+{
+    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
+    if (t->failed || !x || same_shape(x, rank, shape))
+        return x;
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
+    if (!like)
+        return NULL;
+    strides_of(x->rank, x->shape, strides);
+    for (int i = 0; i < rank; i++) {
+        int own = i - (rank - x->rank);
+        if (own >= 0 && x->shape[own] != shape[i] && x->shape[own] != 1)
+            return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
+                                  cr_t_list(t, rank, shape));
+        repeated[i] = own < 0 || x->shape[own] == 1 ? 0 : strides[own];
+    }
+    if (rank < x->rank)
+        return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
+                              cr_t_list(t, rank, shape));
+    if (cr_t_folds(like, 1, &x)) {
+        int64_t *from = room_for_places(t, like);
+        view(rank, shape, repeated, 0, from);
+        return pick(t, like, x, from);
+    }
+    return cr_t_call(t, "expand", x->type, rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
+}
+
+cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
+{
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
+    if (t->failed || !x || size == x->shape[axis])
+        return x;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = size;
+    if (start < 0 || size < 0 || start + size > x->shape[axis])
+        return cr_onnx_refuse(t, "a slice outside of an axis of %lld", (long long)x->shape[axis]);
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
+    if (like && cr_t_folds(like, 1, &x)) {
+        int64_t *from = room_for_places(t, like);
+        strides_of(x->rank, x->shape, strides);
+        view(x->rank, shape, strides, start * strides[axis], from);
+        return pick(t, like, x, from);
+    }
+    return cr_t_call(t, "narrow", x->type, x->rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL},
+                                                 {NULL, cr_t_text(t, axis + 1)},
+                                                 {NULL, cr_t_text(t, start)},
+                                                 {NULL, cr_t_text(t, size)}},
+                     4);
+}
+
+/* Whether indices are start, start + 1, ... */
+static bool is_range(int64_t n, const int64_t *indices)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (indices[i] != indices[0] + i)
+            return false;
+    return n > 0;
+}
+
+cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int64_t *indices)
+{
+    double *numbers = cr_arena_new(t->arena, (size_t)n, sizeof *numbers);
+    if (t->failed || !x)
+        return NULL;
+    if (is_range(n, indices))
+        return cr_t_narrow(t, x, axis, indices[0], n);
+    if (n == 0)
+        return cr_t_narrow(t, x, axis, 0, 0);
+    for (int64_t i = 0; i < n; i++) {
+        numbers[i] = (double)indices[i];
+        if (indices[i] < 0 || indices[i] >= x->shape[axis])
+            return cr_onnx_refuse(t, "index %lld, expected one below %lld", (long long)indices[i],
+                                  (long long)x->shape[axis]);
+    }
+    cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, &n, numbers);
+    return cr_t_swap(t, cr_t_gather(t, cr_t_swap(t, x, 0, axis), index), 0, axis);
+}
+
+/* Known parts side by side. */
+static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *like,
+                        const cr_t *parts, int n, int axis)
+{
+    double *data = cr_t_room(t, like);
+    int64_t inner = 1, outer = 1, at = 0;
+    for (int i = 0; i < like->rank; i++)
+        *(i < axis ? &outer : &inner) *= i == axis ? 1 : like->shape[i];
+    for (int64_t o = 0; o < outer; o++)
+        for (int p = 0; p < n; p++) {
+            int64_t row = inner * parts[p]->shape[axis];
+            if (row)
+                memcpy(data + at, parts[p]->data + o * row, (size_t)row * sizeof *data);
+            at += row;
+        }
+    return cr_t_data(t, like->type, like->rank, like->shape, data);
+}
+
+/* Parts without elements are left out, as the language has no such tensors. */
+cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
+{
+    int64_t shape[CR_ONNX_RANK];
+    struct cr_onnx_argument *items = cr_arena_new(t->arena, (size_t)n, sizeof *items);
+    int kept = 0;
+    if (t->failed || !parts[0])
+        return NULL;
+    memcpy(shape, parts[0]->shape, sizeof shape);
+    shape[axis] = 0;
+    for (int i = 0; i < n; i++) {
+        if (!parts[i])
+            return NULL;
+        if (parts[i]->rank != parts[0]->rank)
+            return cr_onnx_refuse(t, "parts of %d and %d axes", parts[0]->rank, parts[i]->rank);
+        for (int a = 0; a < parts[0]->rank; a++)
+            if (a != axis && parts[i]->shape[a] != shape[a])
+                return cr_onnx_refuse(t, "parts of shapes that do not fit");
+        shape[axis] += parts[i]->shape[axis];
+        if (parts[i]->shape[axis])
+            items[kept++] = (struct cr_onnx_argument){parts[i], NULL};
+    }
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, parts[0]->type, parts[0]->rank, shape);
+    if (!like)
+        return NULL;
+    if (cr_t_folds(like, n, parts))
+        return fold_concat(t, like, parts, n, axis);
+    if (kept == 1)
+        return items[0].term;
+    items = memcpy(cr_arena_new(t->arena, (size_t)kept + 3, sizeof *items), items,
+                   (size_t)kept * sizeof *items);
+    memmove(items + 1, items, (size_t)kept * sizeof *items);
+    items[0] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE};
+    items[kept + 1] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
+    items[kept + 2] = (struct cr_onnx_argument){NULL, cr_t_text(t, axis + 1)};
+    return cr_t_call(t, "concat", like->type, like->rank, shape, items, kept + 3);
+}
+
+cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
+              double number)
+{
+    int64_t shape[CR_ONNX_RANK];
+    cr_t parts[3];
+    int n = 0;
+    if (t->failed || !x)
+        return NULL;
+    if (before < 0 || after < 0) {
+        int64_t start = before < 0 ? -before : 0, end = x->shape[axis] + (after < 0 ? after : 0);
+        if (end < start)
+            return cr_onnx_refuse(t, "nothing is left of an axis of %lld",
+                                  (long long)x->shape[axis]);
+        x = cr_t_narrow(t, x, axis, start, end - start);
+    }
+    if (!x || (before <= 0 && after <= 0))
+        return x;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = before;
+    if (before > 0)
+        parts[n++] = cr_t_full(t, x->type, x->rank, shape, number);
+    parts[n++] = x;
+    shape[axis] = after;
+    if (after > 0)
+        parts[n++] = cr_t_full(t, x->type, x->rank, shape, number);
+    return cr_t_concat(t, parts, n, axis);
+}
+
+/* ---- indices ---- */
+
+cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
+{
+    int64_t shape[2 * CR_ONNX_RANK], inner = 1;
+    if (t->failed || !table || !index)
+        return NULL;
+    int rank = index->rank + table->rank - 1;
+    memcpy(shape, index->shape, (size_t)index->rank * sizeof *shape);
+    memcpy(shape + index->rank, table->shape + 1, (size_t)(table->rank - 1) * sizeof *shape);
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, table->type, rank, shape);
+    if (!like)
+        return NULL;
+    if (index->data && cr_t_folds(like, 1, &table)) {
+        int64_t *from = room_for_places(t, like);
+        for (int i = 1; i < table->rank; i++)
+            inner *= table->shape[i];
+        for (int64_t i = 0; i < cr_t_elements(like); i++) {
+            from[i] = (int64_t)index->data[i / inner] * inner + i % inner;
+            if (from[i] < 0 || from[i] >= cr_t_elements(table))
+                return cr_onnx_refuse(t, "an index outside of the table");
+        }
+        return pick(t, like, table, from);
+    }
+    if (cr_language_type(table->type) == CR_LANGUAGE_BOOL)
+        return cr_t_cast(t, cr_t_gather(t, cr_t_cast(t, table, CR_ONNX_INT32), index),
+                         CR_ONNX_BOOL);
+    return cr_t_call(t, "gather", table->type, rank, shape,
+                     (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
+}
+
+cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    int64_t strides[CR_ONNX_RANK];
+    if (t->failed || !x || !index)
+        return NULL;
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
+    if (like && index->data && cr_t_folds(like, 1, &x)) {
+        int64_t *from = room_for_places(t, like);
+        strides_of(x->rank, x->shape, strides);
+        int64_t step = strides[axis];
+        strides[axis] = 0;
+        view(like->rank, like->shape, strides, 0, from);
+        for (int64_t i = 0; i < cr_t_elements(like); i++)
+            from[i] += (int64_t)index->data[i] * step;
+        return pick(t, like, x, from);
+    }
+    for (int i = 0; i < x->rank; i++) /* other axes of the index may be shorter */
+        if (i != axis)
+            x = cr_t_narrow(t, x, i, 0, index->shape[i]);
+    if (!x)
+        return NULL;
+    if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
+        return cr_t_cast(t, cr_t_gather_along(t, cr_t_cast(t, x, CR_ONNX_INT32), index, axis),
+                         CR_ONNX_BOOL);
+    return cr_t_call(
+        t, "gather", x->type, index->rank, index->shape,
+        (struct cr_onnx_argument[]){{x, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}}, 3);
+}
+
+cr_t cr_t_scatter(struct cr_translation *t, cr_t x, cr_t values, cr_t index, int axis)
+{
+    if (t->failed || !x || !values || !index)
+        return NULL;
+    if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
+        return cr_t_cast(t,
+                         cr_t_scatter(t, cr_t_cast(t, x, CR_ONNX_INT32),
+                                      cr_t_cast(t, values, CR_ONNX_INT32), index, axis),
+                         CR_ONNX_BOOL);
+    return cr_t_call(t, "scatter", x->type, x->rank, x->shape,
+                     (struct cr_onnx_argument[]){
+                         {x, NULL}, {values, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}},
+                     4);
+}
+
+/* ---- sums and products ---- */
+
+/* Known elements, summed or compared along axes that stay. */
+static cr_t fold_reduce(struct cr_translation *t, const char *name, cr_t x,
+                        const struct cr_onnx_term *like)
+{
+    double *data = cr_t_room(t, like);
+    int64_t strides[CR_ONNX_RANK], n = cr_t_elements(x);
+    bool is_sum = strcmp(name, "sum") == 0;
+    strides_of(like->rank, like->shape, strides);
+    for (int64_t i = 0; i < cr_t_elements(like); i++)
+        data[i] = is_sum ? 0 : -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, at = 0;
+        for (int a = x->rank - 1; a >= 0; a--) {
+            at += like->shape[a] == 1 ? 0 : rest % x->shape[a] * strides[a];
+            rest /= x->shape[a];
+        }
+        data[at] = is_sum ? data[at] + x->data[i] : fmax(data[at], x->data[i]);
+    }
+    return cr_t_data(t, like->type, like->rank, like->shape, data);
+}
+
+cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
+                 bool keep)
+{
+    int64_t shape[CR_ONNX_RANK], left[CR_ONNX_RANK], list[CR_ONNX_RANK];
+    bool reduced[CR_ONNX_RANK] = {false};
+    int rank = 0;
+    if (t->failed || !x)
+        return NULL;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int i = 0; i < n; i++) {
+        shape[axes[i]] = 1;
+        reduced[axes[i]] = true;
+        list[i] = axes[i] + 1;
+    }
+    for (int i = 0; i < x->rank; i++)
+        if (!reduced[i])
+            left[rank++] = x->shape[i];
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
+    if (!like || !n)
+        return x;
+    if (cr_t_folds(like, 1, &x)) {
+        cr_t y = fold_reduce(t, name, x, like);
+        return keep ? y : cr_t_reshape(t, y, rank, left);
+    }
+    if (cr_t_elements(x) == 0)
+        return cr_onnx_refuse(t, "a reduction of no elements");
+    struct cr_onnx_argument arguments[] = {
+        {x, NULL}, {NULL, n == 1 ? cr_t_text(t, list[0]) : cr_t_list(t, n, list)}, {NULL, "false"}};
+    return cr_t_call(t, name, x->type, keep ? x->rank : rank, keep ? shape : left, arguments,
+                     keep ? 2 : 3);
+}
+
+cr_t cr_t_reduce1(struct cr_translation *t, const char *name, cr_t x, int axis)
+{
+    return cr_t_reduce(t, name, x, 1, &axis, true);
+}
+
+cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
+{
+    int64_t shape[CR_ONNX_RANK];
+    int rank = 0;
+    if (t->failed || !x)
+        return NULL;
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis || keep)
+            shape[rank++] = i == axis ? 1 : x->shape[i];
+    return cr_t_call(t, "argmax", CR_ONNX_INT64, rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL},
+                                                 {NULL, cr_t_text(t, axis + 1)},
+                                                 {NULL, keep ? "true" : "false"}},
+                     3);
+}
+
+cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
+{
+    if (t->failed || !x)
+        return NULL;
+    return cr_t_call(
+        t, "cumsum", x->type, x->rank, x->shape,
+        (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_text(t, axis + 1)}, {NULL, "true"}},
+        reverse ? 3 : 2);
+}
+
+/* Of integers a sum of products, as the language multiplies matrices of floats only. */
+static cr_t integer_matmul(struct cr_translation *t, cr_t a, cr_t b)
+{
+    int64_t left[CR_ONNX_RANK], right[CR_ONNX_RANK];
+    memcpy(left, a->shape, sizeof left);
+    left[a->rank] = 1;
+    memcpy(right, b->shape, sizeof right);
+    right[b->rank] = right[b->rank - 1];
+    right[b->rank - 1] = right[b->rank - 2];
+    right[b->rank - 2] = 1;
+    if (a->rank >= CR_ONNX_RANK || b->rank >= CR_ONNX_RANK)
+        return cr_onnx_refuse(t, "products of integers of %d axes", a->rank);
+    /* [.., m, k, 1] times [.., 1, k, n], summed over k */
+    cr_t y = cr_t_binary(t, "*", cr_t_reshape(t, a, a->rank + 1, left),
+                         cr_t_reshape(t, b, b->rank + 1, right));
+    int axis = y ? y->rank - 2 : 0;
+    return cr_t_reduce(t, "sum", y, 1, &axis, false);
+}
+
+cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
+{
+    int64_t shape[CR_ONNX_RANK];
+    if (t->failed || !a || !b)
+        return NULL;
+    int ra = a->rank, rb = b->rank, rank = ra > rb ? ra : rb, n = 0;
+    if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0])
+        return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
+                              cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
+    for (int i = 0; i < rank - 2; i++) {
+        int64_t left = i - (rank - ra) >= 0 ? a->shape[i - (rank - ra)] : 1;
+        int64_t right = i - (rank - rb) >= 0 ? b->shape[i - (rank - rb)] : 1;
+        if (left != right && left != 1 && right != 1)
+            return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
+                                  cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
+        shape[n++] = left > right ? left : right;
+    }
+    if (ra > 1)
+        shape[n++] = a->shape[ra - 2];
+    if (rb > 1)
+        shape[n++] = b->shape[rb - 1];
+    if (cr_language_type(a->type) != CR_LANGUAGE_F32 && ra > 1 && rb > 1)
+        return integer_matmul(t, a, b);
+    return cr_t_call(t, "matmul", a->type, n, shape,
+                     (struct cr_onnx_argument[]){{a, NULL}, {b, NULL}}, 2);
+}
+
+/* ---- the library ---- */
+
+cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *more)
+{
+    return x ? cr_t_call(t, name, x->type, x->rank, x->shape,
+                         (struct cr_onnx_argument[]){{x, NULL}, {NULL, more}}, more ? 2 : 1)
+             : NULL;
+}

@@ -1,0 +1,548 @@
+/* translate.c - from the nodes of an ONNX graph to statements of a script; see translate.h. */
+#include "translate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "ops.h"
+#include "term_parts.h"
+
+enum { KNOWN = 4096, MOST_ROUNDS = 1024 };
+
+/* A translation of a whole graph on its way. */
+struct work {
+    struct cr_onnx_script *script;
+    struct cr_onnx_graph *graph;
+    struct cr_error *error;
+    bool *done; /* by node */
+    int cap_done;
+};
+
+/* ---- values that no node gives ---- */
+
+static const char *pinned(const struct work *w, const char *name)
+{
+    for (int i = w->script->n_pins - 1; i >= 0; i--)
+        if (strcmp(w->script->pins[i].name, name) == 0)
+            return w->script->pins[i].value;
+    return NULL;
+}
+
+/* The size of an input's axis. */
+static int read_size(const struct work *w, const struct cr_onnx_info *info, int axis, int64_t *out)
+{
+    const struct cr_onnx_size *size = &info->sizes[axis];
+    const char *value = size->name ? pinned(w, size->name) : NULL;
+    char *end;
+    *out = value ? strtoll(value, &end, 10) : size->size;
+    if (value && (!*value || *end || *out < 1))
+        return cr_fail(w->error, "%.300s: --set %s=%s, expected a size", w->graph->path,
+                       cr_show(size->name, strlen(size->name)).text,
+                       cr_show(value, strlen(value)).text);
+    if (*out >= 0)
+        return 0;
+    if (size->name)
+        return cr_fail(
+            w->error,
+            "%.300s: input %s: %s, the size of axis %d, is not known, expected --set %s=N",
+            w->graph->path, cr_show(info->name, strlen(info->name)).text,
+            cr_show(size->name, strlen(size->name)).text, axis + 1,
+            cr_show(size->name, strlen(size->name)).text);
+    return cr_fail(w->error, "%.300s: input %s: the size of axis %d is not known", w->graph->path,
+                   cr_show(info->name, strlen(info->name)).text, axis + 1);
+}
+
+static int input_shape(const struct work *w, struct cr_onnx_value *v)
+{
+    const struct cr_onnx_info *info = v->info;
+    const char *name = cr_show(info->name, strlen(info->name)).text;
+    if (!cr_onnx_type_bytes(info->type))
+        return cr_fail(w->error, "%.300s: input %s is of type %s, expected a tensor of numbers",
+                       w->graph->path, name, cr_onnx_type_name(info->type));
+    if (info->rank < 0 || info->rank > CR_ONNX_RANK)
+        return cr_fail(w->error, "%.300s: input %s has no shape of at most %d axes", w->graph->path,
+                       name, CR_ONNX_RANK);
+    v->type = (enum cr_onnx_type)info->type;
+    v->rank = info->rank;
+    for (int i = 0; i < info->rank; i++)
+        if (read_size(w, info, i, &v->shape[i]))
+            return -1;
+    return 0;
+}
+
+/* A value as others read it. */
+static struct cr_onnx_term *value_term(struct work *w, int value)
+{
+    const struct cr_onnx_value *v = &w->graph->values[value];
+    struct cr_onnx_term *x = cr_arena_new(&w->graph->arena, 1, sizeof *x);
+    x->kind = CR_TERM_VALUE;
+    x->type = v->type;
+    x->rank = v->rank;
+    x->value = value;
+    x->name = "";
+    memcpy(x->shape, v->shape, sizeof x->shape);
+    return x;
+}
+
+/* The elements of a tensor of the model. */
+static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
+{
+    if (t->type == CR_ONNX_DOUBLE && (uintptr_t)t->data % sizeof(double) == 0)
+        return (const double *)(const void *)t->data;
+    double *data = cr_arena_new(&w->graph->arena, (size_t)t->elements, sizeof *data);
+    for (int64_t i = 0; i < t->elements; i++)
+        data[i] = cr_onnx_element(t, i);
+    return data;
+}
+
+/* Whole numbers, single ones and what was computed are data; else a tensor is a weight, whose elements
+ * are looked at where they are few. */
+static cr_t tensor_term(struct work *w, int value)
+{
+    const struct cr_onnx_value *v = &w->graph->values[value];
+    const struct cr_onnx_tensor *t = v->tensor;
+    char name[96];
+    strcpy(name, cr_show(v->name, strlen(v->name)).text);
+    if (t->rank > CR_ONNX_RANK || !t->data) {
+        cr_fail(w->error,
+                "%.300s: tensor %s is of type %s and of %d axes, expected numbers and at most %d",
+                w->graph->path, name, cr_onnx_type_name(v->type), t->rank, CR_ONNX_RANK);
+        return NULL;
+    }
+    struct cr_onnx_term *x = value_term(w, value);
+    bool is_whole = cr_language_type(v->type) != CR_LANGUAGE_F32;
+    if (v->folded || t->elements <= 1 || (is_whole && t->elements <= CR_FOLDED))
+        x->kind = CR_TERM_DATA;
+    if (x->kind == CR_TERM_DATA || t->elements <= KNOWN)
+        x->data = elements(w, t);
+    return x;
+}
+
+/* How a value is read that no node gives, or that none has given yet (then null without an error). */
+static cr_t leaf(struct work *w, int value)
+{
+    struct cr_onnx_value *v = &w->graph->values[value];
+    if (v->tensor)
+        return tensor_term(w, value);
+    if (!v->is_input || input_shape(w, v))
+        return NULL;
+    return value_term(w, value);
+}
+
+static void keep_term(struct work *w, int value, cr_t term)
+{
+    struct cr_onnx_script *s = w->script;
+    if (value >= s->n_terms) {
+        int n = 2 * value + 64;
+        cr_t *more = cr_calloc((size_t)n, sizeof *more);
+        if (s->n_terms)
+            memcpy(more, s->terms, (size_t)s->n_terms * sizeof *more);
+        free(s->terms);
+        s->terms = more;
+        s->n_terms = n;
+    }
+    s->terms[value] = term;
+}
+
+static cr_t read_value(struct work *w, int value)
+{
+    if (value < w->script->n_terms && w->script->terms[value])
+        return w->script->terms[value];
+    cr_t term = leaf(w, value);
+    keep_term(w, value, term);
+    return term;
+}
+
+/* ---- outputs ---- */
+
+/* A value that was computed: later passes, and a second translation, see its elements. */
+static void keep_data(struct work *w, int value, cr_t x)
+{
+    struct cr_onnx_value *v = &w->graph->values[value];
+    struct cr_onnx_tensor *t = cr_arena_new(&w->graph->arena, 1, sizeof *t);
+    *t = (struct cr_onnx_tensor){v->name,  CR_ONNX_DOUBLE,   x->rank,
+                                 x->shape, cr_t_elements(x), (const void *)x->data};
+    v->tensor = t;
+    v->folded = true;
+}
+
+/* An output is another value (Identity), data, or a statement of its own. */
+static void keep_output(struct work *w, int node, int value, cr_t x)
+{
+    struct cr_onnx_script *s = w->script;
+    struct cr_onnx_value *v = &w->graph->values[value];
+    v->type = x->type;
+    v->rank = x->rank;
+    memcpy(v->shape, x->shape, sizeof v->shape);
+    if (x->kind == CR_TERM_DATA)
+        keep_data(w, value, x);
+    if (x->kind == CR_TERM_DATA || x->kind == CR_TERM_VALUE) {
+        keep_term(w, value, x);
+        return;
+    }
+    *CR_PUSH(s->statements, s->n_statements, s->cap_statements) =
+        (struct cr_onnx_statement){node, value, x};
+    keep_term(w, value, value_term(w, value));
+}
+
+static int check_output(struct work *w, const struct cr_onnx_node *n, int i, cr_t x)
+{
+    char text[256];
+    if (!x)
+        return cr_fail(w->error, "%.300s: %s: output %d is not translated", w->graph->path,
+                       cr_onnx_show(n, text, sizeof text), i + 1);
+    if (x->kind != CR_TERM_DATA && cr_t_elements(x) == 0)
+        return cr_fail(w->error, "%.300s: %s: a tensor without elements, expected sizes from 1 on",
+                       w->graph->path, cr_onnx_show(n, text, sizeof text));
+    return 0;
+}
+
+/* ---- nodes ---- */
+
+static int translate_node(struct work *w, int node);
+
+static int translate_from(struct work *w, int first)
+{
+    for (int i = first; i < w->graph->n_nodes; i++)
+        if (translate_node(w, i))
+            return -1;
+    return 0;
+}
+
+/* What the outputs of a node are in the body that came in its place. */
+static void become(struct work *w, int node, int output, int value)
+{
+    int old = w->graph->nodes[node].outputs[output];
+    if (old == CR_ONNX_NONE)
+        return;
+    keep_term(w, old, read_value(w, value));
+    cr_onnx_replace(w->graph, old, value);
+}
+
+static int refuse_node(struct work *w, int node, const char *what)
+{
+    char text[256];
+    return cr_fail(w->error, "%.300s: %s: %s", w->graph->path,
+                   cr_onnx_show(&w->graph->nodes[node], text, sizeof text), what);
+}
+
+/* The only element of an input, if it is known. */
+static int known_input(struct work *w, int node, int input, const char *what, double *out)
+{
+    cr_t x = read_value(w, w->graph->nodes[node].inputs[input]);
+    if (x && x->data && cr_t_elements(x) == 1) {
+        *out = x->data[0];
+        return 0;
+    }
+    w->script->unknown = w->graph->nodes[node].inputs[input];
+    return refuse_node(w, node, what);
+}
+
+/* If: the branch that is taken. */
+static int inline_if(struct work *w, int node)
+{
+    double condition;
+    int first = w->graph->n_nodes, outputs[64];
+    if (known_input(w, node, 0,
+                    "the condition is known only when the model runs, expected a constant",
+                    &condition))
+        return -1;
+    struct cr_onnx_node n = w->graph->nodes[node];
+    const struct cr_onnx_attribute *a =
+        cr_onnx_attribute(&n, condition != 0 ? "then_branch" : "else_branch");
+    if (!a || !a->graph || a->graph->n_outputs > 64 || a->graph->n_outputs < n.n_outputs ||
+        a->graph->n_inputs)
+        return refuse_node(w, node, "no branch of at most 64 outputs");
+    if (cr_onnx_inline(w->graph, &n, a->graph, *n.name ? n.name : "if", NULL, outputs, w->error) ||
+        translate_from(w, first))
+        return -1;
+    for (int i = 0; i < n.n_outputs; i++)
+        become(w, node, i, outputs[i]);
+    w->graph->nodes[node].dead = true;
+    return 0;
+}
+
+/* A known number as a value. */
+static int known_value(struct work *w, enum cr_onnx_type type, double number)
+{
+    return cr_onnx_known(w->graph, "round", type, 0, NULL, &number);
+}
+
+/* Scanned outputs side by side along a new first axis, as nodes of their own. */
+static int stack(struct work *w, const int *parts, int n, int axis)
+{
+    int axes = cr_onnx_known(w->graph, "axes", CR_ONNX_INT64, 1, &(int64_t){1}, &(double){axis});
+    struct cr_onnx_node *concat = cr_onnx_new_node(w->graph, "", "Concat", n, 1);
+    int number = w->graph->n_nodes - 1;
+    cr_onnx_set_integer(w->graph, concat, "axis", axis);
+    for (int i = 0; i < n; i++) {
+        struct cr_onnx_node *wide = cr_onnx_new_node(w->graph, "", "Unsqueeze", 2, 1);
+        wide->inputs[0] = parts[i];
+        wide->inputs[1] = axes;
+        int v = cr_onnx_new_value(w->graph, w->graph->values[parts[i]].name);
+        cr_onnx_give(w->graph, w->graph->n_nodes - 1, 0, v);
+        w->graph->nodes[number].inputs[i] = v;
+        if (translate_node(w, w->graph->n_nodes - 1))
+            return CR_ONNX_NONE;
+    }
+    int out = cr_onnx_new_value(w->graph, "stacked");
+    cr_onnx_give(w->graph, number, 0, out);
+    return translate_node(w, number) ? CR_ONNX_NONE : out;
+}
+
+/* What a loop carries from round to round, and what it collects. */
+struct rounds {
+    int node, n_carried, n_collected, n;
+    int carried[64], *collected[64];
+    const struct cr_onnx_body *body;
+};
+
+/* A round of a loop: the values behind `extra` of the body's outputs are carried, then collected. */
+static int run_round(struct work *w, struct rounds *r, const int *inputs, int extra, int *outputs)
+{
+    char prefix[256];
+    struct cr_onnx_node n = w->graph->nodes[r->node];
+    int first = w->graph->n_nodes;
+    snprintf(prefix, sizeof prefix, "%.200s/%d", *n.name ? n.name : "loop", r->n);
+    if (cr_onnx_inline(w->graph, &n, r->body, prefix, inputs, outputs, w->error) ||
+        translate_from(w, first))
+        return -1;
+    for (int i = 0; i < r->n_carried; i++)
+        r->carried[i] = outputs[extra + i];
+    for (int i = 0; i < r->n_collected; i++)
+        r->collected[i][r->n] = outputs[extra + r->n_carried + i];
+    r->n++;
+    return 0;
+}
+
+static int finish_rounds(struct work *w, struct rounds *r)
+{
+    struct cr_onnx_node n = w->graph->nodes[r->node];
+    for (int i = 0; i < n.n_outputs; i++) {
+        int v = i < r->n_carried ? r->carried[i] : CR_ONNX_NONE;
+        if (i >= r->n_carried && r->n == 0)
+            return refuse_node(w, r->node,
+                               "a loop of no rounds collects a tensor without elements");
+        if (i >= r->n_carried && n.outputs[i] != CR_ONNX_NONE)
+            v = stack(w, r->collected[i - r->n_carried], r->n, 0);
+        if (v == CR_ONNX_NONE && n.outputs[i] != CR_ONNX_NONE)
+            return -1;
+        if (v != CR_ONNX_NONE)
+            become(w, r->node, i, v);
+    }
+    w->graph->nodes[r->node].dead = true;
+    return 0;
+}
+
+static int start_rounds(struct work *w, struct rounds *r, int extra)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(&w->graph->nodes[r->node], "body");
+    r->body = a ? a->graph : NULL;
+    r->n_collected = r->body ? r->body->n_outputs - extra - r->n_carried : -1;
+    if (!r->body || r->n_carried > 60 || r->n_carried < 0 || r->n_collected < 0 ||
+        r->n_collected > 60 || w->graph->nodes[r->node].n_outputs > r->n_carried + r->n_collected)
+        return refuse_node(w, r->node, "no body that fits its inputs and outputs");
+    for (int i = 0; i < r->n_collected; i++)
+        r->collected[i] = cr_arena_new(&w->graph->arena, MOST_ROUNDS, sizeof(int));
+    return 0;
+}
+
+/* Loop: rounds whose number, or whose conditions, are known. */
+static int inline_loop(struct work *w, int node)
+{
+    struct rounds r = {.node = node, .n_carried = w->graph->nodes[node].n_inputs - 2};
+    double most = MOST_ROUNDS + 1, go_on = 1;
+    struct cr_onnx_node n = w->graph->nodes[node];
+    int inputs[64], outputs[128];
+    if (start_rounds(w, &r, 1) || r.body->n_inputs != r.n_carried + 2)
+        return refuse_node(w, node, "no body that fits its inputs and outputs");
+    if (n.inputs[0] != CR_ONNX_NONE &&
+        known_input(w, node, 0, "the number of rounds is known only when the model runs", &most))
+        return -1;
+    if (n.inputs[1] != CR_ONNX_NONE &&
+        known_input(w, node, 1, "the condition is known only when the model runs", &go_on))
+        return -1;
+    for (int i = 0; i < r.n_carried; i++)
+        r.carried[i] = n.inputs[2 + i];
+    while (go_on != 0 && r.n < most) {
+        if (r.n == MOST_ROUNDS)
+            return refuse_node(w, node, "more than 1024 rounds");
+        inputs[0] = known_value(w, CR_ONNX_INT64, r.n);
+        inputs[1] = known_value(w, CR_ONNX_BOOL, 1);
+        for (int i = 0; i < r.n_carried; i++)
+            inputs[2 + i] = r.carried[i];
+        if (run_round(w, &r, inputs, 1, outputs))
+            return -1;
+        cr_t condition = read_value(w, outputs[0]);
+        if (!condition || !condition->data)
+            return refuse_node(w, node,
+                               "the condition of a round is known only when the model runs");
+        go_on = condition->data[0];
+    }
+    return finish_rounds(w, &r);
+}
+
+/* Part i of a scanned input along its first axis. */
+static int scanned_part(struct work *w, int value, int64_t i)
+{
+    int index = known_value(w, CR_ONNX_INT64, (double)i);
+    struct cr_onnx_node *gather = cr_onnx_new_node(w->graph, "", "Gather", 2, 1);
+    int number = w->graph->n_nodes - 1;
+    gather->inputs[0] = value;
+    gather->inputs[1] = index;
+    int v = cr_onnx_new_value(w->graph, "part");
+    cr_onnx_give(w->graph, number, 0, v);
+    return translate_node(w, number) ? CR_ONNX_NONE : v;
+}
+
+/* Whether all numbers of an attribute are 0, or it is not there. */
+static bool all_zero(const struct cr_onnx_node *n, const char *name)
+{
+    const struct cr_onnx_attribute *a = cr_onnx_attribute(n, name);
+    for (int i = 0; a && i < a->n; i++)
+        if (a->ints[i])
+            return false;
+    return true;
+}
+
+/* Scan: a round for each part of the scanned inputs. */
+static int inline_scan(struct work *w, int node)
+{
+    struct cr_onnx_node n = w->graph->nodes[node];
+    int scanned = (int)cr_onnx_integer(&n, "num_scan_inputs", 1), inputs[64], outputs[128];
+    struct rounds r = {.node = node, .n_carried = n.n_inputs - scanned};
+    if (n.version < 9 || !all_zero(&n, "scan_input_axes") || !all_zero(&n, "scan_output_axes") ||
+        !all_zero(&n, "scan_input_directions") || !all_zero(&n, "scan_output_directions"))
+        return refuse_node(w, node, "scans of other axes than the first, or backwards");
+    if (scanned < 1 || start_rounds(w, &r, 0) || r.body->n_inputs != n.n_inputs)
+        return refuse_node(w, node, "no body that fits its inputs and outputs");
+    for (int i = 0; i < r.n_carried; i++)
+        r.carried[i] = n.inputs[i];
+    cr_t first = read_value(w, n.inputs[r.n_carried]);
+    int64_t rounds = first && first->rank ? first->shape[0] : -1;
+    if (rounds < 0 || rounds > MOST_ROUNDS)
+        return refuse_node(w, node, "more than 1024 rounds, or not known how many");
+    while (r.n < rounds) {
+        memcpy(inputs, r.carried, sizeof(int) * (size_t)r.n_carried);
+        for (int i = 0; i < scanned; i++)
+            if ((inputs[r.n_carried + i] = scanned_part(w, n.inputs[r.n_carried + i], r.n)) ==
+                CR_ONNX_NONE)
+                return -1;
+        if (run_round(w, &r, inputs, 0, outputs))
+            return -1;
+    }
+    return finish_rounds(w, &r);
+}
+
+static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
+{
+    char text[256];
+    for (int i = 0; i < n->n_inputs; i++)
+        if (n->inputs[i] != CR_ONNX_NONE && !(in[i] = read_value(w, n->inputs[i])))
+            return w->error->text[0]
+                       ? -1
+                       : cr_fail(w->error, "%.300s: %s reads a value that nothing gives",
+                                 w->graph->path, cr_onnx_show(n, text, sizeof text));
+    return 0;
+}
+
+/* A node of the table. */
+static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
+{
+    struct cr_onnx_node *n = &w->graph->nodes[node];
+    struct cr_arena *arena = &w->graph->arena;
+    struct cr_translation t = {.graph = w->graph,
+                               .error = w->error,
+                               .arena = arena,
+                               .node = n,
+                               .in = cr_arena_new(arena, (size_t)n->n_inputs + 1, sizeof(cr_t)),
+                               .out = cr_arena_new(arena, (size_t)n->n_outputs, sizeof(cr_t)),
+                               .unknown = CR_ONNX_NONE};
+    if (read_inputs(w, n, t.in))
+        return -1;
+    if (n->n_inputs && !t.in[0])
+        return refuse_node(w, node, "its first input is left out");
+    op->translate(&t);
+    if (t.failed) {
+        w->script->unknown = t.unknown;
+        return -1;
+    }
+    for (int i = 0; i < n->n_outputs; i++)
+        if (n->outputs[i] != CR_ONNX_NONE) {
+            if (check_output(w, n, i, t.out[i]))
+                return -1;
+            keep_output(w, node, n->outputs[i], t.out[i]);
+        }
+    return 0;
+}
+
+static int translate_node(struct work *w, int node)
+{
+    while (node >= w->cap_done) {
+        int cap = 2 * node + 64;
+        bool *more = cr_calloc((size_t)cap, sizeof *more);
+        if (w->cap_done)
+            memcpy(more, w->done, (size_t)w->cap_done);
+        free(w->done);
+        w->done = more;
+        w->cap_done = cap;
+    }
+    const struct cr_onnx_node *n = &w->graph->nodes[node];
+    if (w->done[node] || n->dead)
+        return 0;
+    w->done[node] = true;
+    const struct cr_onnx_op *op = cr_onnx_find_op(n->domain, n->op);
+    if (op)
+        return call_op(w, node, op);
+    if (!*n->domain && strcmp(n->op, "If") == 0)
+        return inline_if(w, node);
+    if (!*n->domain && strcmp(n->op, "Loop") == 0)
+        return inline_loop(w, node);
+    if (!*n->domain && strcmp(n->op, "Scan") == 0)
+        return inline_scan(w, node);
+    return refuse_node(w, node, "no translation of this operator, see `crescent ops --onnx`");
+}
+
+int cr_onnx_input_shape(struct cr_onnx_graph *graph, int value, const struct cr_onnx_pin *pins,
+                        int n_pins, struct cr_error *error)
+{
+    struct cr_onnx_script script = {.pins = pins, .n_pins = n_pins};
+    struct work w = {.script = &script, .graph = graph, .error = error};
+    return input_shape(&w, &graph->values[value]);
+}
+
+int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph,
+                      const struct cr_onnx_pin *pins, int n_pins, struct cr_error *error)
+{
+    struct work w = {.script = script, .graph = graph, .error = error};
+    *script = (struct cr_onnx_script){
+        .graph = graph, .pins = pins, .n_pins = n_pins, .unknown = CR_ONNX_NONE};
+    error->text[0] = '\0';
+    int status = 0;
+    for (int i = 0; !status && i < graph->n_inputs; i++) /* also those that nobody reads */
+        if (!read_value(&w, graph->inputs[i]))
+            status = -1;
+    if (!status)
+        status = translate_from(&w, 0);
+    for (int i = 0; !status && i < graph->n_outputs; i++)
+        if (!read_value(&w, graph->outputs[i]))
+            status = -1;
+    for (int i = 0; !status && i < graph->n_nodes; i++) { /* nobody computes what is known */
+        bool known = true;
+        for (int j = 0; j < graph->nodes[i].n_outputs; j++)
+            known &= graph->nodes[i].outputs[j] == CR_ONNX_NONE ||
+                     graph->values[graph->nodes[i].outputs[j]].folded;
+        graph->nodes[i].dead |= known;
+    }
+    free(w.done);
+    return status;
+}
+
+void cr_onnx_script_free(struct cr_onnx_script *script)
+{
+    free(script->statements);
+    free(script->terms);
+    *script = (struct cr_onnx_script){0};
+}

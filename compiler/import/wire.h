@@ -1,0 +1,37 @@
+/*
+ * wire.h - the wire format of protocol buffers: a message is fields, each a number and a value, which is
+ * a variable-length integer, 4 or 8 bytes, or bytes with their length (text, another message, or packed
+ * numbers).
+ */
+#ifndef CR_WIRE_H
+#define CR_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The bytes of a message that are still to be read. */
+struct cr_wire {
+    const unsigned char *at, *end;
+};
+
+enum cr_wire_kind {
+    CR_WIRE_INTEGER = 0,
+    CR_WIRE_8_BYTES = 1,
+    CR_WIRE_BYTES = 2,
+    CR_WIRE_4_BYTES = 5
+};
+
+struct cr_wire_field {
+    uint32_t number;
+    enum cr_wire_kind kind;
+    uint64_t integer;     /* CR_WIRE_INTEGER */
+    struct cr_wire bytes; /* else */
+};
+
+/* The next field: 1, or 0 at the end, or -1 if the bytes are no message. */
+int cr_wire_next(struct cr_wire *wire, struct cr_wire_field *field);
+
+/* The next of packed integers, likewise. */
+int cr_wire_integer(struct cr_wire *wire, uint64_t *out);
+
+#endif

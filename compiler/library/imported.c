@@ -1,0 +1,130 @@
+/* imported.c - an ONNX file as a model; see imported.h and crescent.h. */
+#include "imported.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/exec/tensors.h"
+#include "compiler/files/safetensors.h"
+#include "compiler/files/writer.h"
+#include "compiler/ir/mem.h"
+
+struct cr_imported *cr_imported_open(const char *path, const struct cr_setting *settings, int n,
+                                     const crescent_script *how, struct cr_error *error)
+{
+    struct cr_imported *imported = cr_calloc(1, sizeof *imported);
+    struct cr_onnx_pin *pins = cr_calloc((size_t)n, sizeof *pins);
+    struct cr_import_input *inputs = cr_calloc((size_t)how->n_inputs, sizeof *inputs);
+    imported->references = 1;
+    for (int i = 0; i < n; i++)
+        pins[i] = (struct cr_onnx_pin){settings[i].key, settings[i].value, settings[i].optional};
+    for (int i = 0; i < how->n_inputs; i++)
+        inputs[i] = (struct cr_import_input){how->inputs[i].key, how->inputs[i].value};
+    int status = cr_import_open(&imported->import, path, pins, n, inputs, how->n_inputs, error);
+    free(pins);
+    free(inputs);
+    if (status == 0)
+        return imported;
+    free(imported);
+    return NULL;
+}
+
+struct cr_imported *cr_imported_refer(struct cr_imported *imported)
+{
+    if (imported)
+        imported->references++;
+    return imported;
+}
+
+void cr_imported_release(struct cr_imported *imported)
+{
+    if (!imported || --imported->references > 0)
+        return;
+    cr_import_close(&imported->import);
+    free(imported);
+}
+
+bool cr_imported_has_pinned(const struct cr_imported *imported, const char *name)
+{
+    for (int i = 0; imported && i < imported->import.n_pinned; i++)
+        if (strcmp(imported->import.pinned[i], name) == 0)
+            return true;
+    return false;
+}
+
+int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine,
+                     struct cr_error *error)
+{
+    const struct cr_safetensors *weights = &imported->import.weights;
+    struct cr_contents *contents = cr_calloc((size_t)engine->n_params, sizeof *contents);
+    int status = 0;
+    for (int i = 0; !status && i < engine->n_params; i++) {
+        const struct cr_st_tensor *t = cr_safetensors_find(weights, engine->params[i].name);
+        if (t)
+            contents[i].data = t->data;
+        else
+            status = cr_bug(error, "%.300s: no weight %s", weights->path, engine->params[i].name);
+    }
+    if (!status)
+        status = cr_engine_set_params(engine, contents, error);
+    free(contents);
+    return status;
+}
+
+/* Both files, or neither. */
+static int put_files(const struct cr_import *import, struct cr_writer *script,
+                     struct cr_writer *weights, struct cr_error *error)
+{
+    char *text = error->text;
+    static const struct cr_st_metadata format = {"format", "pt"};
+    cr_writer_put(script, import->text, import->length);
+    if (cr_writer_finish(script, text, sizeof error->text) ||
+        cr_safetensors_put(weights, import->weights.tensors, import->weights.n_tensors, &format, 1,
+                           text, sizeof error->text) ||
+        cr_writer_finish(weights, text, sizeof error->text))
+        return -1;
+    return cr_writer_commit(weights, text, sizeof error->text) ||
+                   cr_writer_commit(script, text, sizeof error->text)
+               ? -1
+               : 0;
+}
+
+static int write_files(const struct cr_import *import, const char *script, const char *weights,
+                       struct cr_error *error)
+{
+    struct cr_writer text, tensors;
+    if (cr_writer_open(&text, script, error->text, sizeof error->text))
+        return -1;
+    if (cr_writer_open(&tensors, weights, error->text, sizeof error->text)) {
+        cr_writer_discard(&text);
+        return -1;
+    }
+    int status = put_files(import, &text, &tensors, error);
+    cr_writer_discard(&text);
+    cr_writer_discard(&tensors);
+    return status;
+}
+
+static int import_to(const char *path, const crescent_script *how, const char *script,
+                     const char *weights, struct cr_error *error)
+{
+    struct cr_setting *settings = cr_calloc((size_t)how->n_settings, sizeof *settings);
+    for (int i = 0; i < how->n_settings; i++)
+        settings[i] = (struct cr_setting){how->settings[i].key, how->settings[i].value, false};
+    struct cr_imported *imported = cr_imported_open(path, settings, how->n_settings, how, error);
+    free(settings);
+    if (!imported)
+        return -1;
+    int status = write_files(&imported->import, script, weights, error);
+    cr_imported_release(imported);
+    return status;
+}
+
+int crescent_import(crescent_context *context, const char *path, const crescent_script *how,
+                    const char *script, const char *weights)
+{
+    static const crescent_script plain;
+    CR_REQUIRE_CONTEXT(context, path && script && weights);
+    CR_ENTER(context);
+    return cr_done(&guard, import_to(path, how ? how : &plain, script, weights, guard.error));
+}
